@@ -1,0 +1,69 @@
+"""What can go wrong: one base, a family per stage, each also the builtin a caller would expect.
+
+Every error says what is wrong and, in its hint, what would be right.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ImprovableError(Exception):
+    """Base of every error raised on purpose by this package.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one line.
+    hint : str
+        What would be right, in one line.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class DataError(ImprovableError, ValueError):
+    """The rows cannot be used as they are."""
+
+
+class UnknownColumnError(ImprovableError, KeyError):
+    """A column was named that the data do not have."""
+
+
+class OptionError(ImprovableError, ValueError):
+    """An argument is out of range, misspelt or contradicts another."""
+
+
+class AlgorithmError(ImprovableError, ValueError):
+    """The status quo or a candidate cannot decide for these rows."""
+
+
+class RuleError(ImprovableError, RuntimeError):
+    """A selection rule failed on the training rows."""
+
+
+class ImprovableWarning(UserWarning):
+    """Something a reader of the result must know; also kept in ``result.warnings``."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Advice for a misspelt name: the nearest known ones, or all of them when none is near.
+
+    Examples
+    --------
+    >>> nearest("rase", ["race", "risk_score", "cost"])
+    "Did you mean 'race'?"
+    >>> nearest("x", ["signed", "absolute"])
+    "Known are 'signed', 'absolute'."
+    """
+    names = list(known)
+    close = get_close_matches(name, names, n=3, cutoff=0.6)
+    if close:
+        return f"Did you mean {' or '.join(map(repr, close))}?"
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    return f"Known are {shown}."
