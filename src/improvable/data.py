@@ -1,0 +1,273 @@
+"""The only door for data frames: reading, column roles, validation, and one canonical order of rows."""
+
+import csv
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from improvable.arrays import BoolArray, FloatArray, IntArray
+from improvable.errors import DataError, UnknownColumnError, nearest
+
+FrameLike: TypeAlias = Any
+"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to CSV or Parquet, or `Rows`."""
+
+MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
+MOST_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a data frame, whatever library the frame came from."""
+
+    frame: nw.DataFrame[Any]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        return self.frame.columns
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise for the first name that is not a column, with the nearest ones that are."""
+        for name in names:
+            if name not in self.columns:
+                raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
+
+    def is_numeric(self, name: str) -> bool:
+        dtype = self.frame.schema[name]
+        return bool(dtype.is_numeric()) or dtype == nw.Boolean
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column as float64; missing values become NaN. Text is refused."""
+        self.require([name])
+        series = self.frame[name]
+        if not self.is_numeric(name):
+            if bool(series.is_null().all()):
+                return np.full(len(self), np.nan)
+            example = str(next(v for v in series.to_list() if v is not None))
+            raise DataError(
+                f"column '{name}' holds text such as '{example[:40]}' where numbers are needed.",
+                "Name a numeric column, or turn this one into numbers first.",
+            )
+        if series.dtype == nw.Boolean:
+            series = series.cast(nw.Int8)
+        return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+    def matrix(self, names: Sequence[str]) -> FloatArray:
+        """Several numeric columns side by side, shape (rows, columns)."""
+        out = np.empty((len(self), len(names)))
+        for j, name in enumerate(names):
+            out[:, j] = self.numbers(name)
+        return out
+
+    def native(self, names: Sequence[str] | None = None) -> Any:
+        """The rows as a frame of the caller's own kind."""
+        return (self.frame if names is None else self.frame.select(list(names))).to_native()
+
+    def take(self, index: IntArray) -> "Rows":
+        return Rows(self.frame[index])
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Which group each row belongs to: `codes` index into `levels`."""
+
+    levels: tuple[str, ...]
+    codes: IntArray
+
+    def take(self, index: IntArray) -> "Grouping":
+        return Grouping(self.levels, self.codes[index])
+
+
+def read_rows(data: FrameLike) -> Rows:
+    """Open any data frame, or a CSV or Parquet file, as `Rows`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> len(read_rows(pl.DataFrame({"outcome": [1, 2], "group": ["a", "b"]})))
+    2
+    """
+    if isinstance(data, Rows):
+        return data
+    if isinstance(data, str | PathLike):
+        frame = _read_file(Path(data))
+        named = f"'{data}'"
+    else:
+        try:
+            opened = nw.from_native(data)
+        except TypeError as error:
+            raise DataError(
+                f"a {type(data).__name__} is not a data frame.",
+                "Give a pandas, Polars or PyArrow frame, or a path to a CSV or Parquet file.",
+            ) from error
+        except ValueError as error:
+            if "unique" not in str(error) and "duplicate" not in str(error).lower():
+                raise
+            raise DataError(
+                f"the data frame has duplicate column names: {_one_line(error)}.", "Rename them."
+            ) from error
+        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        named = "the data frame"
+    duplicates = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
+    if duplicates:
+        raise _duplicate_columns(named, duplicates)
+    if len(frame) == 0:
+        raise DataError(f"{named} has a header and no rows.", "An audit needs rows to learn from and to test on.")
+    return Rows(frame)
+
+
+def _read_file(path: Path) -> nw.DataFrame[Any]:
+    import polars as pl
+
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder.", "Give a CSV or Parquet file.")
+    if not path.exists():
+        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
+    if path.stat().st_size == 0:
+        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
+    kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+    try:
+        if kind in ("parquet", "pq"):
+            return nw.from_native(pl.read_parquet(path), eager_only=True)
+        if kind in ("csv", "tsv", "txt"):
+            separator = "\t" if kind == "tsv" else ","
+            if not path.name.lower().endswith(".gz"):
+                _refuse_duplicate_header(path, separator)
+            table = pl.read_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
+            return nw.from_native(table, eager_only=True)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"'{path}' cannot be read: {_one_line(error)}.", "Is it a plain CSV or Parquet file?"
+        ) from error
+    raise DataError(f"'{path}' is of an unknown kind.", "Give a file that ends in .csv, .csv.gz, .tsv or .parquet.")
+
+
+def _refuse_duplicate_header(path: Path, separator: str) -> None:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header = next(csv.reader(file, delimiter=separator), [])
+    duplicates = sorted({name for name in header if header.count(name) > 1})
+    if duplicates:
+        raise _duplicate_columns(f"'{path}'", duplicates)
+
+
+def _duplicate_columns(named: str, duplicates: list[str]) -> DataError:
+    return DataError(f"{named} has duplicate column names: {', '.join(map(repr, duplicates))}.", "Rename them.")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")
+
+
+def missing_labels(rows: Rows, name: str) -> BoolArray:
+    """Which rows have no value in a column of labels."""
+    series = rows.frame[name]
+    missing = series.is_null().to_numpy()
+    if series.dtype.is_float():
+        missing = missing | np.isnan(rows.numbers(name))
+    return np.asarray(missing, dtype=np.bool_)
+
+
+def keep_complete(rows: Rows, numeric: Sequence[str], labels: Sequence[str], drop_missing: bool) -> tuple[Rows, int]:
+    """Refuse rows with missing or infinite values in the named columns, or drop them and count them."""
+    names = list(dict.fromkeys([*numeric, *labels]))
+    rows.require(names)
+    bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
+    for name in dict.fromkeys(labels):
+        bad[name] = missing_labels(rows, name)
+    incomplete = {name: int(flags.sum()) for name, flags in bad.items() if flags.any()}
+    if not incomplete:
+        return rows, 0
+    if not drop_missing:
+        listed = ", ".join(f"{count:,} in '{name}'" for name, count in incomplete.items())
+        raise DataError(
+            f"missing or infinite values: {listed}.",
+            "Mend them, or drop those rows with drop_missing=True (--drop-missing).",
+        )
+    keep = ~np.logical_or.reduce(list(bad.values()))
+    if not keep.any():
+        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
+    return rows.take(np.flatnonzero(keep)), int((~keep).sum())
+
+
+def read_groups(rows: Rows, name: str) -> Grouping:
+    """The group of every row; levels are sorted, so that their order never depends on the rows."""
+    series = rows.frame[name]
+    values = series.unique().to_list()
+    if len(values) > MOST_GROUPS:
+        raise DataError(
+            f"column '{name}' has {len(values):,} levels; a group column has at most {MOST_GROUPS}.",
+            "Name the column that says which group a row belongs to.",
+        )
+    if len(values) < 2:
+        raise DataError(
+            f"column '{name}' has one level, '{_label(values[0])}', in the rows used.",
+            "A gap needs at least two groups.",
+        )
+    labelled = sorted((_label(value), value) for value in values)
+    codes = np.empty(len(rows), dtype=np.int64)
+    for code, (_, value) in enumerate(labelled):
+        codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
+    return Grouping(tuple(label for label, _ in labelled), codes)
+
+
+def _label(value: object) -> str:
+    """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def content_keys(rows: Rows) -> NDArray[np.uint64]:
+    """A 64-bit key of each row's content, the same in any frame library, row order or column order."""
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    for name in sorted(rows.columns):
+        if rows.is_numeric(name):
+            values = rows.numbers(name) + 0.0  # -0.0 becomes 0.0
+            values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
+            bits = values.view(np.uint64)
+        else:
+            bits = _text_bits(rows.frame[name].to_list())
+        keys = _mix(keys ^ _mix(bits ^ np.uint64(_digest(name))))
+    return keys
+
+
+def canonical_order(rows: Rows) -> IntArray:
+    """The order of rows by content: the same whatever order they came in."""
+    return np.argsort(content_keys(rows), kind="stable")
+
+
+def _text_bits(values: list[Any]) -> NDArray[np.uint64]:
+    digests: dict[object, int] = {}
+    out = np.empty(len(values), dtype=np.uint64)
+    for i, value in enumerate(values):
+        key = None if value is None or value != value else str(value)
+        if key not in digests:
+            digests[key] = _digest("" if key is None else f"={key}")
+        out[i] = digests[key]
+    return out
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: every input bit moves every output bit."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def build_frame(columns: dict[str, list[Any]], backend: Any) -> Any:
+    """A frame of the caller's own kind."""
+    return nw.from_dict(columns, backend=backend).to_native()
