@@ -1,0 +1,155 @@
+"""Rows become contribution vectors, and contribution vectors become cells that can be counted and merged.
+
+Every statistic of the paper is a function of sums, over the rows of a group, of (u, w) under the status quo
+and under the candidate. So a sample is fully described by its distinct contribution vectors and how often
+each occurs, and resampling rows i.i.d. (Appendix A) is exactly a multinomial draw over these cells.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from improvable.arrays import FloatArray, IntArray
+from improvable.data import Rows
+from improvable.utilities import Utility
+
+STATUS_QUO, CANDIDATE = 0, 1
+U, W = 0, 1
+
+
+def contributions(
+    utilities: Sequence[Utility],
+    rows: Rows,
+    outcomes: Mapping[str | None, FloatArray],
+    decisions: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """What each row adds to its group's sums.
+
+    Parameters
+    ----------
+    utilities : sequence of Utility, length M
+    rows : Rows
+        For utilities that read more than the outcome.
+    outcomes : mapping
+        From a utility's `outcome` (None for the audit's own) to the column's values.
+    decisions : pair of arrays
+        Of the status quo and of the candidate.
+
+    Returns
+    -------
+    array of shape (rows, M, 2, 2)
+        Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`).
+    """
+    out = np.empty((len(decisions[0]), len(utilities), 2, 2))
+    for m, utility in enumerate(utilities):
+        for t, decision in enumerate(decisions):
+            out[:, m, t, U], out[:, m, t, W] = utility.parts(rows, outcomes[utility.outcome], decision)
+    out += 0.0  # -0.0 becomes 0.0, so that equal contributions have equal bits
+    return out
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Distinct contribution vectors with how often each occurs.
+
+    Attributes
+    ----------
+    values : array of shape (cells, width)
+        The distinct vectors, sorted by block and then by value, so that equal samples have equal cells.
+    block : array of shape (cells,)
+        Which block of the sums (the row's group) a cell adds to.
+    counts : array of shape (cells,)
+        Rows in each cell.
+    silent : int
+        Rows that contribute nothing, pooled over all groups.
+    blocks : int
+        How many blocks there are.
+    """
+
+    values: FloatArray
+    block: IntArray
+    counts: IntArray
+    silent: int
+    blocks: int
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum()) + self.silent
+
+    def slices(self) -> list[slice]:
+        """Where each block's cells stand."""
+        edges = np.searchsorted(self.block, np.arange(self.blocks + 1))
+        return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+    def sums(self) -> FloatArray:
+        """The sums over all rows, shape (blocks, width)."""
+        sums: FloatArray = weigh(self, self.counts[None, :])[0]
+        return sums
+
+    def occupied(self) -> IntArray:
+        """How many rows have a value other than zero, by block and column, shape (blocks, width)."""
+        out = np.zeros((self.blocks, self.values.shape[1]), dtype=np.int64)
+        for b, part in enumerate(self.slices()):
+            out[b] = ((self.values[part] != 0) * self.counts[part, None]).sum(axis=0)
+        return out
+
+
+def weigh(cells: Cells, counts: IntArray) -> FloatArray:
+    """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
+
+    einsum's own loops are used because BLAS may round differently with another number of threads.
+    """
+    weights = counts.astype(np.float64)
+    columns = np.ascontiguousarray(cells.values.T)
+    out = np.zeros((len(counts), cells.blocks, cells.values.shape[1]))
+    for b, part in enumerate(cells.slices()):
+        out[:, b] = np.einsum("qc,wc->qw", weights[:, part], columns[:, part])
+    return out
+
+
+def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
+    """Count the distinct contribution vectors of a batch of rows.
+
+    Parameters
+    ----------
+    vectors : array of shape (rows, width)
+    block : array of shape (rows,)
+    blocks : int
+    """
+    speaking = np.flatnonzero((vectors != 0).any(axis=1))
+    ones = np.ones(len(speaking), dtype=np.int64)
+    return _tally(vectors[speaking], block[speaking], ones, len(vectors) - len(speaking), blocks)
+
+
+def merge(*parts: Cells) -> Cells:
+    """The cells of all batches together; batches may come in any order and grouping."""
+    blocks = {part.blocks for part in parts}
+    if len(blocks) != 1:
+        raise ValueError("only cells of the same groups can be merged.")
+    return _tally(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.block for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        sum(part.silent for part in parts),
+        blocks.pop(),
+    )
+
+
+def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int) -> Cells:
+    width = values.shape[1]
+    columns = {"block": block} | {f"v{j}": np.ascontiguousarray(values[:, j]) for j in range(width)}
+    keys = list(columns)
+    table = pl.DataFrame(columns | {"count": counts}).group_by(keys).agg(pl.col("count").sum()).sort(keys)
+    distinct = np.empty((len(table), width), order="F")  # `weigh` reads column after column
+    for j in range(width):
+        distinct[:, j] = table[f"v{j}"].to_numpy()
+    return Cells(
+        values=distinct,
+        block=table["block"].to_numpy().astype(np.int64),
+        counts=table["count"].to_numpy().astype(np.int64),
+        silent=silent,
+        blocks=blocks,
+    )
