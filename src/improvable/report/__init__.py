@@ -1,0 +1,1 @@
+"""Results in words: one dictionary of facts, and what is written from it."""

@@ -1,0 +1,98 @@
+"""The sentences of every output: hypotheses, verdict, and what the verdict does not say."""
+
+from typing import Any
+
+
+def p_text(p_value: float, draws: int) -> str:
+    """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
+
+    Examples
+    --------
+    >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
+    ('< 0.0001', '0.0003', '0.2500')
+    """
+    digits = max(4, len(str(draws)) - 1)
+    if p_value == 0:
+        return f"< {1 / draws:.{digits}g}" if draws < 10_000 else f"< {1 / draws:.{digits}f}".rstrip("0")
+    return f"{p_value:.4f}" if p_value >= 1e-4 else f"{p_value:.{digits}f}"
+
+
+def _amount(delta: float, form: str) -> str:
+    return f"{abs(delta):.4g}" if form == "difference" else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
+
+
+def _accuracy_claim(facts: dict[str, Any]) -> str:
+    deltas = facts["delta_accuracy"]
+    if not isinstance(deltas, dict):
+        deltas = dict.fromkeys(facts["groups"], deltas)
+    if len(set(deltas.values())) == 1:
+        return f"{_more_accurate(next(iter(deltas.values())), facts['form'])} for every group"
+    return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
+
+
+def _more_accurate(delta: float, form: str) -> str:
+    if delta == 0:
+        return "more accurate"
+    if delta > 0:
+        return f"more accurate by over {_amount(delta, form)}"
+    return f"less accurate by no more than {_amount(delta, form)}, if at all,"
+
+
+def _gap_claim(facts: dict[str, Any]) -> str:
+    delta, form = facts["delta_fairness"], facts["form"]
+    if delta == 0:
+        return "has a smaller gap between groups"
+    if delta > 0:
+        return f"has a gap between groups smaller by over {_amount(delta, form)}"
+    return f"has a gap between groups wider by no more than {_amount(delta, form)}, if at all"
+
+
+def claim_words(facts: dict[str, Any]) -> str:
+    return f"is {_accuracy_claim(facts)} and {_gap_claim(facts)}"
+
+
+def null_hypothesis(facts: dict[str, Any]) -> str:
+    """H0 in words."""
+    if facts["kind"] == "comparison":
+        return f"It is not so that the candidate {claim_words(facts)}."
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
+
+
+def alternative_hypothesis(facts: dict[str, Any]) -> str:
+    """H1 in words."""
+    if facts["kind"] == "comparison":
+        return f"The candidate {claim_words(facts)} than the status quo."
+    return f"The rule '{facts['rule']}' can find an algorithm that {claim_words(facts)} than the status quo."
+
+
+def verdict(facts: dict[str, Any]) -> str:
+    """What was found, in plain words."""
+    many = len(facts["splits"]) > 1
+    p = f"p = {facts['p_value_text']}" if not facts["p_value_text"].startswith("<") else f"p {facts['p_value_text']}"
+    p = f"median {p} of {len(facts['splits'])} splits" if many else p
+    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if many else "")
+    level = f"{facts['alpha']:.4g}"
+    if facts["reject"]:
+        return f"REJECTED at level {level} ({p}, below {bound}). {alternative_hypothesis(facts)}"
+    found = (
+        "It was not shown that the candidate"
+        if facts["kind"] == "comparison"
+        else f"With these data the rule '{facts['rule']}' did not find an algorithm that"
+    )
+    return f"NOT REJECTED at level {level} ({p}, not below {bound}). {found} {claim_words(facts)} than the status quo."
+
+
+def limits(facts: dict[str, Any]) -> str:
+    """What the verdict does not say; part of every output."""
+    if facts["reject"]:
+        return (
+            f"Were there no such improvement, this test would reject at most {100 * facts['alpha']:g}% of the time "
+            "(in large samples). Rejecting does not say that the status quo is unlawful, nor which algorithm should "
+            "replace it."
+        )
+    if facts["kind"] == "comparison":
+        return "Not rejecting is no proof that the candidate does not improve: the rows may be too few to show it."
+    return (
+        "Not rejecting is no proof that nothing better exists: another rule, other features or more rows may find an "
+        "improvement."
+    )
