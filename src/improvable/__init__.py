@@ -1,0 +1,46 @@
+"""Can this algorithm be made fairer without making it less accurate?
+
+`audit` tests a status quo against the candidates that a selection rule finds; `compare` tests one candidate.
+"""
+
+from importlib.metadata import version as _version
+
+__version__ = _version("improvable")
+
+from improvable import datasets
+from improvable.algorithms import Algorithm, threshold
+from improvable.audit import Audit, audit
+from improvable.compare import Comparison, compare
+from improvable.errors import (
+    AlgorithmError,
+    DataError,
+    ImprovableError,
+    ImprovableWarning,
+    OptionError,
+    RuleError,
+    UnknownColumnError,
+)
+from improvable.rules import SelectionRule, Training
+from improvable.utilities import UTILITIES, Utility
+
+__all__ = [
+    "UTILITIES",
+    "Algorithm",
+    "AlgorithmError",
+    "Audit",
+    "Comparison",
+    "DataError",
+    "ImprovableError",
+    "ImprovableWarning",
+    "OptionError",
+    "RuleError",
+    "SelectionRule",
+    "Training",
+    "UnknownColumnError",
+    "Utility",
+    "__version__",
+    "audit",
+    "compare",
+    "datasets",
+    "threshold",
+]
