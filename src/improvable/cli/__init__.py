@@ -1,0 +1,68 @@
+"""The command line: a thin shell over the library, one file per command.
+
+Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection); 2 bad input or usage, with one line
+on standard error.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from improvable.cli.audit import audit
+from improvable.cli.compare import compare
+from improvable.cli.demo import demo
+
+app = typer.Typer(
+    name="improvable",
+    help="Can this algorithm be made fairer without making it less accurate?",
+    epilog="Start with: improvable demo. Every command shows a worked example with --help.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command()(demo)
+app.command()(audit)
+app.command()(compare)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"improvable {version('improvable')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; what goes wrong is one line on standard error and exit status 2."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    from improvable.errors import ImprovableError
+
+    try:
+        return int(app(args=arguments, standalone_mode=False) or 0)
+    except ImprovableError as error:
+        typer.echo(f"improvable: {error}", err=True)
+    except typer.TyperException as error:
+        message = " ".join(error.format_message().split())
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message())
+        else:
+            typer.echo(f"improvable: {message} Try --help.", err=True)
+    except OSError as error:
+        typer.echo(f"improvable: cannot write: {error}", err=True)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("improvable: interrupted.", err=True)
+        return 130
+    return 2

@@ -1,0 +1,105 @@
+"""`improvable audit`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from improvable.cli import options as o
+from improvable.cli.output import quietly, show
+from improvable.errors import OptionError
+
+
+def audit(
+    data: o.Data,
+    outcome: o.Outcome,
+    group: o.Group,
+    score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="Share of rows that may be selected.")] = None,
+    above: Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")] = None,
+    decision: Annotated[
+        str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
+    ] = None,
+    rule: Annotated[str, typer.Option(help="linear, lasso, forest, boosting or logistic.")] = "forest",
+    features: Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")] = None,
+    exclude: Annotated[str | None, typer.Option(help="Columns it may not read.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")] = None,
+    accuracy: o.Accuracy = "calibration",
+    fairness: o.Fairness = None,
+    delta_accuracy: o.DeltaAccuracy = "0",
+    delta_fairness: o.DeltaFairness = 0.0,
+    form: o.Form = "ratio",
+    gap: o.Gap = "signed",
+    splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
+    train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
+    draws: o.Draws = 10_000,
+    alpha: o.Alpha = 0.05,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = None,
+    drop_missing: o.DropMissing = False,
+    json: o.Json = None,
+    exit_code: o.ExitCode = False,
+) -> int:
+    r"""Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
+
+    The status quo is a score of which the top share is selected (--score and --capacity), a score with a fixed
+    cutoff (--score and --above), or a column of 0/1 decisions (--decision). Columns that a candidate may read are
+    all numeric ones but the group, the outcomes and the status quo's own; * in a name stands for anything.
+
+    Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
+    both groups, and more evenly?
+
+    \b
+      improvable demo --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
+    """
+    import improvable
+
+    o.check_writable(json)
+    result = quietly(
+        lambda: improvable.audit(
+            data,
+            outcome=outcome,
+            group=group,
+            status_quo=status_quo_from(score, capacity, above, decision),
+            rule=rule,
+            features=o.parse_names(features) or None,
+            exclude=o.parse_names(exclude),
+            target=target,
+            accuracy=accuracy,
+            fairness=fairness,
+            delta_accuracy=o.parse_delta(delta_accuracy),
+            delta_fairness=delta_fairness,
+            form=form,
+            gap=gap,
+            splits=splits,
+            train_fraction=train_fraction,
+            draws=draws,
+            alpha=alpha,
+            capacity=capacity,
+            seed=seed,
+            n_jobs=jobs,
+            drop_missing=drop_missing,
+        )
+    )
+    return show(result, json, exit_code)
+
+
+def status_quo_from(score: str | None, capacity: float | None, above: float | None, decision: str | None) -> Any:
+    """The status quo that the options describe."""
+    from improvable import threshold
+
+    if (score is None) == (decision is None):
+        raise OptionError(
+            "the status quo is a score or a column of decisions.",
+            "Give --score S --capacity 0.03, --score S --above 4, or --decision D.",
+        )
+    if decision is not None:
+        if above is not None:
+            raise OptionError("--above goes with --score.", "A column of decisions needs no cutoff.")
+        return decision
+    if above is not None:
+        return threshold(score, above=above)
+    if capacity is None:
+        raise OptionError("--score needs --capacity or --above.", "For example --capacity 0.03 selects the top 3%.")
+    return threshold(score, capacity=capacity)

@@ -1,0 +1,85 @@
+"""`improvable compare`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from improvable.cli import options as o
+from improvable.cli.output import quietly, show
+from improvable.errors import OptionError
+
+
+def compare(
+    data: o.Data,
+    outcome: o.Outcome,
+    group: o.Group,
+    status_quo: Annotated[str | None, typer.Option(help="Column with the status quo's decisions.")] = None,
+    candidate: Annotated[str | None, typer.Option(help="Column with the candidate's decisions.")] = None,
+    status_quo_score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
+    candidate_score: Annotated[str | None, typer.Option(help="Column with the candidate's score.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="With scores: the share of rows selected.")] = None,
+    accuracy: o.Accuracy = "calibration",
+    fairness: o.Fairness = None,
+    delta_accuracy: o.DeltaAccuracy = "0",
+    delta_fairness: o.DeltaFairness = 0.0,
+    form: o.Form = "ratio",
+    gap: o.Gap = "signed",
+    draws: o.Draws = 10_000,
+    alpha: o.Alpha = 0.05,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = None,
+    drop_missing: o.DropMissing = False,
+    json: o.Json = None,
+    exit_code: o.ExitCode = False,
+) -> int:
+    r"""Test one candidate against the status quo on rows that neither was fitted on.
+
+    Each algorithm is a column of decisions (--status-quo, --candidate) or a score of which the top share is
+    selected (--status-quo-score, --candidate-score, with --capacity).
+
+    Example: would selecting by last year's conditions reach sicker patients, more evenly, than the risk score?
+
+    \b
+      improvable demo --write patients.csv
+      improvable compare patients.csv --outcome gagne_sum_t --group race \
+          --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
+    """
+    import improvable
+
+    o.check_writable(json)
+    result = quietly(
+        lambda: improvable.compare(
+            data,
+            outcome=outcome,
+            group=group,
+            status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
+            candidate=algorithm_from("candidate", candidate, candidate_score, capacity),
+            accuracy=accuracy,
+            fairness=fairness,
+            delta_accuracy=o.parse_delta(delta_accuracy),
+            delta_fairness=delta_fairness,
+            form=form,
+            gap=gap,
+            draws=draws,
+            alpha=alpha,
+            seed=seed,
+            n_jobs=jobs,
+            drop_missing=drop_missing,
+        )
+    )
+    return show(result, json, exit_code)
+
+
+def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:
+    """The algorithm that a pair of options describes."""
+    from improvable import threshold
+
+    if (decision is None) == (score is None):
+        raise OptionError(
+            f"the {name} is a column of decisions or a score.", f"Give --{name} D, or --{name}-score S with --capacity."
+        )
+    if decision is not None:
+        return decision
+    if capacity is None:
+        raise OptionError(f"--{name}-score needs --capacity.", "For example --capacity 0.03 selects the top 3%.")
+    return threshold(score, capacity=capacity)

@@ -1,0 +1,61 @@
+"""Options that commands share, and how their texts become arguments."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from improvable.errors import OptionError
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one row per person.")]
+Outcome = Annotated[str, typer.Option(help="Column of outcomes.")]
+Group = Annotated[str, typer.Option(help="Column that says which group a row belongs to.")]
+Accuracy = Annotated[str, typer.Option(help="Utility for accuracy; NAME:COLUMN reads another outcome.")]
+Fairness = Annotated[str | None, typer.Option(help="Utility for the gap.", show_default="that of accuracy")]
+DeltaAccuracy = Annotated[str, typer.Option(help="How much more accurate: 0.05, or white:0.02,black:0.")]
+DeltaFairness = Annotated[float, typer.Option(help="By how much the gap must be smaller: 0.1 is a tenth.")]
+Form = Annotated[str, typer.Option(help="Deltas are shares (ratio) or amounts (difference).")]
+Gap = Annotated[str, typer.Option(help="Fairness statistic that decides: signed, or the paper's absolute.")]
+Draws = Annotated[int, typer.Option(help="Bootstrap draws.")]
+Alpha = Annotated[float, typer.Option(help="Level of the test.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same data: same result.")]
+Jobs = Annotated[int | None, typer.Option(help="Workers; -1 for all cores.", show_default="1")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Drop rows with holes in a needed column.")]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 1 when the null is rejected.")]
+
+
+def parse_delta(text: str) -> float | dict[str, float]:
+    """One number, or one per group.
+
+    Examples
+    --------
+    >>> parse_delta("0.05")
+    0.05
+    >>> parse_delta("white:0.02,black:0")
+    {'white': 0.02, 'black': 0.0}
+    """
+    try:
+        if ":" not in text:
+            return float(text)
+        pairs = [part.rsplit(":", 1) for part in text.split(",")]
+        return {group.strip(): float(value) for group, value in pairs}
+    except ValueError:
+        raise OptionError(f"--delta-accuracy is '{text}'.", "Write 0.05, or white:0.02,black:0.") from None
+
+
+def parse_names(text: str | None) -> list[str]:
+    """Names between commas.
+
+    Examples
+    --------
+    >>> parse_names("age, sex")
+    ['age', 'sex']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def check_writable(path: str | None) -> None:
+    """Refuse a file in a missing folder before the work is done, not after."""
+    if path not in (None, "-") and not Path(str(path)).resolve().parent.is_dir():
+        raise OptionError(f"there is no folder for '{path}'.", "Make it first, or write elsewhere.")
