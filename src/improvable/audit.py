@@ -20,7 +20,7 @@ from improvable.design import (
 )
 from improvable.features import choose_features
 from improvable.inference.pvalues import lower_median, threshold_for
-from improvable.procedure import Plan, check_split_sizes, disparity, one_blas_thread, run_splits, select_on_all_rows
+from improvable.procedure import Plan, check_split_sizes, disparity, limited_threads, run_splits, select_on_all_rows
 from improvable.rules import as_rule
 from improvable.utilities import Utility
 
@@ -245,7 +245,7 @@ def audit(
     sample = make_sample(rows, design)
     check_split_sizes(len(sample), train_fraction)
     workers = worker_count(n_jobs)
-    with one_blas_thread():
+    with limited_threads(workers, plan.splits):
         gap_of_status_quo, doubts = disparity(design, algorithm, sample, workers)
         results = run_splits(design, plan, sample, workers, progress)
     cautions = [*dropped_caution(dropped), *chosen.cautions, *doubts, *gather([split.cautions for split in results])]

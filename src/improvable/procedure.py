@@ -48,11 +48,14 @@ def check_split_sizes(rows: int, train_fraction: float) -> None:
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS may round differently with another number of threads; a fit must not depend on the machine's cores."""
+def limited_threads(workers: int, splits: int) -> Iterator[None]:
+    """Keep `workers` cores busy and no more: splits first, and what is left over to the estimators' own threads.
+
+    BLAS always gets one thread, because it may round differently with another number of them.
+    """
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // splits)}):
         yield
 
 
@@ -84,7 +87,7 @@ def run_splits(design: Design, plan: Plan, sample: Sample, workers: int, show: b
 
 def select_on_all_rows(design: Design, plan: Plan, sample: Sample) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
-    with one_blas_thread():
+    with limited_threads(workers=1, splits=1):
         status_quo = prepare_status_quo(plan.status_quo, sample.rows)
         seed = child(np.random.SeedSequence(design.seed), 0, SELECTING)
         return _select(design, plan, sample.rows, status_quo, seed, "all rows: ")
@@ -100,7 +103,7 @@ def split_rows(rows: int, train_fraction: float, seed: np.random.SeedSequence) -
 def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress: Progress, parent: int) -> Comparison:
     """One split: divide, select on the training rows, compare on the others."""
     if os.getpid() != parent:
-        with one_blas_thread():
+        with limited_threads(workers=1, splits=plan.splits):
             return _run_split(design, plan, sample, split, progress, os.getpid())
     seed = child(np.random.SeedSequence(design.seed), split)
     where = f"split {split}: "

@@ -59,7 +59,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message())
         else:
-            typer.echo(f"improvable: {message} Try --help.", err=True)
+            typer.echo(f"improvable: {message.rstrip('.')}. Try --help.", err=True)
     except OSError as error:
         typer.echo(f"improvable: cannot write: {error}", err=True)
     except (KeyboardInterrupt, typer.Abort):

@@ -39,7 +39,7 @@ def audit(
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
-    r"""Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
+    """Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
 
     The status quo is a score of which the top share is selected (--score and --capacity), a score with a fixed
     cutoff (--score and --above), or a column of 0/1 decisions (--decision). Columns that a candidate may read are
@@ -50,7 +50,7 @@ def audit(
 
     \b
       improvable demo --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
     """
     import improvable

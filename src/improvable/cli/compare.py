@@ -32,7 +32,7 @@ def compare(
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
-    r"""Test one candidate against the status quo on rows that neither was fitted on.
+    """Test one candidate against the status quo on rows that neither was fitted on.
 
     Each algorithm is a column of decisions (--status-quo, --candidate) or a score of which the top share is
     selected (--status-quo-score, --candidate-score, with --capacity).
@@ -41,7 +41,7 @@ def compare(
 
     \b
       improvable demo --write patients.csv
-      improvable compare patients.csv --outcome gagne_sum_t --group race \
+      improvable compare patients.csv --outcome gagne_sum_t --group race \\
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     import improvable

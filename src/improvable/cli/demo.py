@@ -18,7 +18,7 @@ def demo(
     ] = None,
     seed: o.Seed = 0,
 ) -> int:
-    r"""Simulate a hospital's care programme, audit its algorithm, and explain the answer.
+    """Simulate a hospital's care programme, audit its algorithm, and explain the answer.
 
     Example:
 

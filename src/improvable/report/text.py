@@ -31,15 +31,17 @@ def question(facts: dict[str, Any]) -> str:
         f"Status quo's gap on {facts['rows']:,} rows: {disparity['gap']:.4g}, {disparity['higher']} above "
         f"{disparity['lower']} ({100 * (1 - facts['alpha']):g}% interval {low:.4g} to {high:.4g}).",
     ]
+    candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
+    lines.append(f"Below, now is the status quo and new is {candidate}.")
     return "\n".join(paragraph(line) for line in lines)
 
 
 def table(facts: dict[str, Any]) -> str:
-    """The paper's layout: for each group and for the gap, status quo, candidate, p; last the split's p."""
+    """The paper's layout: for each group and for the gap, status quo (now), candidate (new), p; last the split's p."""
     draws, groups, splits = facts["draws"], facts["groups"], facts["splits"]
     other = "absolute" if facts["gap_statistic"] == "signed" else "signed"
-    head = [["split"], *(["status quo", "candidate", "p"] for _ in groups)]
-    head += [["status quo", "candidate", f"p {facts['gap_statistic']}", f"(p {other})"], ["p"]]
+    head = [["split"], *(["now", "new", "p"] for _ in groups)]
+    head += [["now", "new", f"p {facts['gap_statistic']}", f"({other})"], ["p"]]
     body = []
     for split in splits:
         blocks = [[str(split["split"])]]
@@ -49,7 +51,8 @@ def table(facts: dict[str, Any]) -> str:
     if len(splits) > 1:
         means = [[*_mean([s["accuracy"][g] for s in splits]), ""] for g in groups]
         gap = [*_mean([s["gap"] for s in splits]), "", ""]
-        body.append([["mean"], *means, gap, [f"{facts['p_value_text']} (median)"]])
+        body.append([["mean"], *means, gap, [""]])
+        body.append([["median"], *([[""] * 3] * len(groups)), [""] * 4, [facts["p_value_text"]]])
     titles = ["", *groups, "gap", ""]
     if facts["kind"] == "comparison":
         titles, head, body = titles[1:], head[1:], [line[1:] for line in body]
@@ -89,4 +92,5 @@ def _value(value: float | None) -> str:
     """Enough digits to compare, never more than a reader can hold."""
     if value is None:
         return "none"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 10_000 else f"{value:.1f}" if size >= 100 else f"{value:.3f}"

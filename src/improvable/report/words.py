@@ -1,5 +1,6 @@
 """The sentences of every output: hypotheses, verdict, and what the verdict does not say."""
 
+import math
 from typing import Any
 
 
@@ -11,10 +12,10 @@ def p_text(p_value: float, draws: int) -> str:
     >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
     ('< 0.0001', '0.0003', '0.2500')
     """
-    digits = max(4, len(str(draws)) - 1)
+    digits = max(4, math.ceil(math.log10(draws)))
     if p_value == 0:
-        return f"< {1 / draws:.{digits}g}" if draws < 10_000 else f"< {1 / draws:.{digits}f}".rstrip("0")
-    return f"{p_value:.4f}" if p_value >= 1e-4 else f"{p_value:.{digits}f}"
+        return f"< {math.ceil(10**digits / draws) / 10**digits:.{digits}f}".rstrip("0")
+    return f"{p_value:.{4 if p_value >= 1e-4 else digits}f}"
 
 
 def _amount(delta: float, form: str) -> str:
@@ -54,8 +55,8 @@ def claim_words(facts: dict[str, Any]) -> str:
 def null_hypothesis(facts: dict[str, Any]) -> str:
     """H0 in words."""
     if facts["kind"] == "comparison":
-        return f"It is not so that the candidate {claim_words(facts)}."
-    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
+        return f"It is not so that the candidate {claim_words(facts)} than the status quo."
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)} than the status quo."
 
 
 def alternative_hypothesis(facts: dict[str, Any]) -> str:

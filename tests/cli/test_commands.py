@@ -1,0 +1,114 @@
+"""The commands as a user runs them: what goes to which stream, JSON, exit status, help."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import improvable
+from improvable.cli import run
+
+AUDIT = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear"
+QUICK = "--features gagne_sum_tm1,cost_*_tm1 --splits 3 --draws 300"
+COMPARE = (
+    "compare patients.csv --outcome gagne_sum_t --group race --status-quo-score risk_score_t "
+    "--candidate-score gagne_sum_tm1 --capacity 0.1 --draws 300"
+)
+
+
+@pytest.fixture
+def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    improvable.datasets.care_management(3_000, seed=2).write_csv(tmp_path / "patients.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [f"{AUDIT} {QUICK}", COMPARE])
+def test_json_to_standard_output_is_only_json(command: str, patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command.split(), "--json", "-"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    top = {"p_value", "reject", "alpha", "groups", "splits", "warnings", "version"}
+    assert top <= facts.keys()
+    split = {"p_value", "p_accuracy", "p_fairness", "p_fairness_other", "accuracy", "gap", "selected", "rows"}
+    for one in facts["splits"]:
+        assert split <= one.keys()
+        assert one["p_accuracy"].keys() == set(facts["groups"]) == {"black", "white"}
+        assert one["accuracy"]["black"].keys() == one["gap"].keys() == {"status_quo", "candidate"}
+        assert one["p_value"] == max(*one["p_accuracy"].values(), one["p_fairness"])
+
+
+def test_json_to_a_file_leaves_the_summary_on_standard_output(
+    patients: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*COMPARE.split(), "--json", "out.json"]) == 0
+    out = capsys.readouterr().out
+    facts = json.loads((patients / "out.json").read_text())
+    assert "REJECTED at level 0.05" in out
+    assert facts["p_value_text"] in out
+    assert sorted(p.name for p in patients.iterdir()) == ["out.json", "patients.csv"]
+
+
+def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run([*AUDIT.split(), *QUICK.split(), "--json", "-", "--delta-accuracy", "black:0.01,white:0", "--gap", "absolute"])
+    result = improvable.audit(
+        "patients.csv",
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear",
+        features=["gagne_sum_tm1", "cost_*_tm1"],
+        splits=3,
+        draws=300,
+        delta_accuracy={"black": 0.01, "white": 0.0},
+        gap="absolute",
+    )
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(result.to_dict()))
+
+
+def test_exit_code_tells_the_verdict_only_when_asked(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--form", "difference", "--delta-fairness", "-3", "--delta-accuracy"]
+    assert run([*COMPARE.split(), *sizes, "-3", "--exit-code"]) == 1
+    assert run([*COMPARE.split(), *sizes, "-3"]) == 0
+    assert run([*COMPARE.split(), *sizes, "3", "--exit-code"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", ["demo", "audit", "compare"])
+def test_help_has_a_worked_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "Example" in out
+    assert f"improvable {command} " in out
+
+
+def test_the_example_in_the_help_of_audit_runs_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(["audit", "--help"])
+    lines = capsys.readouterr().out.replace("\\\n", " ").splitlines()
+    commands = [line.split()[1:] for line in lines if line.strip().startswith("improvable ")]
+    assert len(commands) == 2
+    for command in commands:
+        assert run([word.strip("'") for word in command]) == 0
+    assert "REJECTED" in capsys.readouterr().out
+
+
+def test_the_quick_demo_runs_in_a_process_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from improvable.cli import main; main(['demo', '--quick'])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("SIMULATED")
+    assert "status quo" in done.stdout
+    assert "improvable audit patients.csv" in done.stdout
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"improvable {improvable.__version__}\n"

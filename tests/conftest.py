@@ -1,0 +1,52 @@
+"""Data that many tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from improvable.arrays import FloatArray, IntArray
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data, which is never part of the project."""
+    here = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("IMPROVABLE_DATA", here))
+    if not (folder / "compas.csv").exists():
+        pytest.skip(f"no real data in {folder}; name their folder in IMPROVABLE_DATA")
+    return folder
+
+
+class Case:
+    """A sample of outcomes, decisions and groups in which group 0 of the status quo stands above group 1."""
+
+    def __init__(self, seed: int = 0, rows: int = 500, prices: bool = False) -> None:
+        rng = np.random.default_rng(seed)
+        self.group: IntArray = (rng.random(rows) < 0.5).astype(np.int64)
+        need = rng.normal(0.6 * (self.group == 0), 1.0)
+        self.binary: FloatArray = (need + rng.normal(0, 0.7, rows) > 0).astype(float)
+        self.count: FloatArray = rng.poisson(np.exp(0.5 * need + 0.5)).astype(float)
+        first, second = need + rng.normal(0, 1.5, rows), need + rng.normal(0, 0.8, rows)
+        if prices:
+            self.decisions = [np.round(np.exp(0.3 * first), 1), np.round(np.exp(0.3 * second), 1)]
+        else:
+            self.decisions = [(first > 0.4).astype(float), (second > 0.5).astype(float)]
+
+    def frame(self) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "binary": self.binary,
+                "count": self.count,
+                "group": np.array(["a", "b"])[self.group],
+                "now": self.decisions[0],
+                "new": self.decisions[1],
+            }
+        )
+
+
+@pytest.fixture
+def case() -> Case:
+    return Case()
