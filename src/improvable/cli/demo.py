@@ -32,6 +32,7 @@ def demo(
     import improvable
     from improvable.report.text import paragraph
 
+    people = improvable.datasets.care_management(rows, seed=seed)
     typer.echo(
         paragraph(
             f"SIMULATED data: {rows:,} patients of a care programme. The hospital enrols the 3% with the highest risk "
@@ -40,7 +41,6 @@ def demo(
         )
         + "\n"
     )
-    people = improvable.datasets.care_management(rows, seed=seed)
     result = quietly(
         lambda: improvable.audit(
             people,
