@@ -18,9 +18,11 @@ from improvable.errors import (
     ImprovableWarning,
     OptionError,
     RuleError,
+    StorageError,
     UnknownColumnError,
 )
 from improvable.rules import SelectionRule, Training
+from improvable.storage import load
 from improvable.utilities import UTILITIES, Utility
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "OptionError",
     "RuleError",
     "SelectionRule",
+    "StorageError",
     "Training",
     "UnknownColumnError",
     "Utility",
@@ -42,5 +45,6 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "load",
     "threshold",
 ]

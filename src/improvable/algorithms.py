@@ -26,6 +26,12 @@ class Algorithm(Protocol):
         ...
 
 
+class Encoder(Protocol):
+    """Turns messy columns into a matrix of numbers."""
+
+    def encode(self, rows: Rows) -> FloatArray: ...
+
+
 class Score(Protocol):
     """Anything that gives every row a number to be thresholded."""
 
@@ -62,7 +68,7 @@ class RowFunction:
         return self.score(read_rows(frame))
 
     def score(self, rows: Rows) -> FloatArray:
-        name = getattr(self.function, "__name__", type(self.function).__name__)
+        name = _function_name(self.function)
         try:
             answer = np.asarray(self.function(rows.native()), dtype=np.float64)
         except ImprovableError:
@@ -79,10 +85,11 @@ class RowFunction:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted scikit-learn estimator, which reads the columns it was fitted on."""
+    """A fitted scikit-learn estimator, which reads the columns it was fitted on; messy ones through an encoder."""
 
     estimator: Any
     features: tuple[str, ...]
+    encoder: Encoder | None = None
 
     def decide(self, frame: FrameLike) -> FloatArray:
         rows = read_rows(frame)
@@ -96,6 +103,14 @@ class FittedModel:
             return self._call(self.estimator.decision_function, rows)
         return self._call(self.estimator.predict, rows)
 
+    def _input(self, rows: Rows) -> Any:
+        """A frame for an estimator that knows its columns by name, a matrix for one that does not."""
+        if self.encoder is not None:
+            return self.encoder.encode(rows)
+        if hasattr(self.estimator, "feature_names_in_"):
+            return named_columns(rows, self.features)
+        return rows.matrix(self.features)
+
     def _call(self, method: Callable[[Any], ArrayLike], rows: Rows) -> FloatArray:
         name = type(self.estimator).__name__
         try:
@@ -105,17 +120,10 @@ class FittedModel:
                 f"the model '{name}' reads a column that is not there: {error.message}", error.hint
             ) from error
         try:
-            answer = np.asarray(method(estimator_input(self.estimator, rows, self.features)), dtype=np.float64)
+            answer = np.asarray(method(self._input(rows)), dtype=np.float64)
         except Exception as error:
             raise AlgorithmError(f"the model '{name}' failed: {' '.join(str(error).split())[:200]}") from error
         return _one_per_row(answer, rows, f"the model '{name}'")
-
-
-def estimator_input(estimator: Any, rows: Rows, features: tuple[str, ...]) -> Any:
-    """A frame for an estimator that knows its columns by name, a matrix for one that does not."""
-    if hasattr(estimator, "feature_names_in_"):
-        return named_columns(rows, features)
-    return rows.matrix(features)
 
 
 def named_columns(rows: Rows, features: tuple[str, ...]) -> Any:
@@ -165,14 +173,37 @@ class Threshold:
     scorer: Score
     capacity: float
 
-    def prepare(self, rows: Rows) -> ThresholdedScore:
+    def prepare(self, rows: Rows, weights: FloatArray | None = None) -> ThresholdedScore:
         scores = self.scorer.score(rows)
         unit = 0.0
         if not isinstance(self.scorer, ScoreColumn):
             largest = float(np.abs(scores).max())
             unit = 0.0 if largest == 0 else 10.0 ** (np.floor(np.log10(largest)) - SCORE_DIGITS)
-        scores = _settle(scores, unit)
-        return ThresholdedScore(self.scorer, float(np.quantile(scores, 1 - self.capacity)), unit)
+        return ThresholdedScore(self.scorer, cutoff(_settle(scores, unit), self.capacity, weights), unit)
+
+
+def cutoff(scores: FloatArray, capacity: float, weights: FloatArray | None = None) -> float:
+    """The (1 - capacity) quantile. Whole-number weights count repeated rows; other weights are scaled to mean one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores, weights = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 3.0, 1.0])
+    >>> cutoff(scores, 0.3, weights) == cutoff(np.repeat(scores, [2, 1, 3, 1]), 0.3)
+    True
+    """
+    if weights is None:
+        return float(np.quantile(scores, 1 - capacity))
+    if not (weights == np.round(weights)).all():
+        weights = weights / weights.mean()
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(weights[order])
+    place = (1 - capacity) * (reached[-1] - 1)
+    below = np.floor(place)
+    low, high = (
+        scores[order[min(int(np.searchsorted(reached, at, side="right")), len(order) - 1)]] for at in (below, below + 1)
+    )
+    return float(low + (place - below) * (high - low))
 
 
 def _settle(scores: FloatArray, unit: float) -> FloatArray:
@@ -255,9 +286,9 @@ def as_algorithm(spec: Any) -> Algorithm | Threshold:
     )
 
 
-def prepare(algorithm: Algorithm | Threshold, training: Rows) -> Algorithm:
+def prepare(algorithm: Algorithm | Threshold, training: Rows, weights: FloatArray | None = None) -> Algorithm:
     """Complete an algorithm from training rows; one that is complete stays as it is."""
-    return algorithm.prepare(training) if isinstance(algorithm, Threshold) else algorithm
+    return algorithm.prepare(training, weights) if isinstance(algorithm, Threshold) else algorithm
 
 
 def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
@@ -272,6 +303,26 @@ def columns_read(algorithm: Algorithm | Threshold) -> tuple[list[str], list[str]
     if isinstance(source, FittedModel):
         return [], list(source.features)
     return [], []
+
+
+def describe(algorithm: Algorithm | Threshold) -> str:
+    """What decides, in words."""
+    source: Any = getattr(algorithm, "scorer", algorithm)
+    if isinstance(source, DecisionColumn | ScoreColumn):
+        name = f"column '{source.column}'"
+    elif isinstance(source, FittedModel):
+        name = f"model '{type(source.estimator).__name__}'"
+    else:
+        name = f"function '{_function_name(source.function)}'"
+    if isinstance(algorithm, Threshold):
+        return f"the top {100 * algorithm.capacity:g}% by {name}"
+    if isinstance(algorithm, ThresholdedScore):
+        return f"above {algorithm.cutoff:g} by {name}"
+    return f"decisions of {name}"
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", type(function).__name__)
 
 
 def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:

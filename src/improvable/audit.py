@@ -1,28 +1,42 @@
 """The whole procedure of Section 3.1: K times split, select, compare; then combine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from improvable.algorithms import Algorithm, as_algorithm, capacity_of, check_capacity
-from improvable.cautions import Caution, dropped_caution, emit, gather
-from improvable.compare import Comparison, worker_count
-from improvable.data import FrameLike, build_frame, canonical_order, read_rows
-from improvable.design import (
-    Delta,
-    Design,
-    Sample,
-    check_integer,
-    check_number,
-    complete_rows,
-    make_design,
-    make_sample,
-)
+import narwhals as nw
+
+from improvable import storage
+from improvable.algorithms import Algorithm, as_algorithm, capacity_of, check_capacity, describe
+from improvable.cautions import Caution, emit, gather
+from improvable.compare import Comparison, change_question, worker_count
+from improvable.data import FrameLike, build_frame, content_keys, read_rows
+from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
+from improvable.errors import OptionError
 from improvable.features import choose_features
+from improvable.inference.disparity import Disparity
 from improvable.inference.pvalues import lower_median, threshold_for
-from improvable.procedure import Plan, check_split_sizes, disparity, limited_threads, run_splits, select_on_all_rows
+from improvable.procedure import (
+    Plan,
+    check_split_sizes,
+    limited_threads,
+    run_splits,
+    select_on_all_rows,
+    status_quo_disparity,
+)
 from improvable.rules import as_rule
+from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an audit was made from; a loaded audit has none."""
+
+    design: Design
+    plan: Plan
+    sample: Sample
 
 
 @dataclass(frozen=True)
@@ -31,26 +45,25 @@ class Audit:
 
     Attributes
     ----------
-    design : Design
+    question : Question
         What was asked.
-    plan : Plan
-        How candidates were found.
+    setting : dict
+        How candidates were found: rule, features, capacity, train fraction, rows. Plain data.
     splits : tuple of Comparison
-    disparity : tuple of float
-        The status quo's gap on all rows, with its interval: (estimate, low, high).
+    disparities : tuple of Disparity
+        The status quo's gaps on all rows, with their intervals.
     cautions : tuple of Caution
-    rows : int
-    sample : Sample
-        All rows in canonical order, for `substitute`.
+    source : Source or None
+        Data and rule, for `substitute`.
     """
 
-    design: Design
-    plan: Plan
+    question: Question
+    setting: dict[str, Any]
     splits: tuple[Comparison, ...]
-    disparity: tuple[float, float, float]
+    disparities: tuple[Disparity, ...]
     cautions: tuple[Caution, ...]
-    rows: int
-    sample: Sample = field(repr=False)
+    source: Source | None = field(repr=False)
+    backend: nw.Implementation = field(repr=False)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -64,7 +77,7 @@ class Audit:
     @property
     def threshold(self) -> float:
         """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
-        return threshold_for(self.design.alpha, len(self.splits))
+        return threshold_for(self.question.alpha, len(self.splits))
 
     @property
     def reject(self) -> bool:
@@ -96,7 +109,7 @@ class Audit:
         """One row per split, as a frame of the caller's own kind."""
         from improvable.report.facts import split_columns
 
-        return build_frame(split_columns(self.to_dict()), self.sample.backend)
+        return build_frame(split_columns(self.to_dict()), self.backend)
 
     def summary(self) -> str:
         """The paper's table and the verdict in words."""
@@ -106,6 +119,24 @@ class Audit:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def reconsider(self, **changes: Any) -> "Audit":
+        """The same evidence asked another question: at once, from the draws, without data.
+
+        Parameters
+        ----------
+        **changes
+            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
+            `audit`; what is not named stays.
+        """
+        question = change_question(self.question, self.splits[0].evidence.attributes, changes)
+        return replace(
+            self, question=question, splits=tuple(replace(split, question=question) for split in self.splits)
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+        storage.save_audit(self, folder)
 
     def substitute(self) -> Algorithm:
         """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).
@@ -117,25 +148,37 @@ class Audit:
         Algorithm
             With ``decide(frame)``: one decision per row of any data frame that has the features.
         """
-        return select_on_all_rows(self.design, self.plan, self.sample)
+        if self.source is None:
+            raise OptionError(
+                "a loaded audit has no data to fit on.", "Run the audit again, and ask for the substitute then."
+            )
+        return select_on_all_rows(self.source.design, self.source.plan, self.source.sample)
 
 
 def audit(
     data: FrameLike,
     *,
     outcome: str,
-    group: str,
+    group: str | Sequence[str],
     status_quo: Any,
     rule: Any = "forest",
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     target: str | None = None,
-    accuracy: str | Utility = "calibration",
-    fairness: str | Utility | None = None,
+    accuracy: str | Utility | Sequence[str | Utility] = "calibration",
+    fairness: str | Utility | Sequence[str | Utility] | None = None,
     delta_accuracy: Delta = 0.0,
     delta_fairness: float = 0.0,
     form: str = "ratio",
     gap: str = "signed",
+    protected: str | Sequence[str] | None = None,
+    overall: Overall = None,
+    groups: Sequence[str] | None = None,
+    cross: bool = False,
+    min_group: int = 0,
+    small: str = "refuse",
+    weight: str | None = None,
+    cluster: str | None = None,
     splits: int = 7,
     train_fraction: float = 0.5,
     draws: int = 10_000,
@@ -144,6 +187,7 @@ def audit(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
+    run_folder: str | Path | None = None,
     progress: bool | None = None,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
@@ -155,8 +199,10 @@ def audit(
     ----------
     data : data frame or path
         Any frame narwhals knows, or a CSV or Parquet file.
-    outcome, group : str
-        Columns.
+    outcome : str
+        Column of outcomes.
+    group : str or sequence of str
+        Column, or columns, that say which groups a row belongs to.
     status_quo : str, threshold(...), fitted estimator or callable
         The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
         function of the rows.
@@ -164,14 +210,16 @@ def audit(
         How a candidate is found: 'linear', 'lasso', 'forest', 'boosting', 'logistic', any scikit-learn estimator
         or pipeline, or an object with ``select(training, status_quo)``.
     features : sequence of str, optional
-        Columns that the candidate may read. By default every numeric column except the group, the outcomes and
-        what the status quo reads (its score or decisions).
+        Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the
+        status quo reads (its score or decisions), and columns that tell rows apart as a name or an id does. Text,
+        categories, dates and missing values become numbers, fitted on training rows only.
     exclude : sequence of str
         Columns to leave out of the default.
     target : str, optional
         Column that the rule predicts; the outcome by default.
-    accuracy, fairness : str or Utility
-        What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column.
+    accuracy, fairness : str, Utility or sequence of these
+        What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
+        all must improve.
     delta_accuracy : float or mapping from group to float
         How much more accurate the candidate must be, Definition 2.
     delta_fairness : float
@@ -180,6 +228,22 @@ def audit(
         Whether deltas are shares or amounts.
     gap : {"signed", "absolute"}
         Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
+    protected : str or sequence of str, optional
+        Groups in whose favour fairness is one-sided: only their falling short of others counts as unfair.
+    overall : "population" or mapping from group to float, optional
+        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
+    groups : sequence of str, optional
+        Keep only these groups.
+    cross : bool
+        Cross several group columns into intersections; otherwise each column's groups must improve.
+    min_group : int
+        Groups with fewer rows are small.
+    small : {"refuse", "pool"}
+        Refuse small groups, or pool them into one.
+    weight : str, optional
+        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    cluster : str, optional
+        Column that says which rows belong together (a patient, a clinic): split and resampled as wholes.
     splits : int
         K, how often the rows are divided.
     train_fraction : float
@@ -196,6 +260,9 @@ def audit(
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
         Drop rows with holes in a needed column, and say how many.
+    run_folder : str or path, optional
+        Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
+        stopped, and ends with the same bytes as if it had never stopped.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
 
@@ -225,6 +292,14 @@ def audit(
         delta_fairness=delta_fairness,
         form=form,
         gap=gap,
+        protected=protected,
+        overall=overall,
+        groups=groups,
+        cross=cross,
+        min_group=min_group,
+        small=small,
+        weight=weight,
+        cluster=cluster,
         draws=draws,
         alpha=alpha,
         seed=seed,
@@ -232,22 +307,73 @@ def audit(
     check_integer("splits", splits, 1)
     check_number("train_fraction", train_fraction, 0, 1)
     algorithm = as_algorithm(status_quo)
-    if capacity is not None:
-        check_capacity(capacity)
-    else:
-        capacity = capacity_of(algorithm)
+    capacity = capacity_of(algorithm) if capacity is None else check_capacity(capacity)
     rows = read_rows(data)
     selection_rule = as_rule(rule)
-    chosen = choose_features(rows, design, algorithm, target or outcome, features, exclude)
-    rows, dropped = complete_rows(rows, design, [algorithm], [target or outcome, *chosen.columns], drop_missing)
-    rows = rows.take(canonical_order(rows))
-    plan = Plan(algorithm, selection_rule, chosen.columns, target or outcome, capacity, int(splits), train_fraction)
-    sample = make_sample(rows, design)
-    check_split_sizes(len(sample), train_fraction)
+    target = target or outcome
+    chosen = choose_features(rows, design, algorithm, target, features, exclude)
+    sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, canonical=True)
+    plan = Plan(algorithm, selection_rule, chosen, target, capacity, int(splits), train_fraction)
+    check_split_sizes(sample, train_fraction)
     workers = worker_count(n_jobs)
+    setting = plan_facts(plan, sample)
     with limited_threads(workers, plan.splits):
-        gap_of_status_quo, doubts = disparity(design, algorithm, sample, workers)
-        results = run_splits(design, plan, sample, workers, progress)
-    cautions = [*dropped_caution(dropped), *chosen.cautions, *doubts, *gather([split.cautions for split in results])]
+        gaps, doubts = status_quo_disparity(design, algorithm, sample, workers)
+        results = _run(design, plan, sample, setting, workers, run_folder, progress)
+    cautions += [*chosen.cautions, *doubts, *gather([split.cautions for split in results])]
     emit(cautions)
-    return Audit(design, plan, tuple(results), gap_of_status_quo, tuple(cautions), len(sample), sample)
+    result = Audit(
+        question=design.question,
+        setting=setting,
+        splits=tuple(results),
+        disparities=tuple(gaps),
+        cautions=tuple(cautions),
+        source=Source(design, plan, sample),
+        backend=sample.backend,
+    )
+    if run_folder is not None:
+        storage.write_audit_head(result, Path(run_folder))
+    return result
+
+
+def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
+    """How candidates are found, as plain data."""
+    return {
+        "status_quo": describe(plan.status_quo),
+        "rule": plan.rule.name,
+        "features": plan.features.treatment,
+        "target": plan.target,
+        "capacity": plan.capacity,
+        "train_fraction": plan.train_fraction,
+        "rows": len(sample),
+        "clusters": None if sample.clusters is None else sample.units,
+    }
+
+
+def _run(
+    design: Design,
+    plan: Plan,
+    sample: Sample,
+    setting: dict[str, Any],
+    workers: int,
+    run_folder: str | Path | None,
+    progress: bool | None,
+) -> list[Comparison]:
+    """All splits: those that the run folder already has, and the others."""
+    every = range(1, plan.splits + 1)
+    if run_folder is None:
+        return run_splits(design, plan, sample, every, workers, progress, finished=lambda _: None)
+    identity = {
+        "data": storage.fingerprint(content_keys(sample.rows)),
+        "splits": plan.splits,
+        **setting,
+        **design.question.to_dict(),
+    }
+    folder = storage.open_run(run_folder, identity)
+    done = storage.finished_splits(folder, design.question, plan.splits, sample.backend)
+    left = [split for split in every if split not in done]
+    for result in run_splits(
+        design, plan, sample, left, workers, progress, finished=lambda split: storage.write_split(split, folder)
+    ):
+        done[result.split] = result
+    return [done[split] for split in every]

@@ -1,12 +1,11 @@
 """Warnings: what a reader of a result must know, in words."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from improvable.arrays import IntArray
-from improvable.design import Design
 from improvable.errors import DataError, ImprovableWarning
+from improvable.inference.disparity import Disparity
 from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence
 
 FEWEST_SELECTED = 30
@@ -20,36 +19,34 @@ class Caution:
     text: str
 
 
-def component_cautions(evidence: Evidence, assessment: Assessment, occupied: IntArray) -> list[Caution]:
+def component_cautions(
+    evidence: Evidence, assessment: Assessment, occupied: Mapping[str, tuple[int, int]]
+) -> list[Caution]:
     """What a reader must know of each component.
 
-    `occupied`, of shape (groups, utilities, 2), counts the rows that each utility averages over.
+    `occupied` says of every group how many rows count for the status quo and for the candidate.
     """
     out: list[Caution] = []
-    few = occupied.min(axis=1)
-    for g, group in enumerate(evidence.groups):
-        for t, whose in enumerate(("status quo", "candidate")):
-            if few[g, t] == 0:
+    for group, counts in occupied.items():
+        for rows, whose in zip(counts, ("status quo", "candidate"), strict=True):
+            if rows == 0:
                 text = f"the candidate selects nobody of group '{group}', so it cannot be shown to improve: p is 1."
                 out.append(Caution(f"nobody {group}", text))
-            elif few[g, t] < FEWEST_SELECTED:
+            elif rows < FEWEST_SELECTED:
                 text = (
-                    f"only {few[g, t]} rows of group '{group}' count for the {whose} (fewer than {FEWEST_SELECTED}); "
+                    f"only {rows} rows of group '{group}' count for the {whose} (fewer than {FEWEST_SELECTED}); "
                     "the bootstrap is unreliable with so few."
                 )
                 out.append(Caution(f"few {group} {whose}", text))
-    degenerate = [
-        f"accuracy of '{group}'"
-        for group, tail in zip(evidence.groups, assessment.accuracy, strict=True)
-        if tail.degenerate
-    ]
-    degenerate += ["fairness"] if assessment.fairness.degenerate else []
-    for name in degenerate:
-        text = (
-            f"no draw moves the {name} statistic (the two algorithms decide alike there), so it proves nothing: p is 1."
-        )
-        out.append(Caution(f"degenerate {name}", text))
-    if assessment.undefined and not (few == 0).any():
+    for component in assessment.components:
+        if component.tail.degenerate:
+            name = f"accuracy of '{component.group}'" if component.kind == "accuracy" else "fairness"
+            text = (
+                f"no draw moves the {name} statistic (the two algorithms decide alike there), "
+                "so it proves nothing: p is 1."
+            )
+            out.append(Caution(f"degenerate {name} {component.measure}", text))
+    if assessment.undefined and all(min(counts) > 0 for counts in occupied.values()):
         text = (
             f"{assessment.undefined:,} of {len(evidence.draws):,} draws had nobody to average over; "
             "they count against rejection."
@@ -58,25 +55,27 @@ def component_cautions(evidence: Evidence, assessment: Assessment, occupied: Int
     return out
 
 
-def gap_caution(gap: tuple[float, float, float], design: Design) -> list[Caution]:
+def gap_cautions(disparities: Sequence[Disparity], alpha: float) -> list[Caution]:
     """Assumption 1: the status quo must have a gap. Refuse where it is exactly 0, warn where it may be."""
-    estimate, low, high = gap
-    if estimate == 0:
-        raise DataError(
-            f"the status quo has no gap at all in '{design.fairness.label}', so no candidate can have a smaller one.",
-            "Choose the fairness utility in which the disparity shows.",
-        )
-    if low <= 0 <= high:
-        text = (
-            f"the status quo's gap may be zero: {estimate:.3g}, with a {1 - design.alpha:.0%} interval from {low:.3g} "
-            f"to {high:.3g}. The test assumes a gap (Assumption 1)."
-        )
-        return [Caution("gap", text)]
-    return []
-
-
-def dropped_caution(dropped: int) -> list[Caution]:
-    return [Caution("dropped", f"{dropped:,} rows with missing or infinite values were dropped.")] if dropped else []
+    out = []
+    for gap in disparities:
+        if gap.estimate == 0 or (gap.one_sided and gap.estimate < 0):
+            if gap.one_sided:
+                message = f"the protected group '{gap.lower}' is not worse off under the status quo in '{gap.measure}'"
+            else:
+                message = f"the status quo has no gap at all in '{gap.measure}' between groups of '{gap.attribute}'"
+            raise DataError(
+                f"{message}, so no candidate can have a smaller gap.",
+                "Choose the fairness utility in which the disparity shows.",
+            )
+        if gap.low <= 0 <= gap.high:
+            text = (
+                f"the status quo's gap in '{gap.measure}' between groups of '{gap.attribute}' may be zero: "
+                f"{gap.estimate:.3g}, with a {100 * (1 - alpha):g}% interval from {gap.low:.3g} to {gap.high:.3g}. "
+                "The test assumes a gap (Assumption 1)."
+            )
+            out.append(Caution(f"gap {gap.attribute} {gap.measure}", text))
+    return out
 
 
 def capacity_cautions(capacities: Sequence[float | None], reached: Sequence[float]) -> list[Caution]:

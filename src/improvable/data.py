@@ -19,7 +19,6 @@ FrameLike: TypeAlias = Any
 """A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to CSV or Parquet, or `Rows`."""
 
 MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
-MOST_GROUPS = 50
 
 
 @dataclass(frozen=True)
@@ -72,19 +71,23 @@ class Rows:
         """The rows as a frame of the caller's own kind."""
         return (self.frame if names is None else self.frame.select(list(names))).to_native()
 
+    def polars(self, names: Sequence[str]) -> Any:
+        """Columns as a Polars frame, the same whatever library they came from: numbers, dates or text."""
+        import polars as pl
+
+        columns = []
+        for name in names:
+            if self.is_numeric(name):
+                column = pl.Series(name, self.numbers(name)).fill_nan(None)
+            else:
+                values = self.frame[name].to_list()
+                dated = self.frame.schema[name] in (nw.Date, nw.Datetime)
+                column = pl.Series(name, values if dated else [_text(value) for value in values])
+            columns.append(column)
+        return pl.DataFrame(columns)
+
     def take(self, index: IntArray) -> "Rows":
         return Rows(self.frame[index])
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Which group each row belongs to: `codes` index into `levels`."""
-
-    levels: tuple[str, ...]
-    codes: IntArray
-
-    def take(self, index: IntArray) -> "Grouping":
-        return Grouping(self.levels, self.codes[index])
 
 
 def read_rows(data: FrameLike) -> Rows:
@@ -199,25 +202,31 @@ def keep_complete(rows: Rows, numeric: Sequence[str], labels: Sequence[str], dro
     return rows.take(np.flatnonzero(keep)), int((~keep).sum())
 
 
-def read_groups(rows: Rows, name: str) -> Grouping:
-    """The group of every row; levels are sorted, so that their order never depends on the rows."""
+def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
+    """The levels of a column of labels, sorted, and the level of every row."""
+    rows.require([name])
     series = rows.frame[name]
     values = series.unique().to_list()
-    if len(values) > MOST_GROUPS:
+    if len(values) > most:
         raise DataError(
-            f"column '{name}' has {len(values):,} levels; a group column has at most {MOST_GROUPS}.",
+            f"column '{name}' has {len(values):,} levels; a group column has at most {most}.",
             "Name the column that says which group a row belongs to.",
-        )
-    if len(values) < 2:
-        raise DataError(
-            f"column '{name}' has one level, '{_label(values[0])}', in the rows used.",
-            "A gap needs at least two groups.",
         )
     labelled = sorted((_label(value), value) for value in values)
     codes = np.empty(len(rows), dtype=np.int64)
     for code, (_, value) in enumerate(labelled):
         codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
-    return Grouping(tuple(label for label, _ in labelled), codes)
+    return tuple(label for label, _ in labelled), codes
+
+
+def identities(rows: Rows, name: str) -> IntArray:
+    """Which of the distinct values of a column each row has, numbered the same in any row order or frame library."""
+    _, codes = np.unique(_column_bits(rows, name), return_inverse=True)
+    return codes.astype(np.int64)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value != value else str(value)
 
 
 def _label(value: object) -> str:
@@ -231,14 +240,16 @@ def content_keys(rows: Rows) -> NDArray[np.uint64]:
     """A 64-bit key of each row's content, the same in any frame library, row order or column order."""
     keys = np.zeros(len(rows), dtype=np.uint64)
     for name in sorted(rows.columns):
-        if rows.is_numeric(name):
-            values = rows.numbers(name) + 0.0  # -0.0 becomes 0.0
-            values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
-            bits = values.view(np.uint64)
-        else:
-            bits = _text_bits(rows.frame[name].to_list())
-        keys = _mix(keys ^ _mix(bits ^ np.uint64(_digest(name))))
+        keys = _mix(keys ^ _mix(_column_bits(rows, name) ^ np.uint64(_digest(name))))
     return keys
+
+
+def _column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
+    if not rows.is_numeric(name):
+        return _text_bits(rows.frame[name].to_list())
+    values = rows.numbers(name) + 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
+    return values.view(np.uint64)
 
 
 def canonical_order(rows: Rows) -> IntArray:
@@ -250,7 +261,7 @@ def _text_bits(values: list[Any]) -> NDArray[np.uint64]:
     digests: dict[object, int] = {}
     out = np.empty(len(values), dtype=np.uint64)
     for i, value in enumerate(values):
-        key = None if value is None or value != value else str(value)
+        key = _text(value)
         if key not in digests:
             digests[key] = _digest("" if key is None else f"={key}")
         out[i] = digests[key]

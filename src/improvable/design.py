@@ -1,106 +1,222 @@
-"""What was asked: the question of a comparison or an audit, checked once, and the sample it is asked of."""
+"""What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
-import narwhals as nw
 import numpy as np
 
-from improvable.algorithms import Algorithm, Threshold, columns_read
-from improvable.arrays import FloatArray, IntArray
-from improvable.data import Grouping, Rows, keep_complete, read_groups
 from improvable.errors import OptionError, nearest
+from improvable.groups import GroupChoice
 from improvable.inference.criteria import Claim, Form, Gap
-from improvable.utilities import Utility, as_accuracy, as_utility
+from improvable.utilities import Measure, Utility, as_accuracy, as_utility
 
 Delta = float | Mapping[str, float]
+Overall = Literal["population"] | Mapping[str, float] | None
 FEWEST_DRAWS = 100
 
 
 @dataclass(frozen=True)
-class Design:
-    """The question: which columns, which utilities, how large an improvement, at what level."""
+class Question:
+    """What a result remembers of what was asked: columns, measures, claim, level. Plain data.
+
+    Attributes
+    ----------
+    outcome : str
+    group : tuple of str
+        Group columns.
+    accuracy, fairness : tuple of Measure
+    claim : Claim
+    draws : int
+    alpha : float
+    seed : int
+    weight, cluster : str or None
+        Columns.
+    """
 
     outcome: str
-    group: str
-    accuracy: Utility
-    fairness: Utility
-    delta_accuracy: Delta
-    delta_fairness: float
-    form: Form
-    gap: Gap
+    group: tuple[str, ...]
+    accuracy: tuple[Measure, ...]
+    fairness: tuple[Measure, ...]
+    claim: Claim
     draws: int
     alpha: float
     seed: int
+    weight: str | None = None
+    cluster: str | None = None
 
-    @property
-    def utilities(self) -> list[Utility]:
-        """The distinct utilities, accuracy first."""
-        return [self.accuracy] if self.fairness == self.accuracy else [self.accuracy, self.fairness]
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(plain: Mapping[str, Any]) -> "Question":
+        claim = dict(plain["claim"])
+        claim["protected"] = tuple(claim["protected"])
+        return Question(
+            **{
+                **plain,
+                "group": tuple(plain["group"]),
+                "accuracy": tuple(Measure(**measure) for measure in plain["accuracy"]),
+                "fairness": tuple(Measure(**measure) for measure in plain["fairness"]),
+                "claim": Claim(**claim),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Design:
+    """A question with what is needed to answer it from rows."""
+
+    question: Question
+    groups: GroupChoice
+    utilities: tuple[Utility, ...]
+    accuracy: tuple[int, ...]
+    fairness: tuple[int, ...]
 
     @property
     def outcome_columns(self) -> list[str]:
-        named = [utility.outcome or self.outcome for utility in self.utilities]
-        return list(dict.fromkeys([self.outcome, *named]))
+        named = [utility.outcome or self.question.outcome for utility in self.utilities]
+        return list(dict.fromkeys([self.question.outcome, *named]))
 
-    def claim(self, groups: Sequence[str]) -> Claim:
-        """The claim for these groups: one accuracy delta each."""
-        if isinstance(self.delta_accuracy, Mapping):
-            for name in self.delta_accuracy:
-                if name not in groups:
-                    raise OptionError(f"delta_accuracy names '{name}', which is not a group.", nearest(name, groups))
-            missing = [g for g in groups if g not in self.delta_accuracy]
-            if missing:
-                raise OptionError(
-                    f"delta_accuracy has nothing for group '{missing[0]}'.", "Give one number, or one for every group."
-                )
-            accuracy = tuple(float(self.delta_accuracy[g]) for g in groups)
-        else:
-            accuracy = (float(self.delta_accuracy),) * len(groups)
-        return Claim(accuracy, float(self.delta_fairness), self.form, self.gap)
+    @property
+    def label_columns(self) -> list[str]:
+        cluster = self.question.cluster
+        return [*self.question.group, *([cluster] if cluster is not None else [])]
 
 
 def make_design(
     *,
     outcome: str,
-    group: str,
-    accuracy: str | Utility,
-    fairness: str | Utility | None,
+    group: str | Sequence[str],
+    accuracy: str | Utility | Sequence[str | Utility],
+    fairness: str | Utility | Sequence[str | Utility] | None,
     delta_accuracy: Delta,
     delta_fairness: float,
     form: str,
     gap: str,
+    protected: str | Sequence[str] | None,
+    overall: Overall,
+    groups: Sequence[str] | None,
+    cross: bool,
+    min_group: int,
+    small: str,
+    weight: str | None,
+    cluster: str | None,
     draws: int,
     alpha: float,
     seed: int,
 ) -> Design:
     """Check the question before any row is read."""
-    accuracy = as_accuracy(accuracy)
-    deltas = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
-    check_choice("form", form, get_args(Form))
-    check_choice("gap", gap, get_args(Gap))
-    for delta in deltas:
-        check_number("delta_accuracy", delta, -np.inf if form == "difference" else -1, np.inf)
-    check_number("delta_fairness", delta_fairness, -np.inf, np.inf if form == "difference" else 1, high_included=True)
+    columns = as_names(group)
+    if not columns:
+        raise OptionError("no group column is named.", "Name the column that says which group a row belongs to.")
+    if outcome in columns:
+        raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
+    if weight is not None and weight in (outcome, *columns, cluster):
+        raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
+    check_choice("small", small, ("pool", "refuse"))
+    check_integer("min_group", min_group, 0)
+    accuracies = [as_accuracy(spec) for spec in as_specs(accuracy)]
+    fairnesses = accuracies if fairness is None else [as_utility(spec) for spec in as_specs(fairness)]
+    utilities = tuple(dict.fromkeys([*accuracies, *fairnesses]))
+    claim = make_claim(
+        delta_accuracy=delta_accuracy,
+        delta_fairness=delta_fairness,
+        form=form,
+        gap=gap,
+        protected=protected,
+        overall=overall,
+    )
     check_number("alpha", alpha, 0, 0.5)
     check_integer("draws", draws, FEWEST_DRAWS)
     check_integer("seed", seed, 0)
-    if outcome == group:
-        raise OptionError(f"'{group}' is named as outcome and as group.", "They must be two columns.")
-    return Design(
+    question = Question(
         outcome=outcome,
-        group=group,
-        accuracy=accuracy,
-        fairness=accuracy if fairness is None else as_utility(fairness),
-        delta_accuracy=delta_accuracy,
-        delta_fairness=float(delta_fairness),
-        form="ratio" if form == "ratio" else "difference",
-        gap="signed" if gap == "signed" else "absolute",
+        group=columns,
+        accuracy=tuple(utility.measure(outcome) for utility in accuracies),
+        fairness=tuple(utility.measure(outcome) for utility in fairnesses),
+        claim=claim,
         draws=int(draws),
         alpha=float(alpha),
         seed=int(seed),
+        weight=weight,
+        cluster=cluster,
     )
+    return Design(
+        question=question,
+        groups=GroupChoice(columns, cross, as_names(groups), int(min_group), small),
+        utilities=utilities,
+        accuracy=tuple(utilities.index(utility) for utility in accuracies),
+        fairness=tuple(utilities.index(utility) for utility in fairnesses),
+    )
+
+
+def make_claim(
+    *,
+    delta_accuracy: Delta,
+    delta_fairness: float,
+    form: str,
+    gap: str,
+    protected: str | Sequence[str] | None,
+    overall: Overall,
+) -> Claim:
+    """Check the size of improvement asked for."""
+    check_choice("form", form, get_args(Form))
+    check_choice("gap", gap, get_args(Gap))
+    deltas = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
+    for delta in deltas:
+        check_number("delta_accuracy", delta, -np.inf if form == "difference" else -1, np.inf)
+    check_number("delta_fairness", delta_fairness, -np.inf, np.inf if form == "difference" else 1, high_included=True)
+    if isinstance(overall, Mapping):
+        for value in overall.values():
+            check_number("a weight in overall", value, 0, np.inf)
+    elif overall not in (None, "population"):
+        raise OptionError(f"overall is {overall!r}.", "It is 'population', or one weight for each group.")
+    if overall is not None and isinstance(delta_accuracy, Mapping):
+        raise OptionError("overall accuracy has one delta.", "Give delta_accuracy as one number.")
+    return Claim(
+        delta_accuracy={str(g): float(d) for g, d in delta_accuracy.items()}
+        if isinstance(delta_accuracy, Mapping)
+        else float(delta_accuracy),
+        delta_fairness=float(delta_fairness),
+        form="ratio" if form == "ratio" else "difference",
+        gap="signed" if gap == "signed" else "absolute",
+        protected=as_names(protected),
+        overall={str(g): float(w) for g, w in overall.items()} if isinstance(overall, Mapping) else overall,
+    )
+
+
+def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:
+    """Check that the groups a claim names are groups; `attributes` holds the levels of each attribute."""
+    known = [level for levels in attributes for level in levels]
+    if isinstance(claim.delta_accuracy, Mapping):
+        for name in claim.delta_accuracy:
+            if name not in known:
+                raise OptionError(f"delta_accuracy names '{name}', which is not a group.", nearest(name, known))
+        for level in known:
+            if level not in claim.delta_accuracy:
+                raise OptionError(
+                    f"delta_accuracy has nothing for group '{level}'.", "Give one number, or one for every group."
+                )
+    for name in claim.protected:
+        if name not in known:
+            raise OptionError(f"the protected group '{name}' is not a group.", nearest(name, known))
+    if isinstance(claim.overall, Mapping):
+        for name in claim.overall:
+            if name not in known:
+                raise OptionError(f"overall names '{name}', which is not a group.", nearest(name, known))
+        if not any(set(claim.overall) == set(levels) for levels in attributes):
+            raise OptionError("overall does not weigh every group of one column.", "Give one weight for each group.")
+
+
+def as_specs(spec: Any) -> list[Any]:
+    return list(spec) if isinstance(spec, list | tuple) else [spec]
+
+
+def as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(map(str, names)))
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
@@ -120,52 +236,3 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
 def check_integer(name: str, value: int, low: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
         raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {low:,}.")
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Validated rows with the columns that the design reads."""
-
-    rows: Rows
-    grouping: Grouping
-    outcomes: dict[str | None, FloatArray]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def backend(self) -> nw.Implementation:
-        backend: nw.Implementation = self.rows.frame.implementation
-        return backend
-
-    def take(self, index: IntArray) -> "Sample":
-        outcomes = {name: values[index] for name, values in self.outcomes.items()}
-        return Sample(self.rows.take(index), self.grouping.take(index), outcomes)
-
-
-def complete_rows(
-    rows: Rows,
-    design: Design,
-    algorithms: Sequence[Algorithm | Threshold],
-    other: Sequence[str],
-    drop_missing: bool,
-) -> tuple[Rows, int]:
-    """Rows without holes in the columns that the design, the algorithms and `other` read; and how many were dropped."""
-    numeric = [*design.outcome_columns, *other]
-    for algorithm in algorithms:
-        needed, features = columns_read(algorithm)
-        rows.require([*needed, *features])
-        numeric += needed
-    return keep_complete(rows, numeric, [design.group], drop_missing)
-
-
-def make_sample(rows: Rows, design: Design) -> Sample:
-    outcomes: dict[str | None, FloatArray] = {None: rows.numbers(design.outcome)}
-    for utility in design.utilities:
-        if utility.outcome is not None:
-            outcomes[utility.outcome] = rows.numbers(utility.outcome)
-    return Sample(rows, read_groups(rows, design.group), outcomes)
-
-
-def delta_words(delta: Delta) -> dict[str, Any] | float:
-    return dict(delta) if isinstance(delta, Mapping) else float(delta)

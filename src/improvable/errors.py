@@ -47,6 +47,10 @@ class RuleError(ImprovableError, RuntimeError):
     """A selection rule failed on the training rows."""
 
 
+class StorageError(ImprovableError, OSError):
+    """A result or a run folder cannot be written or read."""
+
+
 class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 

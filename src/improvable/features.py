@@ -1,8 +1,11 @@
-"""Which columns a candidate may read."""
+"""Which columns a candidate may read, and what each of them is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+import narwhals as nw
+import numpy as np
 
 from improvable.algorithms import Algorithm, Threshold, columns_read
 from improvable.cautions import Caution
@@ -10,10 +13,28 @@ from improvable.data import Rows
 from improvable.design import Design
 from improvable.errors import DataError, OptionError
 
+MOST_CATEGORIES = 40
+FEWEST_ROWS_OF_AN_ID = 100
+
 
 @dataclass(frozen=True)
 class Features:
+    """The columns that a candidate may read.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    treatment : dict
+        What becomes of each column, in words.
+    plain : bool
+        Whether all are complete numbers, so that nothing needs to be encoded.
+    cautions : tuple of Caution
+        What was left out, and why.
+    """
+
     columns: tuple[str, ...]
+    treatment: dict[str, str]
+    plain: bool
     cautions: tuple[Caution, ...]
 
 
@@ -36,30 +57,91 @@ def choose_features(
     features: Sequence[str] | None,
     exclude: Sequence[str],
 ) -> Features:
-    """The columns asked for; by default every numeric one that is no outcome, group, or score or decision in use."""
+    """The columns asked for; by default all but outcomes, groups, weights, clusters, and the score or decision in use.
+
+    Constant and empty columns are dropped. A column that names its rows (a name, an id) is left out unless it was asked
+    for by its own name.
+    """
+    question = design.question
     outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
-    rows.require([design.group, *outcomes])
+    roles = [name for name in (question.weight, question.cluster) if name is not None]
+    rows.require([*question.group, *outcomes, *roles])
     excluded = set(match_columns(rows, exclude))
     if features is not None:
-        asked = match_columns(rows, features)
-        leaked = [name for name in asked if name in outcomes]
+        chosen = match_columns(rows, features)
+        leaked = [name for name in chosen if name in outcomes]
         if leaked:
             raise OptionError(
                 f"'{leaked[0]}' is an outcome and cannot be a feature.",
                 "A candidate decides before outcomes are known.",
             )
-        chosen = tuple(name for name in asked if name not in excluded)
-        skipped: list[str] = []
+        chosen = tuple(name for name in chosen if name not in excluded)
     else:
         in_use, _ = columns_read(status_quo)
-        barred = {design.group, *outcomes, *in_use, *excluded}
-        free = [name for name in rows.columns if name not in barred]
-        chosen = tuple(name for name in free if rows.is_numeric(name))
-        skipped = [name for name in free if not rows.is_numeric(name)]
-    if not chosen:
+        barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
+        chosen = tuple(name for name in rows.columns if name not in barred)
+    kinds = {name: _kind(rows, name) for name in chosen}
+    by_name = set(features or ())
+    useless = [name for name, kind in kinds.items() if kind.useless]
+    ids = [name for name, kind in kinds.items() if kind.identifies and name not in by_name and name not in useless]
+    kept = tuple(name for name in chosen if name not in useless and name not in ids)
+    if not kept:
         raise DataError("no column is left for the candidate to read.", "Name features, or exclude fewer columns.")
     cautions = []
-    if skipped:
-        listed = ", ".join(f"'{name}'" for name in skipped[:6]) + (", ..." if len(skipped) > 6 else "")
-        cautions.append(Caution("text", f"columns that hold text are not used as features: {listed}."))
-    return Features(chosen, tuple(cautions))
+    if useless:
+        cautions.append(Caution("useless", f"columns that are constant or empty are not used: {_listed(useless)}."))
+    if ids:
+        text = (
+            f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. Name one to use it."
+        )
+        cautions.append(Caution("ids", text))
+    return Features(
+        columns=kept,
+        treatment={name: kinds[name].words for name in kept},
+        plain=all(kinds[name].plain for name in kept),
+        cautions=tuple(cautions),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    words: str
+    plain: bool = False
+    useless: bool = False
+    identifies: bool = False
+
+
+def _kind(rows: Rows, name: str) -> _Kind:
+    if rows.is_numeric(name):
+        return _numeric_kind(rows, name)
+    series = rows.frame[name]
+    missing = int(series.is_null().sum())
+    levels = int(series.n_unique()) - (missing > 0)
+    if levels == 0 or (levels == 1 and not missing):
+        return _Kind("constant or empty", useless=True)
+    if series.dtype in (nw.Date, nw.Datetime):
+        return _Kind("date: year, month, day and seconds since 1970")
+    if levels <= MOST_CATEGORIES:
+        return _Kind(f"category: one 0/1 column for each of {levels} levels" + (" and for missing" if missing else ""))
+    identifies = levels > 0.5 * (len(rows) - missing)
+    return _Kind(f"text with {levels:,} values: numbers from its parts", identifies=identifies)
+
+
+def _numeric_kind(rows: Rows, name: str) -> _Kind:
+    values = rows.numbers(name)
+    finite = values[np.isfinite(values)]
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Mend them, or exclude the column.")
+    missing = len(values) - len(finite)
+    if len(finite) == 0 or (finite.min() == finite.max() and not missing):
+        return _Kind("constant or empty", useless=True)
+    if missing:
+        return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
+    distinct = bool(rows.frame.schema[name].is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    identifies = distinct and len(np.unique(values)) == len(values)
+    return _Kind("number", plain=True, identifies=identifies)

@@ -8,8 +8,9 @@ from typing import Any
 class Progress:
     """Shows which stage each split is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
 
-    def __init__(self, splits: int, enabled: bool | None = None) -> None:
+    def __init__(self, splits: int, done: int = 0, enabled: bool | None = None) -> None:
         self.splits = splits
+        self.already = done
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._bar: Any = None
         self._task: Any = None
@@ -29,7 +30,7 @@ class Progress:
             )
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("starting", total=self.splits)
+            self._task = self._bar.add_task("starting", total=self.splits, completed=self.already)
         return self
 
     def __exit__(
@@ -49,4 +50,4 @@ class Progress:
             self._bar.advance(self._task)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Progress, (self.splits, False))
+        return (Progress, (self.splits, 0, False))

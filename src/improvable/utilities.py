@@ -4,7 +4,7 @@ A new utility is one entry of `UTILITIES` below, or a `Utility` of the user's ow
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,16 @@ from improvable.data import Rows
 from improvable.errors import DataError, OptionError, nearest
 
 Part = Callable[..., ArrayLike]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a result remembers of a utility: enough to speak of it, not to compute it."""
+
+    label: str
+    words: str
+    outcome: str
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,10 @@ class Utility:
     def label(self) -> str:
         return self.name if self.outcome is None else f"{self.name}:{self.outcome}"
 
+    def measure(self, outcome: str) -> Measure:
+        """What a result keeps of it; `outcome` is the audit's own outcome column."""
+        return Measure(self.label, self.words or self.name, self.outcome or outcome, self.higher_is_better)
+
     def parts(self, rows: Rows, outcome: FloatArray, decision: FloatArray) -> tuple[FloatArray, FloatArray]:
         """U and w of every row."""
         if self.binary_outcome and not _is_binary(outcome):
@@ -126,7 +140,7 @@ def _odd(values: FloatArray) -> float:
     return float(values[(values != 0) & (values != 1)][0])
 
 
-def check_decisions(decision: FloatArray, utilities: list[Utility], whose: str) -> None:
+def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: str) -> None:
     """Refuse decisions other than 0/1 where a utility needs them."""
     for utility in utilities:
         if utility.binary_decision and not _is_binary(decision):

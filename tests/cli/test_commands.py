@@ -90,7 +90,7 @@ def test_the_example_in_the_help_of_audit_runs_as_printed(
     run(["audit", "--help"])
     lines = capsys.readouterr().out.replace("\\\n", " ").splitlines()
     commands = [line.split()[1:] for line in lines if line.strip().startswith("improvable ")]
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         assert run([word.strip("'") for word in command]) == 0
     assert "REJECTED" in capsys.readouterr().out

@@ -29,6 +29,14 @@ def audit(
     delta_fairness: o.DeltaFairness = 0.0,
     form: o.Form = "ratio",
     gap: o.Gap = "signed",
+    protected: o.Protected = None,
+    overall: o.Overall = None,
+    groups: o.Groups = None,
+    cross: o.Cross = False,
+    min_group: o.MinGroup = 0,
+    small: o.Small = "refuse",
+    weight: o.Weight = None,
+    cluster: o.Cluster = None,
     splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
     train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
     draws: o.Draws = 10_000,
@@ -36,14 +44,17 @@ def audit(
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     drop_missing: o.DropMissing = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
+    ] = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
     """Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
 
     The status quo is a score of which the top share is selected (--score and --capacity), a score with a fixed
-    cutoff (--score and --above), or a column of 0/1 decisions (--decision). Columns that a candidate may read are
-    all numeric ones but the group, the outcomes and the status quo's own; * in a name stands for anything.
+    cutoff (--score and --above), or a column of 0/1 decisions (--decision). A candidate may read all columns but
+    groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
     both groups, and more evenly?
@@ -52,6 +63,13 @@ def audit(
       improvable demo --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
+
+    Women and men must gain too, the gap must shrink in two respects, and a long run should survive a stop:
+
+    \b
+      improvable audit patients.csv --outcome gagne_sum_t --group race,dem_female \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' \\
+          --fairness calibration,selection_rate --out run
     """
     import improvable
 
@@ -60,18 +78,26 @@ def audit(
         lambda: improvable.audit(
             data,
             outcome=outcome,
-            group=group,
+            group=o.parse_names(group),
             status_quo=status_quo_from(score, capacity, above, decision),
             rule=rule,
             features=o.parse_names(features) or None,
             exclude=o.parse_names(exclude),
             target=target,
-            accuracy=accuracy,
-            fairness=fairness,
+            accuracy=o.parse_names(accuracy),
+            fairness=o.parse_names(fairness) or None,
             delta_accuracy=o.parse_delta(delta_accuracy),
             delta_fairness=delta_fairness,
             form=form,
             gap=gap,
+            protected=o.parse_names(protected) or None,
+            overall=o.parse_overall(overall),
+            groups=o.parse_names(groups) or None,
+            cross=cross,
+            min_group=min_group,
+            small=small,
+            weight=weight,
+            cluster=cluster,
             splits=splits,
             train_fraction=train_fraction,
             draws=draws,
@@ -80,6 +106,7 @@ def audit(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            run_folder=out,
         )
     )
     return show(result, json, exit_code)

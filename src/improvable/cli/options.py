@@ -1,7 +1,7 @@
 """Options that commands share, and how their texts become arguments."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,8 +9,18 @@ from improvable.errors import OptionError
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one row per person.")]
 Outcome = Annotated[str, typer.Option(help="Column of outcomes.")]
-Group = Annotated[str, typer.Option(help="Column that says which group a row belongs to.")]
-Accuracy = Annotated[str, typer.Option(help="Utility for accuracy; NAME:COLUMN reads another outcome.")]
+Group = Annotated[str, typer.Option(help="Column of groups; several as race,sex must all improve.")]
+Cross = Annotated[bool, typer.Option("--cross", help="Cross several group columns into intersections.")]
+Groups = Annotated[str | None, typer.Option(help="Keep only these groups: black,white.")]
+MinGroup = Annotated[int, typer.Option(help="Groups with fewer rows are small.")]
+Small = Annotated[str, typer.Option(help="Small groups: refuse, or pool them into one.")]
+Protected = Annotated[str | None, typer.Option(help="Only this group's falling short counts as unfair.")]
+Overall = Annotated[
+    str | None, typer.Option(help="Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.")
+]
+Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of clusters, split and resampled as wholes.")]
+Accuracy = Annotated[str, typer.Option(help="Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.")]
 Fairness = Annotated[str | None, typer.Option(help="Utility for the gap.", show_default="that of accuracy")]
 DeltaAccuracy = Annotated[str, typer.Option(help="How much more accurate: 0.05, or white:0.02,black:0.")]
 DeltaFairness = Annotated[float, typer.Option(help="By how much the gap must be smaller: 0.1 is a tenth.")]
@@ -36,12 +46,30 @@ def parse_delta(text: str) -> float | dict[str, float]:
     {'white': 0.02, 'black': 0.0}
     """
     try:
-        if ":" not in text:
-            return float(text)
-        pairs = [part.rsplit(":", 1) for part in text.split(",")]
-        return {group.strip(): float(value) for group, value in pairs}
+        return float(text) if ":" not in text else _by_group(text)
     except ValueError:
         raise OptionError(f"--delta-accuracy is '{text}'.", "Write 0.05, or white:0.02,black:0.") from None
+
+
+def parse_overall(text: str | None) -> Any:
+    """Whose accuracy counts: everyone's, or a weighted mean of groups.
+
+    Examples
+    --------
+    >>> parse_overall("white:0.5,black:0.5")
+    {'white': 0.5, 'black': 0.5}
+    """
+    if text is None or text == "population":
+        return text
+    try:
+        return _by_group(text)
+    except ValueError:
+        raise OptionError(f"--overall is '{text}'.", "Write population, or white:0.5,black:0.5.") from None
+
+
+def _by_group(text: str) -> dict[str, float]:
+    pairs = [part.rsplit(":", 1) for part in text.split(",")]
+    return {group.strip(): float(value) for group, value in pairs}
 
 
 def parse_names(text: str | None) -> list[str]:

@@ -24,7 +24,8 @@ def contributions(
     utilities: Sequence[Utility],
     rows: Rows,
     outcomes: Mapping[str | None, FloatArray],
-    decisions: tuple[FloatArray, FloatArray],
+    decisions: Sequence[FloatArray],
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """What each row adds to its group's sums.
 
@@ -35,18 +36,22 @@ def contributions(
         For utilities that read more than the outcome.
     outcomes : mapping
         From a utility's `outcome` (None for the audit's own) to the column's values.
-    decisions : pair of arrays
+    decisions : sequence of arrays, length T
         Of the status quo and of the candidate.
+    weights : array, optional
+        Of the rows; both u and w are multiplied, so that utilities are weighted means.
 
     Returns
     -------
-    array of shape (rows, M, 2, 2)
+    array of shape (rows, M, T, 2)
         Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`).
     """
-    out = np.empty((len(decisions[0]), len(utilities), 2, 2))
+    out = np.empty((len(decisions[0]), len(utilities), len(decisions), 2))
     for m, utility in enumerate(utilities):
         for t, decision in enumerate(decisions):
             out[:, m, t, U], out[:, m, t, W] = utility.parts(rows, outcomes[utility.outcome], decision)
+    if weights is not None:
+        out *= weights[:, None, None, None]
     out += 0.0  # -0.0 becomes 0.0, so that equal contributions have equal bits
     return out
 
@@ -89,13 +94,6 @@ class Cells:
         sums: FloatArray = weigh(self, self.counts[None, :])[0]
         return sums
 
-    def occupied(self) -> IntArray:
-        """How many rows have a value other than zero, by block and column, shape (blocks, width)."""
-        out = np.zeros((self.blocks, self.values.shape[1]), dtype=np.int64)
-        for b, part in enumerate(self.slices()):
-            out[b] = ((self.values[part] != 0) * self.counts[part, None]).sum(axis=0)
-        return out
-
 
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
     """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
@@ -122,6 +120,22 @@ def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
     speaking = np.flatnonzero((vectors != 0).any(axis=1))
     ones = np.ones(len(speaking), dtype=np.int64)
     return _tally(vectors[speaking], block[speaking], ones, len(vectors) - len(speaking), blocks)
+
+
+def pool_clusters(vectors: FloatArray, block: IntArray, clusters: IntArray, blocks: int) -> FloatArray:
+    """Add up the rows of each cluster: (rows, width) -> (clusters, blocks * width), since a cluster may span groups.
+
+    Rows are added in an order of their own, so that the order they came in cannot change how sums round.
+    """
+    width = vectors.shape[1]
+    order = np.lexsort((*vectors.T, block, clusters))
+    place = clusters[order] * blocks + block[order]
+    total = int(clusters.max()) + 1
+    out = np.empty((total, blocks, width))
+    for j in range(width):
+        sums = np.bincount(place, weights=vectors[order, j], minlength=total * blocks)
+        out[:, :, j] = sums.reshape(total, blocks)
+    return out.reshape(total, blocks * width)
 
 
 def merge(*parts: Cells) -> Cells:

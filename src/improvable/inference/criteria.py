@@ -4,6 +4,7 @@ The last axes of every array are those of `Evidence`; leading axes (draws) are f
 sample and of its draws is one function.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Literal
@@ -15,8 +16,6 @@ from improvable.inference.cells import U, W
 
 Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
-FORMS: tuple[Form, ...] = ("ratio", "difference")
-GAPS: tuple[Gap, ...] = ("signed", "absolute")
 
 
 @dataclass(frozen=True)
@@ -25,20 +24,31 @@ class Claim:
 
     Attributes
     ----------
-    accuracy : tuple of float
-        One delta per group.
-    fairness : float
+    delta_accuracy : float or mapping from group to float
+        How much more accurate, the same for all or one for each group.
+    delta_fairness : float
+        By how much the gap must be smaller.
     form : {"ratio", "difference"}
         Ratio: U1 > (1 + delta) U0 and gap1 < (1 - delta) gap0. Difference (the footnote of Definition 2):
         U1 > U0 + delta and gap1 < gap0 - delta.
     gap : {"signed", "absolute"}
         Which fairness statistic decides.
+    protected : tuple of str
+        Groups in whose favour fairness is one-sided (Remark 2): only their falling short of others is unfair.
+    overall : None, "population" or mapping from group to float
+        None: every group must be more accurate. Otherwise the whole population must, or a weighted mean of the
+        groups' utilities (Remark 1).
     """
 
-    accuracy: tuple[float, ...]
-    fairness: float = 0.0
+    delta_accuracy: float | Mapping[str, float] = 0.0
+    delta_fairness: float = 0.0
     form: Form = "ratio"
     gap: Gap = "signed"
+    protected: tuple[str, ...] = ()
+    overall: Literal["population"] | Mapping[str, float] | None = None
+
+    def delta_of(self, group: str) -> float:
+        return self.delta_accuracy[group] if isinstance(self.delta_accuracy, Mapping) else self.delta_accuracy
 
 
 def utilities_of(sums: FloatArray) -> FloatArray:
@@ -59,26 +69,43 @@ def _shrunk(gap: FloatArray, delta: float, form: Form) -> FloatArray:
     return (1 - delta) * gap if form == "ratio" else gap - delta
 
 
-def spread(values: FloatArray) -> FloatArray:
-    """The largest gap between any two groups, shape (..., groups) -> (...); for two groups |F_r - F_b|."""
-    return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+def unfairness(values: FloatArray, protected: int | None = None) -> FloatArray:
+    """How uneven utilities are, shape (..., groups) -> (...).
+
+    The largest gap between any two groups, for two groups |F_r - F_b|. With a protected group, how far it falls short
+    of the best-off group: the positive part instead of the absolute value (Remark 2).
+    """
+    best = values.max(axis=-1)
+    return np.asarray(best - (values.min(axis=-1) if protected is None else values[..., protected]))
 
 
-def folded_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form) -> FloatArray:
+def folded_statistic(
+    status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form, protected: int | None = None
+) -> FloatArray:
     """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|; small values speak for improvement.
 
     Shapes (..., groups) -> (...).
     """
-    return spread(candidate) - _shrunk(spread(status_quo), delta, form)
+    return unfairness(candidate, protected) - _shrunk(unfairness(status_quo, protected), delta, form)
 
 
-def widest_pair(status_quo: FloatArray) -> tuple[int, int]:
-    """The pair (g, h) of groups with the largest gap F_0g - F_0h, from a vector of shape (groups,)."""
-    return int(np.argmax(status_quo)), int(np.argmin(status_quo))
+def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tuple[int, int]:
+    """The pair (g, h) of groups with the largest gap F_0g - F_0h, from a vector of shape (groups,).
+
+    With a protected group, h is that group and g another. Where all are equal, the first pair that can be.
+    """
+    low = int(np.argmin(status_quo)) if protected is None else protected
+    others = [g for g in range(len(status_quo)) if g != low]
+    return max(others, key=lambda g: float(status_quo[g])), low
 
 
 def signed_statistics(
-    status_quo: FloatArray, candidate: FloatArray, reference: tuple[int, int], delta: float, form: Form
+    status_quo: FloatArray,
+    candidate: FloatArray,
+    reference: tuple[int, int],
+    delta: float,
+    form: Form,
+    protected: int | None = None,
 ) -> FloatArray:
     """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every ordered pair (g, h).
 
@@ -86,8 +113,12 @@ def signed_statistics(
     candidate's largest gap is below (1 - Delta_f) times a gap of the status quo, and so below (1 - Delta_f) times
     its largest: the paper's alternative, with nothing folded and no kink. Small values speak for improvement.
 
-    Shapes (..., groups) -> (..., groups * (groups - 1)).
+    With a protected group, h is that group and g every group, itself included: its own zero stands for the positive
+    part, and demands that the status quo's gap be above zero.
+
+    Shapes (..., groups) -> (..., pairs).
     """
     before = _shrunk(status_quo[..., reference[0]] - status_quo[..., reference[1]], delta, form)
-    pairs = permutations(range(status_quo.shape[-1]), 2)
+    groups = range(status_quo.shape[-1])
+    pairs = permutations(groups, 2) if protected is None else ((g, protected) for g in groups)
     return np.stack([candidate[..., g] - candidate[..., h] - before for g, h in pairs], axis=-1)

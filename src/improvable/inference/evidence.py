@@ -1,23 +1,29 @@
 """What a held-out sample says, kept as sums and draws, and the intersection-union test of any claim upon it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from improvable.arrays import FloatArray
+from improvable.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.criteria import (
     Claim,
     accuracy_statistic,
     folded_statistic,
+    reference_pair,
     signed_statistics,
+    unfairness,
     utilities_of,
 )
 from improvable.inference.pvalues import Tail, lower_tail, upper_tail
+from improvable.utilities import Measure
 
 ALGORITHMS = ("status_quo", "candidate")
 """Names along the algorithm axis: index `STATUS_QUO`, index `CANDIDATE`."""
+EVERYONE = "everyone"
 
 
 @dataclass(frozen=True)
@@ -26,90 +32,198 @@ class Evidence:
 
     Attributes
     ----------
-    groups : tuple of str, length G
-    utilities : tuple of str, length M
-        Labels of the distinct utilities.
-    accuracy, fairness : int
-        Which utility measures accuracy, which fairness.
-    sums : array of shape (G, M, 2, 2)
-        Axes: group, utility, algorithm, part.
-    draws : array of shape (Q, G, M, 2, 2)
-    reference : tuple of int
-        The pair of groups with the status quo's largest gap on the training rows.
+    attributes : tuple of Attribute
+        The groups, each a set of the S strata.
+    measures : tuple of Measure, length M
+        The distinct utilities.
+    accuracy, fairness : tuple of int
+        Which utilities measure accuracy, which fairness.
+    sums : array of shape (S, M, 2, 2)
+        Axes: stratum, utility, algorithm, part.
+    draws : array of shape (Q, S, M, 2, 2)
+    training : array of shape (S, M, 2)
+        The status quo's sums on the training rows, which fix the reference pair of groups.
     """
 
-    groups: tuple[str, ...]
-    utilities: tuple[str, ...]
-    accuracy: int
-    fairness: int
+    attributes: tuple[Attribute, ...]
+    measures: tuple[Measure, ...]
+    accuracy: tuple[int, ...]
+    fairness: tuple[int, ...]
     sums: FloatArray
     draws: FloatArray
-    reference: tuple[int, int]
+    training: FloatArray
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(level for attribute in self.attributes for level in attribute.levels)
 
     @cached_property
-    def values(self) -> FloatArray:
-        """Utilities on the sample, shape (G, M, 2)."""
-        return utilities_of(self.sums)
+    def values(self) -> tuple[FloatArray, ...]:
+        """Utilities on the sample, one array of shape (groups, M, 2) per attribute."""
+        return tuple(utilities_of(_by_level(self.sums[None], attribute)[0]) for attribute in self.attributes)
 
     @cached_property
-    def drawn(self) -> FloatArray:
-        """Utilities on the draws, shape (Q, G, M, 2)."""
-        return utilities_of(self.draws)
+    def drawn(self) -> tuple[FloatArray, ...]:
+        """Utilities on the draws, one array of shape (Q, groups, M, 2) per attribute."""
+        return tuple(utilities_of(_by_level(self.draws, attribute)) for attribute in self.attributes)
+
+    def reference(self, attribute: int, measure: int, protected: int | None = None) -> tuple[int, int]:
+        """The pair of groups between which the status quo's gap was widest on the training rows."""
+        sums = _by_level(self.training[None, :, measure, :], self.attributes[attribute])[0]
+        return reference_pair(self.direction(measure, protected) * utilities_of(sums), protected)
+
+    def direction(self, measure: int, protected: int | None) -> float:
+        """-1 where a protected group is worse off with a higher value (a false positive rate); 1 otherwise."""
+        return 1.0 if protected is None or self.measures[measure].higher_is_better else -1.0
+
+    def overall(self, weights: str | Mapping[str, float], measure: int) -> tuple[FloatArray, FloatArray]:
+        """One utility for everyone, (2,) on the sample and (Q, 2) on the draws (Remark 1).
+
+        The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
+        """
+        if isinstance(weights, str):
+            return utilities_of(self.sums[:, measure].sum(axis=0)), utilities_of(self.draws[:, :, measure].sum(axis=1))
+        a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
+        share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
+        share /= share.sum()
+        counted = np.flatnonzero(share)
+        return (
+            np.tensordot(share[counted], self.values[a][counted, measure], axes=(0, 0)),
+            np.einsum("g,qgt->qt", share[counted], self.drawn[a][:, counted, measure]),
+        )
+
+
+def _by_level(sums: FloatArray, attribute: Attribute) -> FloatArray:
+    """Add the strata of each level: axis 1 goes from strata to levels."""
+    out = np.zeros((len(sums), len(attribute.levels), *sums.shape[2:]))
+    for stratum, level in enumerate(attribute.member):
+        out[:, level] += sums[:, stratum]
+    return out
+
+
+@dataclass(frozen=True)
+class Component:
+    """One of the conditions that must all hold.
+
+    Attributes
+    ----------
+    kind : {"accuracy", "fairness"}
+    measure : str
+        The utility.
+    group : str
+        The group whose accuracy it is, or the attribute whose gap it is.
+    status_quo, candidate : float
+        The utility or the gap under either algorithm.
+    tail : Tail
+        The p-value that counts.
+    other : Tail or None
+        For fairness, that of the statistic not used.
+    """
+
+    kind: str
+    measure: str
+    group: str
+    status_quo: float
+    candidate: float
+    tail: Tail
+    other: Tail | None = None
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """The component p-values of one claim: accuracy by group, fairness by both statistics."""
+    """The component p-values of one claim."""
 
     claim: Claim
-    accuracy: tuple[Tail, ...]
-    signed: Tail
-    absolute: Tail
-
-    @property
-    def fairness(self) -> Tail:
-        return self.signed if self.claim.gap == "signed" else self.absolute
-
-    @property
-    def fairness_other(self) -> Tail:
-        return self.absolute if self.claim.gap == "signed" else self.signed
+    components: tuple[Component, ...]
 
     @property
     def p_value(self) -> float:
         """The largest component: all must reject at once (intersection-union, Proposition B.1)."""
-        return max(tail.p_value for tail in (*self.accuracy, self.fairness))
+        return max(component.tail.p_value for component in self.components)
 
     @property
     def undefined(self) -> int:
         """The most draws in which a component was undefined."""
-        return max(tail.undefined for tail in (*self.accuracy, self.fairness))
+        return max(component.tail.undefined for component in self.components)
+
+    def of(self, kind: str) -> list[Component]:
+        return [component for component in self.components if component.kind == kind]
+
+    @property
+    def p_accuracy(self) -> dict[str, float]:
+        """By group, the largest over the accuracy utilities."""
+        out: dict[str, float] = {}
+        for component in self.of("accuracy"):
+            out[component.group] = max(component.tail.p_value, out.get(component.group, 0.0))
+        return out
+
+    @property
+    def p_fairness(self) -> float:
+        return max(component.tail.p_value for component in self.of("fairness"))
+
+    @property
+    def p_fairness_other(self) -> float:
+        return max(component.other.p_value for component in self.of("fairness") if component.other)
 
 
 def assess(evidence: Evidence, claim: Claim) -> Assessment:
-    """Test whether the candidate improves on the status quo by the claimed size."""
-    values, drawn = evidence.values, evidence.drawn
-    accuracy = []
-    for g, delta in enumerate(claim.accuracy):
-        before, after = values[g, evidence.accuracy]
-        draws = drawn[:, g, evidence.accuracy]
-        accuracy.append(
-            upper_tail(
-                float(accuracy_statistic(before, after, delta, claim.form)),
-                accuracy_statistic(draws[:, STATUS_QUO], draws[:, CANDIDATE], delta, claim.form),
-                scale=max(abs(before), abs(after)),
-            )
-        )
-    before, after = values[:, evidence.fairness, STATUS_QUO], values[:, evidence.fairness, CANDIDATE]
-    draws_before, draws_after = drawn[:, :, evidence.fairness, STATUS_QUO], drawn[:, :, evidence.fairness, CANDIDATE]
-    scale = float(np.abs(values[:, evidence.fairness]).max())
-    size = (claim.fairness, claim.form)
-    folded = lower_tail(
-        float(folded_statistic(before, after, *size)), folded_statistic(draws_before, draws_after, *size), scale
+    """Test whether the candidate improves on the status quo by the claimed size, in every component."""
+    components = []
+    for measure in evidence.accuracy:
+        if claim.overall is not None:
+            values, drawn = evidence.overall(claim.overall, measure)
+            components.append(_accuracy(evidence, measure, EVERYONE, values, drawn, claim))
+            continue
+        for a, attribute in enumerate(evidence.attributes):
+            for g, group in enumerate(attribute.levels):
+                values, drawn = evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]
+                components.append(_accuracy(evidence, measure, group, values, drawn, claim))
+    for measure in evidence.fairness:
+        components += [_fairness(evidence, measure, a, claim) for a in range(len(evidence.attributes))]
+    return Assessment(claim, tuple(components))
+
+
+def _accuracy(
+    evidence: Evidence, measure: int, group: str, values: FloatArray, drawn: FloatArray, claim: Claim
+) -> Component:
+    before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
+    delta = claim.delta_of(group)
+    tail = upper_tail(
+        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], delta, claim.form)),
+        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, claim.form),
+        scale=max(abs(before), abs(after)),
     )
-    statistics = signed_statistics(before, after, evidence.reference, *size)
-    draws = signed_statistics(draws_before, draws_after, evidence.reference, *size)
-    signed = max(
-        (lower_tail(float(statistics[j]), draws[:, j], scale) for j in range(len(statistics))),
-        key=lambda tail: tail.p_value,
+    return Component("accuracy", evidence.measures[measure].label, group, before, after, tail)
+
+
+def _fairness(evidence: Evidence, measure: int, a: int, claim: Claim) -> Component:
+    attribute = evidence.attributes[a]
+    protected = next((attribute.levels.index(name) for name in claim.protected if name in attribute.levels), None)
+    direction = evidence.direction(measure, protected)
+    values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
+    scale = float(np.abs(values).max())
+    before, after = values[:, STATUS_QUO], values[:, CANDIDATE]
+    draws_before, draws_after = drawn[..., STATUS_QUO], drawn[..., CANDIDATE]
+    absolute = lower_tail(
+        float(folded_statistic(before, after, claim.delta_fairness, claim.form, protected)),
+        folded_statistic(draws_before, draws_after, claim.delta_fairness, claim.form, protected),
+        scale,
     )
-    return Assessment(claim, tuple(accuracy), signed, folded)
+    reference = evidence.reference(a, measure, protected)
+    statistics = signed_statistics(before, after, reference, claim.delta_fairness, claim.form, protected)
+    draws = signed_statistics(draws_before, draws_after, reference, claim.delta_fairness, claim.form, protected)
+    signed = _largest([lower_tail(float(statistics[j]), draws[:, j], scale) for j in range(len(statistics))])
+    used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
+    return Component(
+        kind="fairness",
+        measure=evidence.measures[measure].label,
+        group=attribute.name,
+        status_quo=float(unfairness(before, protected)),
+        candidate=float(unfairness(after, protected)),
+        tail=used,
+        other=other,
+    )
+
+
+def _largest(tails: list[Tail]) -> Tail:
+    return max(tails, key=lambda tail: tail.p_value)

@@ -1,16 +1,16 @@
 """A result as one dictionary of plain numbers and text: the JSON, and the source of every other output."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import improvable
-from improvable.arrays import FloatArray, IntArray
-from improvable.compare import gap_interval, gaps
-from improvable.design import Design, delta_words
-from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.disparity import Disparity, disparities, estimates
+from improvable.inference.evidence import ALGORITHMS, Component
 from improvable.report.words import p_text
-from improvable.utilities import Utility
+from improvable.utilities import Measure
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
@@ -18,116 +18,162 @@ if TYPE_CHECKING:
 
 
 def comparison_facts(result: "Comparison") -> dict[str, Any]:
-    estimate, low, high = gap_interval(result.evidence, result.design.alpha)
-    facts = _common_facts("comparison", result)
-    facts["rows"] = result.rows
-    facts["disparity"] = _disparity_facts(result.evidence, estimate, low, high)
-    facts["splits"] = [split_facts(result)]
-    facts["warnings"] = list(result.warnings)
-    return facts
+    gaps = disparities(result.evidence, result.question.claim, result.question.alpha)
+    return {
+        **_common_facts("comparison", result),
+        "rows": result.rows,
+        "clusters": result.clusters,
+        **_disparity_facts(gaps),
+        "splits": [split_facts(result)],
+        "warnings": list(result.warnings),
+    }
 
 
 def audit_facts(result: "Audit") -> dict[str, Any]:
-    facts = _common_facts("audit", result)
-    facts["rows"] = result.rows
-    facts["disparity"] = _disparity_facts(result.splits[0].evidence, *result.disparity)
-    facts["rule"] = result.plan.rule.name
-    facts["features"] = list(result.plan.features)
-    facts["target"] = result.plan.target
-    facts["capacity"] = result.plan.capacity
-    facts["train_fraction"] = result.plan.train_fraction
-    facts["splits"] = [split_facts(split) for split in result.splits]
-    facts["warnings"] = list(result.warnings)
-    return facts
+    return {
+        **_common_facts("audit", result),
+        **result.setting,
+        **_disparity_facts(result.disparities),
+        "splits": [split_facts(split) for split in result.splits],
+        "warnings": list(result.warnings),
+    }
 
 
 def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
-    design: Design = result.design
+    question, claim = result.question, result.question.claim
     return {
         "kind": kind,
         "p_value": result.p_value,
-        "p_value_text": p_text(result.p_value, design.draws),
+        "p_value_text": p_text(result.p_value, question.draws),
         "threshold": result.threshold,
         "reject": bool(result.reject),
-        "alpha": design.alpha,
+        "alpha": question.alpha,
         "groups": list(result.groups),
-        "outcome": design.outcome,
-        "group": design.group,
-        "accuracy_utility": _utility_facts(design.accuracy, design),
-        "fairness_utility": _utility_facts(design.fairness, design),
-        "delta_accuracy": delta_words(design.delta_accuracy),
-        "delta_fairness": design.delta_fairness,
-        "form": design.form,
-        "gap_statistic": design.gap,
-        "draws": design.draws,
-        "seed": design.seed,
+        "outcome": question.outcome,
+        "group": list(question.group),
+        "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
+        "fairness_utilities": [_measure_facts(measure) for measure in question.fairness],
+        "delta_accuracy": dict(claim.delta_accuracy)
+        if isinstance(claim.delta_accuracy, Mapping)
+        else claim.delta_accuracy,
+        "delta_fairness": claim.delta_fairness,
+        "form": claim.form,
+        "gap_statistic": claim.gap,
+        "protected": list(claim.protected),
+        "overall": dict(claim.overall) if isinstance(claim.overall, Mapping) else claim.overall,
+        "weight": question.weight,
+        "cluster": question.cluster,
+        "draws": question.draws,
+        "seed": question.seed,
         "version": improvable.__version__,
     }
 
 
-def _utility_facts(utility: Utility, design: Design) -> dict[str, str]:
-    return {"name": utility.label, "words": utility.words or utility.name, "outcome": utility.outcome or design.outcome}
+def _measure_facts(measure: Measure) -> dict[str, str]:
+    return {"name": measure.label, "words": measure.words, "outcome": measure.outcome}
 
 
-def _disparity_facts(evidence: Evidence, estimate: float, low: float, high: float) -> dict[str, Any]:
-    higher, lower = evidence.reference
-    return {
-        "higher": evidence.groups[higher],
-        "lower": evidence.groups[lower],
-        "gap": estimate,
-        "interval": [low, high],
-    }
+def _disparity_facts(gaps: Sequence[Disparity]) -> dict[str, Any]:
+    plain = [
+        {
+            "utility": gap.measure,
+            "group": gap.attribute,
+            "higher": gap.higher,
+            "lower": gap.lower,
+            "gap": gap.estimate,
+            "interval": [_number(gap.low), _number(gap.high)],
+        }
+        for gap in gaps
+    ]
+    return {"disparity": plain[0], "disparities": plain}
 
 
 def split_facts(result: "Comparison") -> dict[str, Any]:
-    """One split: the paper's row of numbers."""
+    """One split: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
-    draws = result.design.draws
+    first = assessment.of("fairness")[0]
     return {
         "split": result.split,
         "rows": result.rows,
+        "clusters": result.clusters,
         "p_value": assessment.p_value,
-        "p_value_text": p_text(assessment.p_value, draws),
-        "p_accuracy": {g: tail.p_value for g, tail in zip(evidence.groups, assessment.accuracy, strict=True)},
-        "p_fairness": assessment.fairness.p_value,
-        "p_fairness_other": assessment.fairness_other.p_value,
-        "accuracy": _by_group(evidence, evidence.values[:, evidence.accuracy]),
-        "fairness": _by_group(evidence, evidence.values[:, evidence.fairness]),
-        "gap": {name: _number(value) for name, value in gaps(evidence).items()},
-        "reference": [evidence.groups[g] for g in evidence.reference],
-        "selected": _by_group(evidence, result.selected),
+        "p_value_text": p_text(assessment.p_value, result.question.draws),
+        "p_accuracy": assessment.p_accuracy,
+        "p_fairness": assessment.p_fairness,
+        "p_fairness_other": assessment.p_fairness_other,
+        "accuracy": _by_group(result, evidence.accuracy[0]),
+        "fairness": _by_group(result, evidence.fairness[0]),
+        "gap": {"status_quo": _number(first.status_quo), "candidate": _number(first.candidate)},
+        "components": [_component_facts(component) for component in assessment.components],
+        "intervals": [
+            {name: _number(value) if isinstance(value, float) else value for name, value in asdict(one).items()}
+            for one in estimates(evidence, result.question.alpha)
+        ],
+        "reference": [first_reference(result)[0], first_reference(result)[1]],
+        "selected": _selected(result),
         "share_selected": result.shares,
         "undefined_draws": assessment.undefined,
     }
 
 
-def _by_group(evidence: Evidence, values: FloatArray | IntArray) -> dict[str, dict[str, Any]]:
+def first_reference(result: "Comparison") -> tuple[str, str]:
+    """The pair of groups between which the status quo's gap was widest on the training rows."""
+    gap = disparities(result.evidence, result.question.claim, result.question.alpha)[0]
+    return gap.higher, gap.lower
+
+
+def _component_facts(component: Component) -> dict[str, Any]:
     return {
-        group: {name: _number(values[g, t]) for t, name in enumerate(ALGORITHMS)}
-        for g, group in enumerate(evidence.groups)
+        "kind": component.kind,
+        "utility": component.measure,
+        "group": component.group,
+        "status_quo": _number(component.status_quo),
+        "candidate": _number(component.candidate),
+        "p_value": component.tail.p_value,
+        "p_other": component.other.p_value if component.other else None,
     }
 
 
-def _number(value: Any) -> float | int | None:
-    """JSON has no NaN: an undefined utility is null."""
-    if isinstance(value, np.integer):
-        return int(value)
+def _by_group(result: "Comparison", measure: int) -> dict[str, dict[str, Any]]:
+    evidence = result.evidence
+    return {
+        group: {name: _number(values[g, measure, t]) for t, name in enumerate(ALGORITHMS)}
+        for values, attribute in zip(evidence.values, evidence.attributes, strict=True)
+        for g, group in enumerate(attribute.levels)
+    }
+
+
+def _selected(result: "Comparison") -> dict[str, dict[str, int]]:
+    return {
+        group: {name: int(result.selected[attribute.member == g, t].sum()) for t, name in enumerate(ALGORITHMS)}
+        for attribute in result.evidence.attributes
+        for g, group in enumerate(attribute.levels)
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity: what is undefined is null."""
     return float(value) if np.isfinite(value) else None
 
 
 def split_columns(facts: dict[str, Any]) -> dict[str, list[Any]]:
-    """The splits as columns of a table."""
+    """The splits as columns of a table: estimates with intervals, p-values, counts."""
     splits = facts["splits"]
     columns: dict[str, list[Any]] = {"split": [s["split"] for s in splits]}
+    for j, component in enumerate(splits[0]["components"]):
+        name = f"{component['kind']} {component['utility']} {component['group']}"
+        for algorithm in ALGORITHMS:
+            columns[f"{name} {algorithm}"] = [s["components"][j][algorithm] for s in splits]
+        columns[f"{name} p"] = [s["components"][j]["p_value"] for s in splits]
+        if component["kind"] == "fairness":
+            columns[f"{name} p other"] = [s["components"][j]["p_other"] for s in splits]
+    columns["p_value"] = [s["p_value"] for s in splits]
+    columns["rows"] = [s["rows"] for s in splits]
     for group in facts["groups"]:
-        for name in ALGORITHMS:
-            columns[f"accuracy_{group}_{name}"] = [s["accuracy"][group][name] for s in splits]
-        columns[f"p_{group}"] = [s["p_accuracy"][group] for s in splits]
-    for name in ALGORITHMS:
-        columns[f"gap_{name}"] = [s["gap"][name] for s in splits]
-    for name in ("p_fairness", "p_fairness_other", "p_value", "rows"):
-        columns[name] = [s[name] for s in splits]
-    for group in facts["groups"]:
-        for name in ALGORITHMS:
-            columns[f"selected_{group}_{name}"] = [s["selected"][group][name] for s in splits]
+        for algorithm in ALGORITHMS:
+            columns[f"selected {group} {algorithm}"] = [s["selected"][group][algorithm] for s in splits]
+    for j, one in enumerate(splits[0]["intervals"]):
+        for side in ("low", "high"):
+            name = f"{one['measure']} {one['group']} {one['quantity']} {side}"
+            columns[name] = [s["intervals"][j][side] for s in splits]
     return columns

@@ -6,6 +6,7 @@ from typing import Any
 from improvable.report.words import limits, p_text, verdict
 
 WIDTH = 100
+MOST_BLOCKS = 4
 
 
 def summary(facts: dict[str, Any]) -> str:
@@ -20,43 +21,95 @@ def paragraph(text: str) -> str:
 
 
 def question(facts: dict[str, Any]) -> str:
-    accuracy, fairness = facts["accuracy_utility"], facts["fairness_utility"]
-    disparity = facts["disparity"]
-    low, high = disparity["interval"]
-    lines = [
-        f"Accuracy of a group: {accuracy['words']} ({accuracy['outcome']}).",
-        "Gap: the difference of that between groups."
-        if accuracy == fairness
-        else f"Gap: the difference between groups of {fairness['words']} ({fairness['outcome']}).",
-        f"Status quo's gap on {facts['rows']:,} rows: {disparity['gap']:.4g}, {disparity['higher']} above "
-        f"{disparity['lower']} ({100 * (1 - facts['alpha']):g}% interval {low:.4g} to {high:.4g}).",
-    ]
+    accuracy, fairness = facts["accuracy_utilities"], facts["fairness_utilities"]
+    whose = "Accuracy of a group" if facts["overall"] is None else "Accuracy of everyone"
+    lines = [f"{whose}: {_named(accuracy)}."]
+    if accuracy == fairness:
+        lines.append("Gap: the difference of that between groups.")
+    else:
+        lines.append(f"Gap: the difference between groups of {_named(fairness)}.")
+    if facts["protected"]:
+        listed = " and ".join(facts["protected"])
+        lines.append(f"Only falling short of others counts as unfair, and only for {listed}.")
+    units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    for gap in facts["disparities"]:
+        several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
+        low, high = (_value(bound) for bound in gap["interval"])
+        lines.append(
+            f"Status quo's gap{several} on {units}: {_value(gap['gap'])}, {gap['higher']} above {gap['lower']} "
+            f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
+        )
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
     return "\n".join(paragraph(line) for line in lines)
 
 
+def _named(measures: list[dict[str, str]]) -> str:
+    return ", and ".join(f"{measure['words']} ({measure['outcome']})" for measure in measures)
+
+
 def table(facts: dict[str, Any]) -> str:
-    """The paper's layout: for each group and for the gap, status quo (now), candidate (new), p; last the split's p."""
-    draws, groups, splits = facts["draws"], facts["groups"], facts["splits"]
+    """The paper's layout where it fits: a line per split; otherwise a line per component."""
+    return _by_split(facts) if len(facts["splits"][0]["components"]) <= MOST_BLOCKS else _by_component(facts)
+
+
+def _by_split(facts: dict[str, Any]) -> str:
+    """For each component status quo (now), candidate (new), p; last the split's p."""
+    draws, splits = facts["draws"], facts["splits"]
     other = "absolute" if facts["gap_statistic"] == "signed" else "signed"
-    head = [["split"], *(["now", "new", "p"] for _ in groups)]
-    head += [["now", "new", f"p {facts['gap_statistic']}", f"({other})"], ["p"]]
+    components = splits[0]["components"]
+    fair = [component["kind"] == "fairness" for component in components]
+    head = [["split"]]
+    head += [["now", "new", f"p {facts['gap_statistic']}", f"({other})"] if f else ["now", "new", "p"] for f in fair]
+    head += [["p"]]
     body = []
     for split in splits:
-        blocks = [[str(split["split"])]]
-        blocks += [_utilities(split["accuracy"][g], split["p_accuracy"][g], draws) for g in groups]
-        blocks += [[*_utilities(split["gap"], split["p_fairness"], draws), p_text(split["p_fairness_other"], draws)]]
-        body.append([*blocks, [p_text(split["p_value"], draws)]])
+        blocks = [_numbers(component, draws) for component in split["components"]]
+        body.append([[str(split["split"])], *blocks, [p_text(split["p_value"], draws)]])
     if len(splits) > 1:
-        means = [[*_mean([s["accuracy"][g] for s in splits]), ""] for g in groups]
-        gap = [*_mean([s["gap"] for s in splits]), "", ""]
-        body.append([["mean"], *means, gap, [""]])
-        body.append([["median"], *([[""] * 3] * len(groups)), [""] * 4, [facts["p_value_text"]]])
-    titles = ["", *groups, "gap", ""]
+        means = []
+        for j, f in enumerate(fair):
+            pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
+            means.append([*pair, *[""] * (2 if f else 1)])
+        body.append([["mean"], *means, [""]])
+        body.append([["median"], *([""] * (4 if f else 3) for f in fair), [facts["p_value_text"]]])
+    titles = ["", *(_title(component, facts) for component in components), ""]
     if facts["kind"] == "comparison":
         titles, head, body = titles[1:], head[1:], [line[1:] for line in body]
     return _aligned(titles, head, body)
+
+
+def _by_component(facts: dict[str, Any]) -> str:
+    """A line per component: means over splits, and the p-value of each split."""
+    draws, splits = facts["draws"], facts["splits"]
+    numbered = [str(s["split"]) for s in splits] if len(splits) > 1 else ["p"]
+    head = [[""], ["now", "new"], numbered]
+    body = []
+    for j, component in enumerate(splits[0]["components"]):
+        pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
+        p_values = [p_text(s["components"][j]["p_value"], draws) for s in splits]
+        body.append([[f"{component['kind']}: {_title(component, facts)}"], pair, p_values])
+    body.append([["all at once"], ["", ""], [p_text(s["p_value"], draws) for s in splits]])
+    if len(splits) > 1:
+        body.append([["median"], ["", ""], [facts["p_value_text"], *[""] * (len(splits) - 1)]])
+    width = max(len(line[0][0]) for line in body)
+    for line in body:
+        line[0][0] = line[0][0].ljust(width)
+    titles = ["", "mean" if len(splits) > 1 else "", "p of split" if len(splits) > 1 else ""]
+    return _aligned(titles, head, body)
+
+
+def _title(component: dict[str, Any], facts: dict[str, Any]) -> str:
+    accuracy = component["kind"] == "accuracy"
+    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
+    attributes = {c["group"] for c in facts["splits"][0]["components"] if c["kind"] == "fairness"}
+    name = component["group"] if accuracy else "gap" + (f" by {component['group']}" if len(attributes) > 1 else "")
+    return name + (f", {component['utility']}" if len(measures) > 1 else "")
+
+
+def _numbers(component: dict[str, Any], draws: int) -> list[str]:
+    out = [_value(component["status_quo"]), _value(component["candidate"]), p_text(component["p_value"], draws)]
+    return [*out, p_text(component["p_other"], draws)] if component["kind"] == "fairness" else out
 
 
 def _aligned(titles: list[str], head: list[list[str]], body: list[list[list[str]]]) -> str:
@@ -75,17 +128,9 @@ def _aligned(titles: list[str], head: list[list[str]], body: list[list[list[str]
     return "\n".join(line.rstrip() for line in [top, render(head), rule, *map(render, body)])
 
 
-def _utilities(pair: dict[str, float | None], p_value: float, draws: int) -> list[str]:
-    return [_value(pair["status_quo"]), _value(pair["candidate"]), p_text(p_value, draws)]
-
-
-def _mean(pairs: list[dict[str, float | None]]) -> list[str]:
-    out = []
-    for name in ("status_quo", "candidate"):
-        values = [pair[name] for pair in pairs]
-        defined = [value for value in values if value is not None]
-        out.append(_value(sum(defined) / len(defined) if len(defined) == len(values) else None))
-    return out
+def _mean(values: list[float | None]) -> str:
+    defined = [value for value in values if value is not None]
+    return _value(sum(defined) / len(defined) if len(defined) == len(values) else None)
 
 
 def _value(value: float | None) -> str:

@@ -24,6 +24,9 @@ def _amount(delta: float, form: str) -> str:
 
 def _accuracy_claim(facts: dict[str, Any]) -> str:
     deltas = facts["delta_accuracy"]
+    if facts["overall"] is not None:
+        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of groups"
+        return f"{_more_accurate(deltas, facts['form'])} {whom}"
     if not isinstance(deltas, dict):
         deltas = dict.fromkeys(facts["groups"], deltas)
     if len(set(deltas.values())) == 1:
@@ -41,11 +44,12 @@ def _more_accurate(delta: float, form: str) -> str:
 
 def _gap_claim(facts: dict[str, Any]) -> str:
     delta, form = facts["delta_fairness"], facts["form"]
+    where = f"to the disadvantage of {' and '.join(facts['protected'])}" if facts["protected"] else "between groups"
     if delta == 0:
-        return "has a smaller gap between groups"
+        return f"has a smaller gap {where}"
     if delta > 0:
-        return f"has a gap between groups smaller by over {_amount(delta, form)}"
-    return f"has a gap between groups wider by no more than {_amount(delta, form)}, if at all"
+        return f"has a gap {where} smaller by over {_amount(delta, form)}"
+    return f"has a gap {where} wider by no more than {_amount(delta, form)}, if at all"
 
 
 def claim_words(facts: dict[str, Any]) -> str:

@@ -23,8 +23,14 @@ def as_rule(spec: Any) -> SelectionRule:
     if hasattr(spec, "select"):
         return spec  # type: ignore[no-any-return]
     if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
-        return PredictiveRule(type(spec).__name__, lambda _: spec, named=True)
+        return PredictiveRule(type(spec).__name__, lambda _: spec, raw=_is_pipeline(spec))
     raise OptionError(
         f"a {spec.__name__ if isinstance(spec, type) else type(spec).__name__} is not a selection rule.",
         "Give a rule's name, a scikit-learn estimator (an instance), or an object with select(training, status_quo).",
     )
+
+
+def _is_pipeline(estimator: Any) -> bool:
+    """Whether an estimator prepares its own columns: a pipeline, or a search over one."""
+    inner = getattr(estimator, "estimator", None)
+    return hasattr(estimator, "steps") or (inner is not None and _is_pipeline(inner))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms import Algorithm, FittedModel, Threshold, ThresholdedScore, named_columns
-from improvable.arrays import IntArray
+from improvable.arrays import FloatArray, IntArray
+from improvable.encoding import fit_encoder
 from improvable.errors import RuleError
 from improvable.rules.protocol import Training
 
@@ -27,13 +28,13 @@ class PredictiveRule:
     name : str
     estimator : callable
         Called with whether the target is 0/1; gives an unfitted estimator.
-    named : bool
-        Whether the estimator gets a data frame with column names rather than a matrix.
+    raw : bool
+        Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
     """
 
     name: str
     estimator: Callable[[bool], Any]
-    named: bool = False
+    raw: bool = False
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold:
         from sklearn.base import clone, is_classifier
@@ -48,10 +49,16 @@ class PredictiveRule:
                     "Use a regression such as 'linear'.",
                 )
             target = target.astype(np.int64)
-        features = training.features
-        matrix = named_columns(training.rows, features) if self.named else training.rows.matrix(features)
-        model.fit(matrix, target)
-        fitted = FittedModel(model, features)
+        encoder = None
+        if self.raw:
+            matrix = named_columns(training.rows, training.features)
+        elif training.plain:
+            matrix = training.rows.matrix(training.features)
+        else:
+            encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
+            matrix = encoder.encode(training.rows)
+        model.fit(matrix, target, **_weights(model, training.weights))
+        fitted = FittedModel(model, training.features, encoder)
         if training.numeric_decisions:
             return fitted
         if training.capacity is not None:
@@ -64,6 +71,17 @@ class PredictiveRule:
             f"rule '{self.name}' predicts a number, and nothing says whom to select.",
             "Give a capacity (--capacity 0.03): the highest predictions are selected.",
         )
+
+
+def _weights(model: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """Row weights by the name under which the estimator, or a pipeline's last step, takes them; none if it cannot."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if weights is None:
+        return {}
+    steps = getattr(model, "steps", None)
+    last, name = (steps[-1][1], f"{steps[-1][0]}__sample_weight") if steps else (model, "sample_weight")
+    return {name: weights} if has_fit_parameter(last, "sample_weight") else {}
 
 
 def _seed(model: Any, seed: np.random.SeedSequence) -> None:

@@ -20,8 +20,12 @@ class Training:
         The training rows, with all columns.
     features : tuple of str
         The columns that the candidate may read.
+    plain : bool
+        Whether all features are complete numbers; otherwise they need encoding.
     target : array
         What to predict: the outcome, or the column named by ``target=``.
+    weights : array or None
+        Row weights.
     capacity : float or None
         Share of rows that the candidate may select; None where it is free.
     numeric_decisions : bool
@@ -32,7 +36,9 @@ class Training:
 
     rows: Rows
     features: tuple[str, ...]
+    plain: bool
     target: FloatArray
+    weights: FloatArray | None
     capacity: float | None
     numeric_decisions: bool
     seed: np.random.SeedSequence

@@ -1,0 +1,57 @@
+"""Messy columns become numbers, fitted on training rows only: skrub for text, categories and dates; means for holes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from improvable.arrays import FloatArray, IntArray
+from improvable.data import Rows
+from improvable.features import MOST_CATEGORIES
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A fitted encoding of some columns.
+
+    Attributes
+    ----------
+    vectorizer : skrub.TableVectorizer
+    means : array
+        Training means of the encoded columns, for missing values.
+    holes : array of int
+        Encoded columns that had missing values in training; each gets a 0/1 flag.
+    """
+
+    columns: tuple[str, ...]
+    vectorizer: Any
+    means: FloatArray
+    holes: IntArray
+
+    def encode(self, rows: Rows) -> FloatArray:
+        """A matrix of complete numbers, shape (rows, encoded columns and flags)."""
+        numbers = _numbers(self.vectorizer.transform(rows.polars(self.columns)))
+        missing = np.isnan(numbers)
+        flags = missing[:, self.holes].astype(np.float64)
+        return np.ascontiguousarray(np.hstack([np.where(missing, self.means, numbers), flags]))
+
+
+def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
+    """Learn an encoding from training rows."""
+    from skrub import StringEncoder, TableVectorizer
+
+    vectorizer = TableVectorizer(
+        cardinality_threshold=MOST_CATEGORIES,
+        high_cardinality=StringEncoder(random_state=seed),
+        drop_null_fraction=None,
+    )
+    numbers = _numbers(vectorizer.fit_transform(rows.polars(columns)))
+    missing = np.isnan(numbers)
+    counts = np.maximum(1, (~missing).sum(axis=0))
+    means = np.where(missing, 0.0, numbers).sum(axis=0) / counts
+    return Encoder(tuple(columns), vectorizer, means, np.flatnonzero(missing.any(axis=0)))
+
+
+def _numbers(frame: Any) -> FloatArray:
+    return np.column_stack([frame[name].cast(float).to_numpy() for name in frame.columns]).astype(np.float64)
