@@ -39,10 +39,12 @@ class Encoder:
 
 def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
     """Learn an encoding from training rows."""
+    from sklearn.preprocessing import OneHotEncoder
     from skrub import StringEncoder, TableVectorizer
 
     vectorizer = TableVectorizer(
         cardinality_threshold=MOST_CATEGORIES,
+        low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
         high_cardinality=StringEncoder(random_state=seed),
         drop_null_fraction=None,
     )

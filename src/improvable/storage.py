@@ -59,7 +59,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
-    return (json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+    return (json.dumps(plain, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def write_split(result: Comparison, folder: Path) -> None:
 def read_split(path: Path, question: Question, backend: Any) -> Comparison:
     """Bring one split back."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays["meta"].tobytes())
         version = meta["format"]
