@@ -90,7 +90,7 @@ def test_the_encoding_is_learnt_from_training_rows_only(people: pl.DataFrame) ->
     strange = people.with_columns(ward=pl.lit("unheard of"), age=pl.lit(None, dtype=pl.Float64))
     coded = encoder.encode(read_rows(strange))
     assert np.isfinite(coded).all()
-    np.testing.assert_allclose(coded[:, 0], people["age"].head(300).drop_nulls().mean())
+    assert coded[:, 0] == pytest.approx(np.mean(people["age"].head(300).drop_nulls().to_numpy()))
     again = fit_encoder(train, ["age", "ward"], seed=0)
     np.testing.assert_array_equal(again.encode(rows), encoder.encode(rows))
     assert encoder.encode(rows).shape[1] == 1 + 4 + 1

@@ -78,9 +78,14 @@ def test_finished_splits_are_not_run_again(
     monkeypatch.chdir(folder)
     shutil.copytree("whole", "again", dirs_exist_ok=True)
     (folder / "again" / "split-005.npz").unlink()
-    ran = []
+    ran: list[int] = []
     real = storage.write_split
-    monkeypatch.setattr(storage, "write_split", lambda result, place: (ran.append(result.split), real(result, place)))
+
+    def remember(result: improvable.Comparison, place: Path) -> None:
+        ran.append(result.split)
+        real(result, place)
+
+    monkeypatch.setattr(storage, "write_split", remember)
     assert run([*COMMAND, "--out", "again"]) == 0
     assert ran == [5]
     assert contents(folder / "again") == uninterrupted

@@ -233,7 +233,7 @@ def compare(
     seed : int
         Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional
-        Threads, as in joblib: None is one, -1 all.
+        Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
         Drop rows with holes in a needed column, and say how many.
 
@@ -279,21 +279,22 @@ def compare(
     algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
     decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
     root = np.random.SeedSequence(design.question.seed)
-    result = evaluate(design, sample, decisions, None, root, worker_count(n_jobs))
+    result = evaluate(design, sample, decisions, None, root, worker_count(-1 if n_jobs is None else n_jobs))
     reached = [result.shares[name]["test"] for name in ALGORITHMS]
     cautions += capacity_cautions([*map(capacity_of, specs)], reached)
     cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)
     cautions += result.cautions
     emit(cautions)
-    return replace(result, cautions=tuple(cautions))
+    return _with_cautions(result, cautions)
 
 
 def worker_count(n_jobs: int | None) -> int:
-    from joblib import effective_n_jobs
+    from joblib import effective_n_jobs, parallel_config
 
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
-    return int(effective_n_jobs(n_jobs))
+    with parallel_config(backend="threading"):
+        return int(effective_n_jobs(n_jobs))
 
 
 def prepare_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
@@ -360,7 +361,15 @@ def evaluate(
         backend=sample.backend,
     )
     cautions = component_cautions(evidence, result.assessment, _occupied(vectors[..., W], sample))
-    return replace(result, cautions=tuple(cautions))
+    return _with_cautions(result, cautions)
+
+
+def _with_cautions(result: Comparison, cautions: Sequence[Caution]) -> Comparison:
+    """The same result with other warnings; the assessment, if it was made, is kept."""
+    changed = replace(result, cautions=tuple(cautions))
+    if "assessment" in result.__dict__:
+        changed.__dict__["assessment"] = result.assessment
+    return changed
 
 
 def _cells(vectors: FloatArray, sample: Sample) -> Cells:

@@ -62,7 +62,7 @@ class Rows:
 
     def matrix(self, names: Sequence[str]) -> FloatArray:
         """Several numeric columns side by side, shape (rows, columns)."""
-        out = np.empty((len(self), len(names)))
+        out = np.empty((len(self), len(names)), order="F")  # written, and read by estimators, column by column
         for j, name in enumerate(names):
             out[:, j] = self.numbers(name)
         return out
@@ -246,7 +246,7 @@ def content_keys(rows: Rows) -> NDArray[np.uint64]:
 
 def _column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
     if not rows.is_numeric(name):
-        return _text_bits(rows.frame[name].to_list())
+        return _text_bits(rows.frame[name])
     values = rows.numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     return values.view(np.uint64)
@@ -257,15 +257,12 @@ def canonical_order(rows: Rows) -> IntArray:
     return np.argsort(content_keys(rows), kind="stable")
 
 
-def _text_bits(values: list[Any]) -> NDArray[np.uint64]:
-    digests: dict[object, int] = {}
-    out = np.empty(len(values), dtype=np.uint64)
-    for i, value in enumerate(values):
-        key = _text(value)
-        if key not in digests:
-            digests[key] = _digest("" if key is None else f"={key}")
-        out[i] = digests[key]
-    return out
+def _text_bits(series: nw.Series[Any]) -> NDArray[np.uint64]:
+    values = series.to_list()
+    if series.dtype != nw.String or bool(series.is_null().any()):
+        values = [_text(value) for value in values]
+    digests = {text: _digest("" if text is None else f"={text}") for text in set(values)}
+    return np.fromiter(map(digests.__getitem__, values), dtype=np.uint64, count=len(values))
 
 
 def _digest(text: str) -> int:

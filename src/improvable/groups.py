@@ -110,20 +110,18 @@ def read_groups(rows: Rows, choice: GroupChoice) -> GroupReading:
     notes: list[str] = []
     attributes = []
     for name, levels, codes in columns:
-        used, recoded = np.unique(codes[keep], return_inverse=True)
-        level_names = tuple(levels[code] for code in used)
-        level_names, recoded = _without_small(name, level_names, recoded.astype(np.int64), choice, notes)
+        used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
+        level_names, recoded = _without_small(name, tuple(levels[code] for code in used), recoded, choice, notes)
         if len(level_names) < 2:
             raise DataError(
                 f"column '{name}' has one level, '{level_names[0]}', in the rows used.",
                 "A gap needs at least two groups.",
             )
         attributes.append((name, level_names, recoded))
-    combinations, codes = np.unique(np.stack([code for _, _, code in attributes]), axis=1, return_inverse=True)
-    members = [combinations[a].astype(np.int64) for a in range(len(attributes))]
+    members, codes = _combined([(len(levels), codes) for _, levels, codes in attributes])
     grouping = Grouping(
         tuple(Attribute(name, levels, member) for (name, levels, _), member in zip(attributes, members, strict=True)),
-        codes.reshape(-1).astype(np.int64),
+        codes,
     )
     return GroupReading(grouping, np.flatnonzero(keep), tuple(notes))
 
@@ -133,9 +131,23 @@ Column = tuple[str, tuple[str, ...], IntArray]
 
 def _crossed(names: Sequence[str], read: Sequence[tuple[tuple[str, ...], IntArray]]) -> Column:
     """One attribute of the intersections that occur."""
-    found, codes = np.unique(np.stack([codes for _, codes in read]), axis=1, return_inverse=True)
-    levels = tuple(", ".join(read[c][0][found[c, j]] for c in range(len(read))) for j in range(found.shape[1]))
-    return " x ".join(names), levels, codes.reshape(-1).astype(np.int64)
+    members, codes = _combined([(len(levels), codes) for levels, codes in read])
+    levels = tuple(", ".join(read[c][0][member[j]] for c, member in enumerate(members)) for j in range(len(members[0])))
+    return " x ".join(names), levels, codes
+
+
+def _combined(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
+    """The combinations of levels that occur: the level of each column in each, and the combination of every row."""
+    sizes = [size for size, _ in columns]
+    joint = np.ravel_multi_index([codes for _, codes in columns], sizes)
+    used, codes = _renumbered(joint.astype(np.int64), int(np.prod(sizes)))
+    return [member.astype(np.int64) for member in np.unravel_index(used, sizes)], codes
+
+
+def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
+    """The codes below `total` that occur, and each row's place among them."""
+    occurs = np.bincount(codes, minlength=total) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def _rows_kept(columns: Sequence[Column], only: tuple[str, ...]) -> BoolArray:

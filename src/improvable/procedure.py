@@ -111,9 +111,9 @@ def select_on_all_rows(design: Design, plan: Plan, sample: Sample) -> Algorithm:
 
 def split_units(units: int, train_fraction: float, seed: np.random.SeedSequence) -> tuple[IntArray, IntArray]:
     """Training and test units of one split: floor(fraction * units) for training, the rest for testing, in order."""
-    shuffled = np.random.default_rng(seed).permutation(units)
-    edge = int(train_fraction * units)
-    return np.sort(shuffled[:edge]), np.sort(shuffled[edge:])
+    trains = np.zeros(units, dtype=np.bool_)
+    trains[np.random.default_rng(seed).permutation(units)[: int(train_fraction * units)]] = True
+    return np.flatnonzero(trains), np.flatnonzero(~trains)
 
 
 def split_sample(sample: Sample, train_fraction: float, seed: np.random.SeedSequence) -> tuple[Sample, Sample]:

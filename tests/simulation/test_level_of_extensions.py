@@ -46,13 +46,13 @@ def test_three_groups() -> None:
 
 
 def test_clusters_keep_the_level_where_ignoring_them_does_not() -> None:
-    """All rows of a clinic share a shock to how often the candidate is right: 40 clinics of 25 rows are not 1,000 rows."""
+    """The rows of a clinic share a shock to how often the candidate is right: 60 clinics are not 1,200 rows."""
     hits = {"clustered": 0, "ignored": 0}
     for i in range(REPETITIONS):
         rng = np.random.default_rng([2, i])
         clinic = np.repeat(np.arange(60), 20)
         group = rng.choice(["a", "b"], 1_200)
-        shock = rng.choice([-0.15, 0.15], 60)[clinic]
+        shock = rng.choice([-0.24, 0.24], 60)[clinic]
         before = np.where(group == "a", 0.75, 0.45)
         after = np.where(group == "a", 0.75, 0.7) + shock
         frame = pl.DataFrame({"group": group, "clinic": clinic, **decisions(rng, np.stack([before, after], axis=1))})

@@ -35,7 +35,7 @@ def compare(
     draws: o.Draws = 10_000,
     alpha: o.Alpha = 0.05,
     seed: o.Seed = 0,
-    jobs: o.Jobs = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     drop_missing: o.DropMissing = False,
     json: o.Json = None,
     exit_code: o.ExitCode = False,

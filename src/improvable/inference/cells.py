@@ -117,7 +117,10 @@ def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
     block : array of shape (rows,)
     blocks : int
     """
-    speaking = np.flatnonzero((vectors != 0).any(axis=1))
+    speaks = np.zeros(len(vectors), dtype=np.bool_)
+    for j in range(vectors.shape[1]):
+        speaks |= vectors[:, j] != 0
+    speaking = np.flatnonzero(speaks)
     ones = np.ones(len(speaking), dtype=np.int64)
     return _tally(vectors[speaking], block[speaking], ones, len(vectors) - len(speaking), blocks)
 

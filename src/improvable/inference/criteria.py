@@ -6,6 +6,7 @@ sample and of its draws is one function.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import permutations
 from typing import Literal
 
@@ -75,8 +76,9 @@ def unfairness(values: FloatArray, protected: int | None = None) -> FloatArray:
     The largest gap between any two groups, for two groups |F_r - F_b|. With a protected group, how far it falls short
     of the best-off group: the positive part instead of the absolute value (Remark 2).
     """
-    best = values.max(axis=-1)
-    return np.asarray(best - (values.min(axis=-1) if protected is None else values[..., protected]))
+    groups = np.moveaxis(values, -1, 0)
+    worst = reduce(np.minimum, groups) if protected is None else groups[protected]
+    return np.asarray(reduce(np.maximum, groups) - worst)
 
 
 def folded_statistic(

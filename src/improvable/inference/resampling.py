@@ -1,11 +1,13 @@
 """Cells become bootstrap draws (Appendix A), the same for any number of workers.
 
-Two exact ways of drawing rows i.i.d. with replacement, chosen by their cost, which depends on the cells alone:
-counting how often each cell is drawn (multinomial), cheap when there are few cells, and drawing rows one by one,
-cheap when cells are almost as many as rows.
+Drawing rows i.i.d. with replacement is drawing how many rows fall to each lot, and then which rows of the lot. A cell
+with many rows is a lot of its own, and so are all silent rows: how many is all there is to know. The rows of all
+other cells are put together, `ROWS_PER_LOT` to a lot, and drawn one by one. Both are exact; which is used depends on
+the cells alone.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,9 +15,18 @@ from improvable.arrays import FloatArray, IntArray
 from improvable.inference.cells import Cells, weigh
 
 DRAWS_PER_BLOCK = 500
-NANOSECONDS_PER_CELL = 110.0  # measured by benchmarks/resampling.py
-NANOSECONDS_PER_ROW = 6.0
+FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
+ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
 ITEMS_PER_BATCH = 1 << 16  # rows drawn at a time, so that they stay in the cache
+
+
+@dataclass(frozen=True)
+class _Lot:
+    """Some rows of small cells, drawn one by one; `cell_of_row` is None where every row is its own cell."""
+
+    cells: Cells
+    cell_of_row: IntArray | None
+    rows: int
 
 
 def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
@@ -40,12 +51,12 @@ def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: in
     -------
     array of shape (draws, blocks, width)
     """
-    draw = _draw_cells if _prefers_cells(cells) else _draw_rows
+    large, lots = _divide(cells)
     starts = range(0, draws, DRAWS_PER_BLOCK)
 
     def block(start: int) -> FloatArray:
         rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
-        return draw(cells, min(DRAWS_PER_BLOCK, draws - start), rng)
+        return _draw(cells, large, lots, min(DRAWS_PER_BLOCK, draws - start), rng)
 
     if workers == 1 or len(starts) == 1:
         return np.concatenate([block(start) for start in starts])
@@ -53,34 +64,53 @@ def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: in
         return np.concatenate(list(pool.map(block, starts)))
 
 
-def _prefers_cells(cells: Cells) -> bool:
-    return len(cells.counts) * NANOSECONDS_PER_CELL <= int(cells.counts.sum()) * NANOSECONDS_PER_ROW
+def _divide(cells: Cells) -> tuple[Cells, list[_Lot]]:
+    """Large cells, and the rows of all others in lots."""
+    is_large = cells.counts >= FEWEST_IN_LARGE_CELL
+    small = np.flatnonzero(~is_large)
+    cell_of_row = np.repeat(small, cells.counts[small])
+    lots = []
+    for start in range(0, len(cell_of_row), ROWS_PER_LOT):
+        which, place = np.unique(cell_of_row[start : start + ROWS_PER_LOT], return_inverse=True)
+        lots.append(_Lot(_some(cells, which), None if len(which) == len(place) else place, len(place)))
+    return _some(cells, np.flatnonzero(is_large)), lots
 
 
-def _draw_cells(cells: Cells, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Count how often each cell is drawn: one multinomial per draw."""
-    counts = cells.counts if cells.silent == 0 else np.append(cells.counts, cells.silent)
-    drawn = rng.multinomial(cells.rows, counts / cells.rows, size=draws)
-    return weigh(cells, drawn[:, : len(cells.counts)])
+def _some(cells: Cells, index: IntArray) -> Cells:
+    values = np.asfortranarray(cells.values[index])
+    return Cells(values, cells.block[index], cells.counts[index], 0, cells.blocks)
 
 
-def _draw_rows(cells: Cells, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw rows one by one: first how many speak (are not silent), then which."""
-    speaking = int(cells.counts.sum())
-    width = len(cells.counts)
-    if speaking == 0:
-        return np.zeros((draws, cells.blocks, cells.values.shape[1]))
-    cell_of_row = np.repeat(np.arange(width), cells.counts)
-    sizes = rng.binomial(cells.rows, speaking / cells.rows, size=draws)
-    step = max(1, ITEMS_PER_BATCH // speaking)
-    return np.concatenate(
-        [_draw_batch(cells, cell_of_row, sizes[start : start + step], rng) for start in range(0, draws, step)]
-    )
+def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rng: np.random.Generator) -> FloatArray:
+    sizes = np.array([*large.counts, *(lot.rows for lot in lots)] + [cells.silent] * (cells.silent > 0))
+    edge = len(large.counts)
+    out = np.empty((draws, cells.blocks, cells.values.shape[1]))
+    step = max(1, ITEMS_PER_BATCH // len(sizes))
+    for start in range(0, draws, step):
+        part = slice(start, min(start + step, draws))
+        drawn = rng.multinomial(cells.rows, sizes / cells.rows, size=part.stop - part.start)
+        out[part] = weigh(large, drawn[:, :edge])
+        for j, lot in enumerate(lots, start=edge):
+            _draw_lot(lot, drawn[:, j], out[part], rng)
+    return out
 
 
-def _draw_batch(cells: Cells, cell_of_row: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Draw `sizes[q]` rows for each draw q; the pair (draw, cell) is counted as one number."""
-    width = len(cells.counts)
-    drawn = cell_of_row[rng.integers(0, len(cell_of_row), size=int(sizes.sum()))]
-    drawn += np.repeat(np.arange(len(sizes)) * width, sizes)
-    return weigh(cells, np.bincount(drawn, minlength=len(sizes) * width).reshape(len(sizes), width))
+def _draw_lot(lot: _Lot, sizes: IntArray, out: FloatArray, rng: np.random.Generator) -> None:
+    """Add the sums of `sizes[q]` rows of a lot to `out[q]`; the pair (draw, cell) is counted as one number."""
+    width = len(lot.cells.counts)
+    step = max(1, ITEMS_PER_BATCH // lot.rows)
+    for start in range(0, len(sizes), step):
+        size = sizes[start : start + step]
+        pairs = np.repeat(np.arange(len(size)) * width, size)
+        rows = _pick(lot.rows, len(pairs), rng)
+        pairs += rows if lot.cell_of_row is None else lot.cell_of_row.take(rows)
+        counts = np.bincount(pairs, minlength=len(size) * width).reshape(len(size), width)
+        out[start : start + step] += weigh(lot.cells, counts)
+
+
+def _pick(rows: int, size: int, rng: np.random.Generator) -> IntArray:
+    """Row numbers below `rows`, i.i.d. and uniform; for a full lot, four of them from each 64 random bits."""
+    if rows != ROWS_PER_LOT:
+        return rng.integers(0, rows, size=size)
+    words = rng.integers(0, 1 << 64, size=-(-size // 4), dtype=np.uint64).astype("<u8", copy=False)
+    return (words.view("<u2")[:size] & np.uint16(ROWS_PER_LOT - 1)).astype(np.int64)
