@@ -1,6 +1,7 @@
 """What the README prints works as printed."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ COMMANDS = re.findall(r"^    \.venv/bin/improvable (.*?)(?=\n    \.venv|\n\n)", 
 def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     improvable.datasets.care_management(5_000, seed=1).write_csv(tmp_path / "patients.csv")
+    improvable.audit(
+        "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", features=["gagne_sum_tm1"], splits=2,
+        draws=200,
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), run_folder="run",
+    )  # fmt: skip
     return tmp_path
 
 
@@ -29,6 +35,7 @@ def test_snippets_run(snippet: str, patients: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_run(command: str, patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [word.strip("'") for word in command.replace("\\\n", " ").split()]
+    shutil.rmtree("run")
     assert run(words) == 0
     assert capsys.readouterr().out or "--write" in words
 
