@@ -23,6 +23,7 @@ bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python benchmarks/compare_against_peers.py
 	$(BIN)/python benchmarks/audit_a_million_rows.py
+	$(BIN)/python benchmarks/resampling_costs.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -231,8 +231,18 @@ def test_every_utility_gap_ratio_and_difference_has_an_interval(people: pl.DataF
             low, high = 2 * estimate - np.quantile(drawn, [0.975, 0.025])
             assert one["estimate"] == pytest.approx(estimate)
             assert [one["low"], one["high"]] == pytest.approx([low, high], abs=0.2 * drawn.std() * 2)
+    gap, gaps = values[0] - values[1], draws[:, 0] - draws[:, 1]
+    for quantity, estimate, drawn in (
+        ("status_quo", gap[0], gaps[:, 0]),
+        ("candidate", gap[1], gaps[:, 1]),
+        ("difference", gap[1] - gap[0], gaps[:, 1] - gaps[:, 0]),
+    ):
+        one = found["a minus b", quantity]
+        low, high = 2 * estimate - np.quantile(drawn, [0.975, 0.025])
+        assert one["estimate"] == pytest.approx(estimate)
+        assert [one["low"], one["high"]] == pytest.approx([low, high], abs=0.4 * drawn.std())
     table = result.table()
-    assert {"calibration a candidate low", "calibration gap of race ratio high"} <= set(table.columns)
+    assert {"calibration a candidate low", "calibration a minus b ratio high"} <= set(table.columns)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Which columns a candidate may read, and what each of them is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -38,11 +38,13 @@ class Features:
     cautions: tuple[Caution, ...]
 
 
-def match_columns(rows: Rows, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns named; * and ? in a name that is no column stand for anything."""
+def match_columns(rows: Rows, names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
     found: dict[str, None] = {}
     for name in names:
-        hits = [name] if name in rows.columns else [c for c in rows.columns if fnmatchcase(c, name.replace("[", "[[]"))]
+        pattern = name.replace("[", "[[]")
+        matches = (c for c in rows.columns if c not in barred and fnmatchcase(c, pattern))
+        hits = [name] if name in rows.columns else list(matches)
         if not hits:
             rows.require([name])
         found.update(dict.fromkeys(hits))
@@ -67,8 +69,10 @@ def choose_features(
     roles = [name for name in (question.weight, question.cluster) if name is not None]
     rows.require([*question.group, *outcomes, *roles])
     excluded = set(match_columns(rows, exclude))
+    in_use, _ = columns_read(status_quo)
+    barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
     if features is not None:
-        chosen = match_columns(rows, features)
+        chosen = match_columns(rows, features, barred)
         leaked = [name for name in chosen if name in outcomes]
         if leaked:
             raise OptionError(
@@ -77,8 +81,6 @@ def choose_features(
             )
         chosen = tuple(name for name in chosen if name not in excluded)
     else:
-        in_use, _ = columns_read(status_quo)
-        barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
         chosen = tuple(name for name in rows.columns if name not in barred)
     kinds = {name: _kind(rows, name) for name in chosen}
     by_name = set(features or ())

@@ -1,12 +1,13 @@
 """Estimates with their intervals: the status quo's own gap, and every utility, gap, ratio and difference."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from improvable.arrays import FloatArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.criteria import Claim, unfairness
+from improvable.inference.criteria import Claim
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.pvalues import interval
 
@@ -55,16 +56,27 @@ class Estimate:
 
 
 def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
-    """Every utility by group, the gaps, and their ratio and difference between algorithms, with 1 - alpha intervals."""
+    """Every utility by group and gap between two groups, and their ratio and difference between algorithms.
+
+    Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted.
+    """
     out = []
     for measure, named in enumerate(evidence.measures):
         for a, attribute in enumerate(evidence.attributes):
             values, drawn = evidence.values[a][:, measure], evidence.drawn[a][:, :, measure]
             for g, group in enumerate(attribute.levels):
                 out += _changes(named.label, group, values[g], drawn[:, g], alpha)
-            gap, gaps = unfairness(np.moveaxis(values, 0, -1)), unfairness(np.moveaxis(drawn, 1, -1))
-            out += _changes(named.label, f"gap of {attribute.name}", gap, gaps, alpha)
+            for high, low in _ordered_pairs(evidence, a, measure):
+                pair = f"{attribute.levels[high]} minus {attribute.levels[low]}"
+                out += _changes(named.label, pair, values[high] - values[low], drawn[:, high] - drawn[:, low], alpha)
     return out
+
+
+def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tuple[int, int]]:
+    """Every pair of groups, the one first that the status quo favoured on the training rows."""
+    values = evidence.training_values(attribute, measure)
+    order = sorted(range(len(values)), key=lambda g: (-values[g], g))
+    return list(combinations(order, 2))
 
 
 def _changes(measure: str, group: str, values: FloatArray, draws: FloatArray, alpha: float) -> list[Estimate]:

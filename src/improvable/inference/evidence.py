@@ -69,8 +69,12 @@ class Evidence:
 
     def reference(self, attribute: int, measure: int, protected: int | None = None) -> tuple[int, int]:
         """The pair of groups between which the status quo's gap was widest on the training rows."""
-        sums = _by_level(self.training[None, :, measure, :], self.attributes[attribute])[0]
-        return reference_pair(self.direction(measure, protected) * utilities_of(sums), protected)
+        values = self.training_values(attribute, measure)
+        return reference_pair(self.direction(measure, protected) * values, protected)
+
+    def training_values(self, attribute: int, measure: int) -> FloatArray:
+        """The status quo's utility of every group on the training rows."""
+        return utilities_of(_by_level(self.training[None, :, measure, :], self.attributes[attribute])[0])
 
     def direction(self, measure: int, protected: int | None) -> float:
         """-1 where a protected group is worse off with a higher value (a false positive rate); 1 otherwise."""

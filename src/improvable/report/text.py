@@ -10,7 +10,10 @@ MOST_BLOCKS = 4
 
 
 def summary(facts: dict[str, Any]) -> str:
-    parts = [question(facts), table(facts), paragraph(verdict(facts)), paragraph(limits(facts))]
+    parts = [question(facts), table(facts)]
+    if facts["kind"] == "comparison":
+        parts.append(changes(facts))
+    parts += [paragraph(verdict(facts)), paragraph(limits(facts))]
     if facts["warnings"]:
         parts.append("\n".join(paragraph(f"Warning: {text}") for text in facts["warnings"]))
     return "\n\n".join(parts)
@@ -39,6 +42,10 @@ def question(facts: dict[str, Any]) -> str:
             f"Status quo's gap{several} on {units}: {_value(gap['gap'])}, {gap['higher']} above {gap['lower']} "
             f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
         )
+    if facts["kind"] == "audit":
+        names = list(facts["features"])
+        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} from {shown}.")
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
     return "\n".join(paragraph(line) for line in lines)
@@ -97,6 +104,28 @@ def _by_component(facts: dict[str, Any]) -> str:
         line[0][0] = line[0][0].ljust(width)
     titles = ["", "mean" if len(splits) > 1 else "", "p of split" if len(splits) > 1 else ""]
     return _aligned(titles, head, body)
+
+
+def changes(facts: dict[str, Any]) -> str:
+    """How much every utility and gap changes, as a difference and as a ratio, with intervals."""
+    intervals = facts["splits"][0]["intervals"]
+    several = len({one["measure"] for one in intervals}) > 1
+    body = []
+    for one in intervals:
+        if one["quantity"] == "difference":
+            ratio = next(
+                other for other in intervals
+                if other["quantity"] == "ratio" and (other["group"], other["measure"]) == (one["group"], one["measure"])
+            )  # fmt: skip
+            name = one["group"] + (f", {one['measure']}" if several else "")
+            numbers = [[_value(x[key]) for key in ("estimate", "low", "high")] for x in (one, ratio)]
+            body.append([[name], *numbers])
+    width = max(len(line[0][0]) for line in body)
+    for line in body:
+        line[0][0] = line[0][0].ljust(width)
+    level = f"{100 * (1 - facts['alpha']):g}% interval"
+    head = [[""], ["change", "from", "to"], ["ratio", "from", "to"]]
+    return _aligned(["", f"new - now, {level}", f"new / now, {level}"], head, body)
 
 
 def _title(component: dict[str, Any], facts: dict[str, Any]) -> str:
