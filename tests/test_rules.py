@@ -68,15 +68,17 @@ def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(peopl
     features = ["need_1", "need_2"]
     plain = audited(frame, rule=make_pipeline(StandardScaler(), LinearRegression()), features=features)
     assert plain.to_dict()["rule"] == "Pipeline"
-    named = improvable.rules.PredictiveRule("wards", lambda _: make_pipeline(encode, LinearRegression()), raw=True)
+    named = improvable.rules.PredictiveRule("wards", lambda *_: make_pipeline(encode, LinearRegression()), raw=True)
     seen = named.select(training_rows(frame, ("need_1", "ward")), None)  # type: ignore[arg-type]
     assert improvable.algorithms.prepare(seen, improvable.data.read_rows(frame)).decide(frame).sum() > 0
 
 
 def training_rows(frame: Any, features: tuple[str, ...]) -> improvable.Training:
-    rows = improvable.data.read_rows(frame)
+    result = audited(frame, rule="linear", features=["need_1"], splits=1)
+    assert result.source is not None
+    source = result.source
     return improvable.Training(
-        rows, features, True, rows.numbers("outcome"), None, 0.2, False, np.random.SeedSequence(0)
+        source.sample, features, True, "outcome", source.design, source.plan.constraints, np.random.SeedSequence(0)
     )
 
 
@@ -164,6 +166,30 @@ def test_what_a_rule_cannot_use_says_why(
 ) -> None:
     with pytest.raises(error, match=message):
         audited(people, **options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in split 1: .* shape \(3,\) for 450 rows"),
+        (lambda frame: np.full(len(frame), np.nan), "in split 1: .* missing or infinite answer for 450 rows"),
+        (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
+    ],
+)
+def test_a_rule_whose_candidate_answers_badly_names_the_split(people: pl.DataFrame, answer: Any, message: str) -> None:
+    class Odd:
+        name = "odd"
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return answer
+
+    with pytest.raises(improvable.ImprovableError, match=message):
+        audited(people, rule=Odd())
+
+
+def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> None:
+    with pytest.raises(improvable.DataError, match="capacity of 0.001 of 450 training rows is less than one row"):
+        audited(people, rule="linear", capacity=0.001)
 
 
 def test_prices_are_decided_by_the_prediction(people: pl.DataFrame) -> None:

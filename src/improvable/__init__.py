@@ -21,7 +21,7 @@ from improvable.errors import (
     StorageError,
     UnknownColumnError,
 )
-from improvable.rules import SelectionRule, Training
+from improvable.rules import Selection, SelectionRule, Training
 from improvable.storage import load
 from improvable.utilities import UTILITIES, Utility
 
@@ -36,6 +36,7 @@ __all__ = [
     "ImprovableWarning",
     "OptionError",
     "RuleError",
+    "Selection",
     "SelectionRule",
     "StorageError",
     "Training",

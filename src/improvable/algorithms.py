@@ -312,8 +312,10 @@ def describe(algorithm: Algorithm | Threshold) -> str:
         name = f"column '{source.column}'"
     elif isinstance(source, FittedModel):
         name = f"model '{type(source.estimator).__name__}'"
-    else:
+    elif isinstance(source, RowFunction):
         name = f"function '{_function_name(source.function)}'"
+    else:
+        name = f"'{type(source).__name__}'"
     if isinstance(algorithm, Threshold):
         return f"the top {100 * algorithm.capacity:g}% by {name}"
     if isinstance(algorithm, ThresholdedScore):

@@ -1,6 +1,6 @@
 """The whole procedure of Section 3.1: K times split, select, compare; then combine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 import narwhals as nw
 
 from improvable import storage
-from improvable.algorithms import Algorithm, as_algorithm, capacity_of, check_capacity, describe
+from improvable.algorithms import Algorithm, as_algorithm, capacity_of, describe
 from improvable.cautions import Caution, emit, gather
 from improvable.compare import Comparison, change_question, worker_count
+from improvable.constraints import check_features, make_constraints, refuse_unhonoured
 from improvable.data import FrameLike, build_frame, content_keys, read_rows
 from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
 from improvable.errors import OptionError
@@ -25,7 +26,7 @@ from improvable.procedure import (
     select_on_all_rows,
     status_quo_disparity,
 )
-from improvable.rules import as_rule
+from improvable.rules import RULES, as_rule
 from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility
 
@@ -184,6 +185,9 @@ def audit(
     draws: int = 10_000,
     alpha: float = 0.05,
     capacity: float | None = None,
+    monotone: Mapping[str, str | int] | None = None,
+    selection_gap: float | None = None,
+    group_blind: bool = True,
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
@@ -254,6 +258,12 @@ def audit(
         Level of the test.
     capacity : float, optional
         Share of rows that a candidate may select. By default that of the status quo, where it has one.
+    monotone : mapping from feature to "+" or "-", optional
+        A higher value of the feature may only help ("+"), or only hurt ("-").
+    selection_gap : float, optional
+        Bound on the difference of selection rates between groups (independence).
+    group_blind : bool
+        Refuse features that are, or exactly determine, a group.
     seed : int
         Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional
@@ -307,14 +317,18 @@ def audit(
     check_integer("splits", splits, 1)
     check_number("train_fraction", train_fraction, 0, 1)
     algorithm = as_algorithm(status_quo)
-    capacity = capacity_of(algorithm) if capacity is None else check_capacity(capacity)
-    rows = read_rows(data)
+    constraints = make_constraints(
+        capacity_of(algorithm) if capacity is None else capacity, monotone, selection_gap, group_blind
+    )
     selection_rule = as_rule(rule)
+    refuse_unhonoured(constraints, selection_rule, RULES)
+    rows = read_rows(data)
     target = target or outcome
     chosen = choose_features(rows, design, algorithm, target, features, exclude)
     sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, canonical=True)
-    plan = Plan(algorithm, selection_rule, chosen, target, capacity, int(splits), train_fraction)
-    check_split_sizes(sample, train_fraction)
+    check_features(constraints, rows, chosen.columns, sample)
+    plan = Plan(algorithm, selection_rule, chosen, target, constraints, int(splits), train_fraction)
+    check_split_sizes(sample, train_fraction, constraints.capacity)
     workers = worker_count(n_jobs)
     setting = plan_facts(plan, sample)
     with limited_threads(workers, plan.splits):
@@ -343,7 +357,7 @@ def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
         "rule": plan.rule.name,
         "features": plan.features.treatment,
         "target": plan.target,
-        "capacity": plan.capacity,
+        **plan.constraints.facts(),
         "train_fraction": plan.train_fraction,
         "rows": len(sample),
         "clusters": None if sample.clusters is None else sample.units,

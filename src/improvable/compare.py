@@ -1,6 +1,6 @@
 """One fixed candidate against the status quo on one held-out sample: the test of Section 3.2."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -55,6 +55,8 @@ class Comparison:
     cautions : tuple of Caution
     split : int
         Number of the split, from 1; 0 in a plain comparison.
+    notes : mapping
+        How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
     """
 
     question: Question
@@ -66,6 +68,7 @@ class Comparison:
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
     split: int = 0
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def assessment(self) -> Assessment:

@@ -17,6 +17,10 @@ class Encoder:
 
     Attributes
     ----------
+    columns : tuple of str
+        What it reads.
+    outputs : tuple of str
+        Names of what it gives; a column of numbers keeps its name.
     vectorizer : skrub.TableVectorizer
     means : array
         Training means of the encoded columns, for missing values.
@@ -25,6 +29,7 @@ class Encoder:
     """
 
     columns: tuple[str, ...]
+    outputs: tuple[str, ...]
     vectorizer: Any
     means: FloatArray
     holes: IntArray
@@ -48,11 +53,14 @@ def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
         high_cardinality=StringEncoder(random_state=seed),
         drop_null_fraction=None,
     )
-    numbers = _numbers(vectorizer.fit_transform(rows.polars(columns)))
+    encoded = vectorizer.fit_transform(rows.polars(columns))
+    numbers = _numbers(encoded)
     missing = np.isnan(numbers)
     counts = np.maximum(1, (~missing).sum(axis=0))
     means = np.where(missing, 0.0, numbers).sum(axis=0) / counts
-    return Encoder(tuple(columns), vectorizer, means, np.flatnonzero(missing.any(axis=0)))
+    holes = np.flatnonzero(missing.any(axis=0))
+    outputs = (*encoded.columns, *(f"{encoded.columns[j]} is missing" for j in holes))
+    return Encoder(tuple(columns), outputs, vectorizer, means, holes)
 
 
 def _numbers(frame: Any) -> FloatArray:

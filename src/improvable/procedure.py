@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.algorithms import Algorithm, Threshold, as_algorithm, capacity_of, decide, prepare
+from improvable.algorithms import Algorithm, Threshold, capacity_of, decide
 from improvable.arrays import IntArray
 from improvable.cautions import Caution, capacity_cautions, gap_cautions
 from improvable.compare import (
@@ -18,13 +18,14 @@ from improvable.compare import (
     selected_share,
     status_quo_sums,
 )
+from improvable.constraints import Constraints, reached
 from improvable.design import Design
 from improvable.errors import DataError, ImprovableError, RuleError
 from improvable.features import Features
 from improvable.inference.disparity import Disparity, disparities
 from improvable.inference.resampling import child
 from improvable.progress import Progress
-from improvable.rules import SelectionRule, Training
+from improvable.rules.protocol import Selection, SelectionRule, Training, run_rule
 from improvable.sample import FEWEST_CLUSTERS, Sample
 
 SPLITTING, SELECTING, DRAWING = 0, 1, 2
@@ -40,12 +41,12 @@ class Plan:
     rule: SelectionRule
     features: Features
     target: str
-    capacity: float | None
+    constraints: Constraints
     splits: int
     train_fraction: float
 
 
-def check_split_sizes(sample: Sample, train_fraction: float) -> None:
+def check_split_sizes(sample: Sample, train_fraction: float, capacity: float | None) -> None:
     kind, least = ("rows", FEWEST_ROWS) if sample.clusters is None else ("clusters", FEWEST_CLUSTERS)
     training = int(train_fraction * sample.units)
     testing = sample.units - training
@@ -53,6 +54,11 @@ def check_split_sizes(sample: Sample, train_fraction: float) -> None:
         raise DataError(
             f"{sample.units:,} {kind} split into {training:,} for training and {testing:,} for testing.",
             f"Each part needs at least {least}; bring more {kind} or change the train fraction.",
+        )
+    if capacity is not None and capacity * train_fraction * len(sample) < 1:
+        raise DataError(
+            f"a capacity of {capacity:g} of {int(train_fraction * len(sample)):,} training rows is less than one row.",
+            "Give a larger capacity, or bring more rows.",
         )
 
 
@@ -106,7 +112,11 @@ def select_on_all_rows(design: Design, plan: Plan, sample: Sample) -> Algorithm:
     with limited_threads(workers=1, splits=1):
         status_quo = prepare_status_quo(plan.status_quo, sample)
         seed = child(np.random.SeedSequence(design.question.seed), 0, SELECTING)
-        return _select(design, plan, sample, status_quo, seed, "all rows: ")
+        found = _select(design, plan, sample, status_quo, seed, "all rows: ").algorithm
+    if found is None:
+        raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
+    algorithm: Algorithm = found
+    return algorithm
 
 
 def split_units(units: int, train_fraction: float, seed: np.random.SeedSequence) -> tuple[IntArray, IntArray]:
@@ -134,38 +144,46 @@ def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress:
     training, held_out = split_sample(sample, plan.train_fraction, child(seed, SPLITTING))
     progress.stage(split, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = prepare_status_quo(plan.status_quo, training)
-    candidate = _select(design, plan, training, status_quo, child(seed, SELECTING), where)
-    decided = decide(status_quo, training.rows, "status quo"), decide(candidate, training.rows, "candidate")
+    selection = _select(design, plan, training, status_quo, child(seed, SELECTING), where)
+    candidate = status_quo if selection.algorithm is None else selection.algorithm
+    whose = f"candidate of rule '{plan.rule.name}' in split {split}"
+    decided = decide(status_quo, training.rows, "status quo"), decide(candidate, training.rows, whose)
     reference = status_quo_sums(design, training, decided[0])
     refuse_undefined_training(design, reference, training.grouping.attributes, where)
-    decisions = decide(status_quo, held_out.rows, "status quo"), decide(candidate, held_out.rows, "candidate")
+    decisions = decide(status_quo, held_out.rows, "status quo"), decide(candidate, held_out.rows, whose)
     progress.stage(split, f"{design.question.draws:,} draws of {len(held_out):,} rows")
     result = evaluate(design, held_out, decisions, reference, child(seed, DRAWING), 1, where)
     shares = {
         name: {"train": selected_share(decision, training), **result.shares[name]}
         for name, decision in zip(result.shares, decided, strict=True)
     }
-    capacities = capacity_of(plan.status_quo), plan.capacity
+    capacities = capacity_of(plan.status_quo), plan.constraints.capacity
     cautions = [*capacity_cautions(capacities, [share["train"] for share in shares.values()]), *result.cautions]
-    return replace(result, shares=shares, cautions=tuple(cautions), split=split)
+    if selection.algorithm is None:
+        cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
+    kept = {
+        "train": reached(plan.constraints, candidate, decided[1], training),
+        "test": reached(plan.constraints, candidate, decisions[1], held_out),
+    }
+    notes = {**selection.notes, "reached": kept}
+    return replace(result, shares=shares, cautions=tuple(cautions), split=split, notes=notes)
 
 
 def _select(
     design: Design, plan: Plan, sample: Sample, status_quo: Algorithm, seed: np.random.SeedSequence, where: str
-) -> Algorithm:
+) -> Selection:
     """Let the rule find a candidate; whatever goes wrong names the split."""
     training = Training(
-        rows=sample.rows,
+        sample=sample,
         features=plan.features.columns,
         plain=plan.features.plain,
-        target=sample.rows.numbers(plan.target),
-        weights=sample.weights,
-        capacity=plan.capacity,
-        numeric_decisions=not any(utility.binary_decision for utility in design.utilities),
+        target_column=plan.target,
+        design=design,
+        constraints=plan.constraints,
         seed=seed,
     )
     try:
-        return prepare(as_algorithm(plan.rule.select(training, status_quo)), sample.rows, sample.weights)
+        return run_rule(plan.rule, training, status_quo)
     except ImprovableError as error:
         raise RuleError(f"{where}{error.message}", error.hint) from error
     except Exception as error:

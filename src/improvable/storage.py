@@ -91,6 +91,7 @@ def write_split(result: Comparison, folder: Path) -> None:
         "rows": result.rows,
         "clusters": result.clusters,
         "shares": result.shares,
+        "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
         "measures": [asdict(measure) for measure in evidence.measures],
@@ -148,6 +149,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         split=meta["split"],
+        notes=meta["notes"],
     )
 
 

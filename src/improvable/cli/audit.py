@@ -19,9 +19,19 @@ def audit(
     decision: Annotated[
         str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
     ] = None,
-    rule: Annotated[str, typer.Option(help="linear, lasso, forest, boosting or logistic.")] = "forest",
+    rule: Annotated[str, typer.Option(help="How a candidate is found; see below, or module:object.")] = "forest",
+    candidates: Annotated[
+        str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
+    ] = None,
     features: Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")] = None,
     exclude: Annotated[str | None, typer.Option(help="Columns it may not read.")] = None,
+    monotone: Annotated[
+        str | None, typer.Option(help="Features that may only help (+) or hurt (-): age:+,income:-.")
+    ] = None,
+    max_selection_gap: Annotated[
+        float | None, typer.Option(help="Bound on the difference of selection rates between groups.")
+    ] = None,
+    allow_group: Annotated[bool, typer.Option("--allow-group", help="Let a candidate read the group.")] = False,
     target: Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")] = None,
     accuracy: o.Accuracy = "calibration",
     fairness: o.Fairness = None,
@@ -56,6 +66,10 @@ def audit(
     cutoff (--score and --above), or a column of 0/1 decisions (--decision). A candidate may read all columns but
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
+    Rules: linear, lasso, forest, boosting and logistic predict the target and select the highest; ridge:10 with a
+    strength; drop:cost_*:linear without some features; blend:0.5:linear mixed with the status quo's score;
+    tournament:linear,boosting or --candidates let several compete inside the training rows.
+
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
     both groups, and more evenly?
 
@@ -80,7 +94,7 @@ def audit(
             outcome=outcome,
             group=o.parse_names(group),
             status_quo=status_quo_from(score, capacity, above, decision),
-            rule=rule,
+            rule=rule if candidates is None else improvable.rules.as_tournament(o.parse_names(candidates)),
             features=o.parse_names(features) or None,
             exclude=o.parse_names(exclude),
             target=target,
@@ -103,6 +117,9 @@ def audit(
             draws=draws,
             alpha=alpha,
             capacity=capacity,
+            monotone=o.parse_monotone(monotone),
+            selection_gap=max_selection_gap,
+            group_blind=not allow_group,
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,

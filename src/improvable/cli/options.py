@@ -67,6 +67,22 @@ def parse_overall(text: str | None) -> Any:
         raise OptionError(f"--overall is '{text}'.", "Write population, or white:0.5,black:0.5.") from None
 
 
+def parse_monotone(text: str | None) -> dict[str, str] | None:
+    """Features with a sign.
+
+    Examples
+    --------
+    >>> parse_monotone("age:+,income:-")
+    {'age': '+', 'income': '-'}
+    """
+    if text is None:
+        return None
+    pairs = [part.rsplit(":", 1) for part in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise OptionError(f"--monotone is '{text}'.", "Write age:+ or age:+,income:-.")
+    return {name.strip(): sign.strip() for name, sign in pairs}
+
+
 def _by_group(text: str) -> dict[str, float]:
     pairs = [part.rsplit(":", 1) for part in text.split(",")]
     return {group.strip(): float(value) for group, value in pairs}

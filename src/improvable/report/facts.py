@@ -113,6 +113,7 @@ def split_facts(result: "Comparison") -> dict[str, Any]:
         "selected": _selected(result),
         "share_selected": result.shares,
         "undefined_draws": assessment.undefined,
+        "selection": dict(result.notes),
     }
 
 

@@ -11,8 +11,7 @@ MOST_BLOCKS = 4
 
 def summary(facts: dict[str, Any]) -> str:
     parts = [question(facts), table(facts)]
-    if facts["kind"] == "comparison":
-        parts.append(changes(facts))
+    parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     parts += [paragraph(verdict(facts)), paragraph(limits(facts))]
     if facts["warnings"]:
         parts.append("\n".join(paragraph(f"Warning: {text}") for text in facts["warnings"]))
@@ -126,6 +125,29 @@ def changes(facts: dict[str, Any]) -> str:
     level = f"{100 * (1 - facts['alpha']):g}% interval"
     head = [[""], ["change", "from", "to"], ["ratio", "from", "to"]]
     return _aligned(["", f"new - now, {level}", f"new / now, {level}"], head, body)
+
+
+def selection_notes(facts: dict[str, Any]) -> list[str]:
+    """How candidates were found: winners, what a solver proved, and which constraints were reached."""
+    notes = [split["selection"] for split in facts["splits"]]
+    lines = []
+    if "winner" in notes[0]:
+        won = {note["winner"]: sum(other["winner"] == note["winner"] for other in notes) for note in notes}
+        lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
+    if "status" in notes[0]:
+        found = {note["status"]: sum(other["status"] == note["status"] for other in notes) for note in notes}
+        lines.append("Solver: " + ", ".join(f"{status} in {n} splits" for status, n in found.items()) + ".")
+    if facts["selection_gap"] is not None:
+        gaps = [max(note["reached"][sample]["selection_gap"] for note in notes) for sample in ("train", "test")]
+        lines.append(
+            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {gaps[0]:.3f} on "
+            f"training rows and {gaps[1]:.3f} on test rows."
+        )
+    if facts["monotone"]:
+        broken = sum(note["reached"][sample]["monotone_violations"] for note in notes for sample in ("train", "test"))
+        signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
+        lines.append(f"Monotone in {signs}: {broken} rows of all splits decide against it.")
+    return ["\n".join(paragraph(line) for line in lines)] if lines else []
 
 
 def _title(component: dict[str, Any], facts: dict[str, Any]) -> str:

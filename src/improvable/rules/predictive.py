@@ -8,11 +8,13 @@ import numpy as np
 
 from improvable.algorithms import Algorithm, FittedModel, Threshold, ThresholdedScore, named_columns
 from improvable.arrays import FloatArray, IntArray
+from improvable.constraints import CAPACITY, MONOTONE
 from improvable.encoding import fit_encoder
 from improvable.errors import RuleError
 from improvable.rules.protocol import Training
 
 TREES = 300
+Maker = Callable[[bool, IntArray | None], Any]
 
 
 @dataclass(frozen=True)
@@ -27,19 +29,51 @@ class PredictiveRule:
     ----------
     name : str
     estimator : callable
-        Called with whether the target is 0/1; gives an unfitted estimator.
+        Called with whether the target is 0/1 and with the signs of monotone features (None without any); gives an
+        unfitted estimator.
+    honours : frozenset of str
+        The constraints that it respects.
     raw : bool
         Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
     """
 
     name: str
-    estimator: Callable[[bool], Any]
+    estimator: Maker
+    honours: frozenset[str] = frozenset({CAPACITY})
     raw: bool = False
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold:
+        from sklearn.base import is_classifier
+
+        fitted = self.fit(training)
+        capacity = training.constraints.capacity
+        if training.numeric_decisions:
+            return fitted
+        if capacity is not None:
+            return Threshold(fitted, capacity)
+        if is_classifier(fitted.estimator):
+            return fitted
+        if training.binary_target:
+            return ThresholdedScore(fitted, 0.5)
+        raise RuleError(
+            f"rule '{self.name}' predicts a number, and nothing says whom to select.",
+            "Give a capacity (--capacity 0.03): the highest predictions are selected.",
+        )
+
+    def fit(self, training: Training) -> FittedModel:
+        """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
 
-        model = clone(self.estimator(training.binary_target))
+        encoder, signs = None, training.constraints.monotone
+        if self.raw:
+            matrix, columns = named_columns(training.rows, training.features), training.features
+        elif training.plain:
+            matrix, columns = training.rows.matrix(training.features), training.features
+        else:
+            encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
+            matrix, columns = encoder.encode(training.rows), encoder.outputs
+        rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
+        model = clone(self.estimator(training.binary_target, rising))
         _seed(model, training.seed)
         target: Any = training.target
         if is_classifier(model):
@@ -49,28 +83,8 @@ class PredictiveRule:
                     "Use a regression such as 'linear'.",
                 )
             target = target.astype(np.int64)
-        encoder = None
-        if self.raw:
-            matrix = named_columns(training.rows, training.features)
-        elif training.plain:
-            matrix = training.rows.matrix(training.features)
-        else:
-            encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
-            matrix = encoder.encode(training.rows)
-        model.fit(matrix, target, **_weights(model, training.weights))
-        fitted = FittedModel(model, training.features, encoder)
-        if training.numeric_decisions:
-            return fitted
-        if training.capacity is not None:
-            return Threshold(fitted, training.capacity)
-        if is_classifier(model):
-            return fitted
-        if training.binary_target:
-            return ThresholdedScore(fitted, 0.5)
-        raise RuleError(
-            f"rule '{self.name}' predicts a number, and nothing says whom to select.",
-            "Give a capacity (--capacity 0.03): the highest predictions are selected.",
-        )
+        model.fit(matrix, target, **_weights(model, training.sample.weights))
+        return FittedModel(model, training.features, encoder)
 
 
 def _weights(model: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
@@ -95,44 +109,66 @@ def _seed(model: Any, seed: np.random.SeedSequence) -> None:
     model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
 
 
-def _linear(_: bool) -> Any:
+def _linear(_: bool, signs: IntArray | None) -> Any:
     from sklearn.linear_model import LinearRegression
 
-    return LinearRegression()
+    from improvable.rules.monotone import BoundedLinearRegression
+
+    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
 
 
-def _lasso(_: bool) -> Any:
+def _lasso(_: bool, __: IntArray | None) -> Any:
     from sklearn.linear_model import LassoCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LassoCV(cv=5, max_iter=5_000))
+    return _standardised(LassoCV(cv=5, max_iter=5_000))
 
 
-def _forest(binary: bool) -> Any:
+def _ridge(strength: float) -> Maker:
+    def make(_: bool, __: IntArray | None) -> Any:
+        from sklearn.linear_model import Ridge
+
+        return _standardised(Ridge(alpha=strength))
+
+    return make
+
+
+def _forest(binary: bool, signs: IntArray | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    return RandomForestClassifier(TREES) if binary else RandomForestRegressor(TREES)
+    kind = RandomForestClassifier if binary else RandomForestRegressor
+    return kind(TREES, monotonic_cst=signs)
 
 
-def _boosting(binary: bool) -> Any:
+def _boosting(binary: bool, signs: IntArray | None) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    return HistGradientBoostingClassifier() if binary else HistGradientBoostingRegressor()
+    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+    return kind(monotonic_cst=signs)
 
 
-def _logistic(_: bool) -> Any:
+def _logistic(_: bool, __: IntArray | None) -> Any:
     from sklearn.linear_model import LogisticRegression
+
+    return _standardised(LogisticRegression(max_iter=1_000))
+
+
+def _standardised(estimator: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+    return make_pipeline(StandardScaler(), estimator)
 
 
+_MONOTONE = frozenset({CAPACITY, MONOTONE})
 PREDICTIVE = {
-    "linear": PredictiveRule("linear", _linear),
+    "linear": PredictiveRule("linear", _linear, _MONOTONE),
     "lasso": PredictiveRule("lasso", _lasso),
-    "forest": PredictiveRule("forest", _forest),
-    "boosting": PredictiveRule("boosting", _boosting),
+    "forest": PredictiveRule("forest", _forest, _MONOTONE),
+    "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
     "logistic": PredictiveRule("logistic", _logistic),
 }
+
+
+def ridge(strength: str) -> PredictiveRule:
+    """Ridge regression of a given strength, ``ridge:10``."""
+    return PredictiveRule(f"ridge:{strength}", _ridge(float(strength)))
