@@ -188,7 +188,7 @@ def test_a_rule_whose_candidate_answers_badly_names_the_split(people: pl.DataFra
 
 
 def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> None:
-    with pytest.raises(improvable.DataError, match="capacity of 0.001 of 450 training rows is less than one row"):
+    with pytest.raises(improvable.DataError, match=r"capacity of 0\.001 of 450 training rows is less than one row"):
         audited(people, rule="linear", capacity=0.001)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
@@ -29,6 +29,9 @@ from improvable.procedure import (
 from improvable.rules import RULES, as_rule
 from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility
+
+if TYPE_CHECKING:
+    from improvable.frontier import Bound, Frontier
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,22 @@ class Audit:
         return replace(
             self, question=question, splits=tuple(replace(split, question=question) for split in self.splits)
         )
+
+    def frontier(self, form: str | None = None) -> "Frontier":
+        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
+
+        Parameters
+        ----------
+        form : {"ratio", "difference"}, optional
+            Shares or amounts; the question's own form by default.
+        """
+        from improvable.frontier import make_frontier
+
+        return make_frontier(self, form)
+
+    def bounds(self, form: str | None = None) -> "list[Bound]":
+        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
+        return self.frontier(form).bounds()
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

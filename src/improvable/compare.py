@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -32,6 +32,9 @@ from improvable.inference.pvalues import threshold_for
 from improvable.inference.resampling import resample
 from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility, check_decisions
+
+if TYPE_CHECKING:
+    from improvable.frontier import Bound, Frontier
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,22 @@ class Comparison:
             `compare`; what is not named stays.
         """
         return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
+
+    def frontier(self, form: str | None = None) -> "Frontier":
+        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
+
+        Parameters
+        ----------
+        form : {"ratio", "difference"}, optional
+            Shares or amounts; the question's own form by default.
+        """
+        from improvable.frontier import make_frontier
+
+        return make_frontier(self, form)
+
+    def bounds(self, form: str | None = None) -> "list[Bound]":
+        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
+        return self.frontier(form).bounds()
 
     def save(self, folder: str) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

@@ -12,6 +12,7 @@ import typer
 from improvable.cli.audit import audit
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
+from improvable.cli.frontier import frontier
 
 app = typer.Typer(
     name="improvable",
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(audit)
 app.command()(compare)
+app.command()(frontier)
 
 
 def _print_version(asked: bool) -> None:

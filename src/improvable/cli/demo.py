@@ -59,7 +59,8 @@ def demo(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --write patients.csv\n"
         "  improvable audit patients.csv --outcome gagne_sum_t --group race \\\n"
-        "      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'"
+        "      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run\n"
+        "  improvable frontier run"
     )
     return 0
 

@@ -1,0 +1,83 @@
+"""Every rule on the same data: median p-value, constraints reached, time. Prints the table of docs/rules.md.
+
+Data: the simulated care programme (capacity 3%, calibration) and, where a file is named with --compas, the COMPAS file
+(classification rate against the false positive rate, no capacity).
+"""
+
+import argparse
+import time
+import warnings
+from typing import Any
+
+import polars as pl
+
+import improvable
+from improvable.errors import ImprovableError, ImprovableWarning
+
+CARE = (
+    "linear", "lasso", "boosting", "forest", "ridge:100", "blend:0.5:linear", "drop:cost_*:linear",
+    "linear_search:balanced", "linear_search:fairest", "tournament:linear,lasso,boosting",
+)  # fmt: skip
+COMPAS = (
+    "linear", "logistic", "boosting", "forest", "linear_search:balanced", "linear_search:fairest",
+    "linear_program:fairest", "linear_program:balanced", "reductions:exponentiated_gradient", "reductions:grid_search",
+    "tournament:linear,logistic,boosting",
+)  # fmt: skip
+
+
+def run(data: Any, rule: str, **options: Any) -> str:
+    start = time.perf_counter()
+    try:
+        result = improvable.audit(data, rule=rule, progress=False, **options)
+    except ImprovableError as error:
+        return f"| `{rule}` | refused: {error.message} | | | | |"
+    seconds = time.perf_counter() - start
+    splits = result.to_dict()["splits"]
+    shares = [split["share_selected"]["candidate"] for split in splits]
+    gaps = [split["selection"]["reached"]["test"]["selection_gap"] for split in splits]
+    share = " / ".join(f"{100 * sum(s[k] for s in shares) / len(shares):.1f}%" for k in ("train", "test"))
+    unfair = sum(split["gap"]["candidate"] for split in splits) / len(splits)
+    return (
+        f"| `{rule}` | {result.to_dict()['p_value_text']} | {unfair:.3f} | {share} | {sum(gaps) / len(gaps):.3f} "
+        f"| {seconds:.0f} s |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=12_000)
+    parser.add_argument("--splits", type=int, default=7)
+    parser.add_argument("--compas", help="the COMPAS file")
+    parser.add_argument("--only", help="rules between semicolons")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", ImprovableWarning)
+    head = (
+        "| rule | median p | gap of candidates | selected, train / test | selection gap | time |\n" + "|---" * 6 + "|"
+    )
+    common = {"splits": arguments.splits, "draws": 4_000, "n_jobs": -1}
+    print(f"Care programme, {arguments.rows:,} simulated rows, {arguments.splits} splits\n\n{head}")
+    people = improvable.datasets.care_management(arguments.rows, seed=1)
+    for rule in arguments.only.split(";") if arguments.only else CARE:
+        print(
+            run(
+                people, rule, outcome="gagne_sum_t", group="race",
+                features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
+                status_quo=improvable.threshold("risk_score_t", capacity=0.03), **common,
+            ),
+            flush=True,
+        )  # fmt: skip
+    if arguments.compas:
+        frame = pl.read_csv(arguments.compas).filter(pl.col("race").is_in(["African-American", "Caucasian"]))
+        print(f"\nCOMPAS, {len(frame):,} rows, {arguments.splits} splits\n\n{head}")
+        for rule in arguments.only.split(";") if arguments.only else COMPAS:
+            print(
+                run(
+                    frame, rule, outcome="two_year_recid", group="race", accuracy="classification_rate",
+                    fairness="false_positive_rate", status_quo=improvable.threshold("decile_score", above=4), **common,
+                ),
+                flush=True,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

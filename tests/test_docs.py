@@ -1,0 +1,19 @@
+"""Every Python block in the documentation runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCKS = [
+    pytest.param(block, id=f"{path.stem}-{i}")
+    for path in sorted(DOCS.rglob("*.md"))
+    for i, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_blocks_run(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(block, "docs", "exec"), {})
+    assert capsys.readouterr().out

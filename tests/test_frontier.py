@@ -1,0 +1,138 @@
+"""The frontier agrees with the test at every point, and its edge is where the test stops rejecting."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import improvable
+from conftest import Case
+from improvable.cli import run
+from improvable.inference.critical import Critical, largest_delta, p_values
+
+
+@pytest.fixture(scope="module")
+def audit() -> improvable.Audit:
+    case = Case(seed=4, rows=2_000)
+    rng = np.random.default_rng(0)
+    frame = case.frame().with_columns(
+        signal=pl.Series(case.count + rng.normal(0, 1, 2_000) + 0.3 * case.group),
+        score=pl.Series(case.count + rng.normal(0, 4, 2_000)),
+    )
+    return improvable.audit(
+        frame, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
+        features=["signal"], splits=5, draws=1_000,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+@pytest.mark.parametrize("gap", ["signed", "absolute"])
+@pytest.mark.parametrize("options", [{}, {"overall": "population"}])
+def test_the_surface_is_the_test_at_every_point(audit: improvable.Audit, form: str, gap: str, options: Any) -> None:
+    accuracy, fairness = [-0.4, -0.1, 0.0, 0.07, 0.3], [-0.5, 0.0, 0.2, 0.61, 0.95]
+    base = audit.reconsider(gap=gap, form=form, **options)
+    surface = base.frontier().surface(accuracy, fairness)
+    for i, a in enumerate(accuracy):
+        for j, f in enumerate(fairness):
+            assert surface[i, j] == base.reconsider(delta_accuracy=a, delta_fairness=f).p_value, (a, f)
+
+
+def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
+    worse = audit.to_dict()["disparity"]["lower"]
+    base = audit.reconsider(protected=worse)
+    for f in (-0.3, 0.0, 0.4):
+        assert base.frontier().p_value(0.0, f) == base.reconsider(delta_fairness=f).p_value
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15, deadline=None)
+def test_the_surface_is_the_test_for_random_comparisons(seed: int) -> None:
+    case = Case(seed=seed, rows=150)
+    try:
+        result = improvable.compare(
+            case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+        )
+    except improvable.DataError:
+        return
+    rng = np.random.default_rng(seed)
+    a, f = float(rng.uniform(-0.5, 0.5)), float(rng.uniform(-0.5, 0.99))
+    for gap in ("signed", "absolute"):
+        asked = result.reconsider(delta_accuracy=a, delta_fairness=f, gap=gap)
+        assert asked.frontier().p_value(a, f) == asked.p_value
+
+
+@pytest.mark.parametrize("gap", ["signed", "absolute"])
+def test_the_edge_is_where_rejection_stops(audit: improvable.Audit, gap: Any) -> None:
+    front = audit.frontier()
+    corners = front.edge(gap)
+    assert corners
+    for a, f in corners:
+        inside = front.p_value(a - 1e-6, f - 1e-6, gap)
+        assert inside < front.level
+        assert front.p_value(a + 1e-6, f - 1e-6, gap) >= front.level or any(b > a for b, _ in corners)
+        assert front.p_value(a - 1e-6, f + 1e-6, gap) >= front.level or any(g > f for _, g in corners)
+    rejected = front.surface(np.linspace(-0.5, 1, 61), np.linspace(-0.5, 1, 41), gap) < front.level
+    by_corner = np.zeros_like(rejected)
+    for a, f in corners:
+        by_corner |= (np.linspace(-0.5, 1, 61)[:, None] < a) & (np.linspace(-0.5, 1, 41)[None, :] < f)
+    np.testing.assert_array_equal(rejected, by_corner)
+
+
+def test_bounds_are_the_largest_rejected_claims(audit: improvable.Audit) -> None:
+    bounds = {bound.what: bound for bound in audit.bounds()}
+    assert set(bounds) == {"fairness", "accuracy", "accuracy of a", "accuracy of b"}
+    signed = audit.reconsider(gap="signed")
+    claims: dict[str, Callable[[float], dict[str, Any]]] = {
+        "fairness": lambda d: {"delta_fairness": d},
+        "accuracy": lambda d: {"delta_accuracy": d},
+        "accuracy of a": lambda d: {"delta_accuracy": {"a": d, "b": 0.0}},
+        "accuracy of b": lambda d: {"delta_accuracy": {"a": 0.0, "b": d}},
+    }
+    for what, make in claims.items():
+        value = bounds[what].value
+        if np.isfinite(value):
+            assert signed.reconsider(**make(value - 1e-6)).reject, what
+            assert not signed.reconsider(**make(value + 1e-6)).reject, what
+
+
+def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> None:
+    for bound in audit.bounds():
+        if bound.value > 0:
+            assert bound.words.startswith("With 95% confidence the ")
+            size = float(bound.words.split("at least ")[1].split("%")[0]) / 100
+            assert bound.value - 0.0011 < size <= bound.value
+        else:
+            assert bound.words.startswith("It is not shown")
+    nothing = audit.reconsider(alpha=0.0001)
+    assert "not shown that the gap can be cut" in nothing.bounds()[0].words
+
+
+def test_order_statistics_are_exact() -> None:
+    critical = (Critical(np.arange(100) / 100, np.empty(0)),)
+    assert largest_delta(critical, 0.05) == 0.04
+    assert p_values(critical, np.array([0.0399, 0.04]))[0] < 0.05 <= p_values(critical, np.array([0.0399, 0.04]))[1]
+    assert largest_delta(critical, 0.001) == 0.0
+
+
+@pytest.mark.parametrize("grid", [[-2.0], [np.nan], [], [[0.0]]])
+def test_a_grid_out_of_range_is_refused(audit: improvable.Audit, grid: Any) -> None:
+    with pytest.raises(improvable.OptionError, match="out of range"):
+        audit.frontier().surface(grid, [0.0])
+
+
+def test_the_command_reads_a_run_folder(
+    audit: improvable.Audit, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit.save(tmp_path / "run")
+    assert run(["frontier", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert audit.bounds()[0].words.split()[0] in out
+    assert "The absolute edge is the paper's" in out
+    assert run(["frontier", str(tmp_path / "absent")]) == 2
+    assert "holds no result" in capsys.readouterr().err
+    assert run(["frontier", str(tmp_path / "run"), "--form", "share"]) == 2
+    assert "form is 'share'" in capsys.readouterr().err
