@@ -148,6 +148,22 @@ def _one_per_row(answer: FloatArray, rows: Rows, who: str) -> FloatArray:
 
 
 @dataclass(frozen=True)
+class LinearClassifier:
+    """Selects the rows where a linear score is at least zero (Appendix F)."""
+
+    features: tuple[str, ...]
+    coefficients: FloatArray
+    constant: float
+    encoder: Encoder | None = None
+
+    def decide(self, frame: FrameLike) -> FloatArray:
+        rows = read_rows(frame)
+        rows.require(self.features)
+        matrix = rows.matrix(self.features) if self.encoder is None else self.encoder.encode(rows)
+        return (matrix @ self.coefficients + self.constant >= 0).astype(np.float64)
+
+
+@dataclass(frozen=True)
 class ThresholdedScore:
     """Selects the rows whose score is strictly above a cutoff.
 
@@ -272,7 +288,7 @@ def as_algorithm(spec: Any) -> Algorithm | Threshold:
     """A column of decisions, a threshold, a fitted model, a function of the rows, or an object that decides."""
     if isinstance(spec, str):
         return DecisionColumn(spec)
-    if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | RowFunction):
+    if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | LinearClassifier | RowFunction):
         return spec
     if hasattr(spec, "decide"):
         return RowFunction(spec.decide)

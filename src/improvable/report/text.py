@@ -44,7 +44,7 @@ def question(facts: dict[str, Any]) -> str:
     if facts["kind"] == "audit":
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} from {shown}.")
+        lines.append(f"Rule '{facts['rule']}' learns {facts['target']} and may read {shown}.")
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
     return "\n".join(paragraph(line) for line in lines)

@@ -9,12 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from improvable.errors import OptionError, nearest
+from improvable.rules.linear_classifiers import linear_rule
 from improvable.rules.predictive import PREDICTIVE, PredictiveRule, ridge
 from improvable.rules.protocol import Selection, SelectionRule, Training
 from improvable.rules.tournament import Tournament, tournament
 from improvable.rules.variations import WithoutFeatures, blend
 
-RULES: dict[str, SelectionRule] = {**PREDICTIVE}
+RULES: dict[str, SelectionRule] = {
+    **PREDICTIVE,
+    "linear_search": linear_rule("linear_search", ""),
+    "linear_program": linear_rule("linear_program", ""),
+}
 
 __all__ = [
     "RULES",
@@ -94,12 +99,16 @@ def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str],
 
 FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
     "ridge": ridge,
+    "linear_search": lambda objective: linear_rule("linear_search", objective),
+    "linear_program": lambda objective: linear_rule("linear_program", objective),
     "drop": _two(WithoutFeatures),
     "blend": _two(blend),
     "tournament": lambda names: as_tournament(names.split(",")),
 }
 EXAMPLES = {
     "ridge": "ridge:10",
+    "linear_search": "linear_search:fairest",
+    "linear_program": "linear_program:most_accurate:GROUP",
     "drop": "drop:cost_*:linear",
     "blend": "blend:0.5:linear",
     "tournament": "tournament:linear,boosting",

@@ -22,11 +22,12 @@ Rates are those of the target on the training rows, between the groups, or betwe
 are several group columns.
 """
 
-import importlib.util
+import importlib
+import itertools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +44,9 @@ from improvable.rules.protocol import Selection, SelectionRule, Training
 HALF = 0.5
 GRID_SIZE = 30
 MAJORITY = "randomised decisions are replaced by the more likely one: selected where its probability is above one half"
+BROKEN_BOUND = "the more likely decisions break the bound on the training rows, so"
+NONE_KEEPS_BOUND = "nothing found keeps the bound on the training rows"
+MOST_CHOICES = 1 << 10
 
 _HONOURS = frozenset({SELECTION_GAP})
 _WEIGHT_NAME = "logisticregression__sample_weight"
@@ -187,28 +191,28 @@ class ExponentiatedGradient:
     honours: frozenset[str] = field(default=_HONOURS, repr=False)
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
+        reductions = _fairlearn("reductions", self.name)
         problem = _problem(self.name, training)
-        from fairlearn import reductions
-
         kept_close, moment, bound = _moment(problem)
         fitted = reductions.ExponentiatedGradient(problem.estimator, moment, sample_weight_name=_WEIGHT_NAME)
         _fit(fitted, problem)
         weights = fitted.weights_.sort_index().to_numpy(dtype=np.float64)
         used = np.flatnonzero(weights > 0)
-        mixture = Mixture(tuple(fitted.predictors_.iloc[i] for i in used), weights[used] / weights[used].sum())
+        members = tuple(fitted.predictors_.iloc[i] for i in used)
+        mixture = Mixture(members, weights[used] / weights[used].sum())
         probability = mixture.predict_proba(problem.matrix)[:, 1]
         notes = {
             **_notes(problem, kept_close, bound),
-            "decision": MAJORITY,
             "classifiers": len(used),
             "rows_with_a_random_decision": _randomised(probability),
+            "decision": MAJORITY,
         }
-        majority = ThresholdedScore(problem.fitted(mixture), HALF)
         if problem.keeps_bound(probability > HALF):
-            return Selection(majority, notes)
+            return Selection(ThresholdedScore(problem.fitted(mixture), HALF), notes)
         best = _most_accurate(problem, list(fitted.predictors_))
-        notes["decision"] = "one classifier of the mixture, because the majority breaks the bound on the training rows"
-        return Selection(None if best is None else problem.fitted(best), notes)
+        if best is None:
+            return Selection(None, {**notes, "decision": NONE_KEEPS_BOUND})
+        return Selection(problem.fitted(best), {**notes, "decision": f"{BROKEN_BOUND} one classifier decides"})
 
 
 @dataclass(frozen=True)
@@ -227,9 +231,8 @@ class GridSearch:
     grid_size: int = GRID_SIZE
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
+        reductions = _fairlearn("reductions", self.name)
         problem = _problem(self.name, training)
-        from fairlearn import reductions
-
         kept_close, moment, bound = _moment(problem)
         fitted = reductions.GridSearch(
             problem.estimator, moment, grid_size=self.grid_size, sample_weight_name=_WEIGHT_NAME
@@ -239,7 +242,9 @@ class GridSearch:
         if training.constraints.selection_gap is not None:
             best = _most_accurate(problem, fitted.predictors_)
         notes = {**_notes(problem, kept_close, bound), "classifiers": len(fitted.predictors_)}
-        return Selection(None if best is None else problem.fitted(best), notes)
+        if best is None:
+            return Selection(None, {**notes, "decision": NONE_KEEPS_BOUND})
+        return Selection(problem.fitted(best), notes)
 
 
 @dataclass(frozen=True)
@@ -251,7 +256,8 @@ class ThresholdOptimizer:
 
     Fairlearn's answer draws one of two cutoffs at random for every row. A candidate must decide the same way each time,
     so this one takes the majority: a row is selected where its probability of selection is above one half. Where a
-    bound `selection_gap` is given and the majority breaks it on the training rows, there is no candidate.
+    bound `selection_gap` is given and the majority breaks it on the training rows, the candidate has the most accurate
+    choice of one cutoff for each group that keeps it; where none does, there is no candidate.
 
     Row weights count in the regression; Fairlearn does not take them for the cutoffs.
     """
@@ -265,9 +271,8 @@ class ThresholdOptimizer:
                 f"rule '{self.name}' needs the group at decision time, which may be disparate treatment.",
                 "Allow it with group_blind=False (--allow-group), or use 'reductions:exponentiated_gradient'.",
             )
+        postprocessing = _fairlearn("postprocessing", self.name)
         problem = _problem(self.name, training)
-        from fairlearn import postprocessing
-
         kept_close, bound = _kept_close(training), training.constraints.selection_gap
         kept_close = kept_close if kept_close in _THRESHOLD_CONSTRAINTS else _SELECTION
         weights = {} if training.sample.weights is None else {_WEIGHT_NAME: training.sample.weights}
@@ -287,8 +292,12 @@ class ThresholdOptimizer:
             "rows_with_a_random_decision": _randomised(probability),
             "group_at_decision_time": "it reads the group of every row, which may be disparate treatment",
         }
-        keeps = problem.keeps_bound(probability > HALF)
-        return Selection(ThresholdedScore(scorer, HALF) if keeps else None, notes)
+        if problem.keeps_bound(probability > HALF):
+            return Selection(ThresholdedScore(scorer, HALF), notes)
+        fixed = _fixed_cutoffs(problem, scorer)
+        if fixed is None:
+            return Selection(None, {**notes, "decision": NONE_KEEPS_BOUND})
+        return Selection(ThresholdedScore(fixed, HALF), {**notes, "decision": f"{BROKEN_BOUND} other cutoffs decide"})
 
 
 _RULES: dict[str, Callable[[], SelectionRule]] = {
@@ -311,19 +320,25 @@ def reduction(setting: str) -> SelectionRule:
     """
     if setting not in _RULES:
         raise OptionError(f"there is no rule 'reductions:{setting}'.", nearest(setting, _RULES))
-    _require_fairlearn(f"reductions:{setting}")
+    _fairlearn("reductions", f"reductions:{setting}")
     return _RULES[setting]()
 
 
-def _require_fairlearn(name: str) -> None:
-    if importlib.util.find_spec("fairlearn") is None:
-        raise OptionError(f"rule '{name}' needs Fairlearn.", "Install it with: pip install 'improvable[fairlearn]'.")
+def _fairlearn(part: str, rule: str) -> Any:
+    """A module of Fairlearn, which is an extra."""
+    try:
+        return importlib.import_module(f"fairlearn.{part}")
+    except ImportError as error:
+        raise OptionError(
+            f"rule '{rule}' needs Fairlearn.", "Install it with: pip install 'improvable[fairlearn]'."
+        ) from error
 
 
 @dataclass(frozen=True)
 class _Problem:
     """Training rows as Fairlearn takes them."""
 
+    rule: str
     training: Training
     estimator: Any
     matrix: FloatArray
@@ -346,7 +361,6 @@ def _problem(name: str, training: Training) -> _Problem:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    _require_fairlearn(name)
     if not training.binary_target:
         raise RuleError(
             f"rule '{name}' needs a target of 0 and 1, and '{training.target_column}' is not.",
@@ -362,7 +376,7 @@ def _problem(name: str, training: Training) -> _Problem:
     matrix = training.rows.matrix(training.features) if encoder is None else encoder.encode(training.rows)
     estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000, random_state=seed))
     names = np.array(_stratum_names(training.sample.grouping))
-    return _Problem(training, estimator, matrix, target, names[training.sample.grouping.codes], encoder)
+    return _Problem(name, training, estimator, matrix, target, names[training.sample.grouping.codes], encoder)
 
 
 def _stratum_names(grouping: Grouping) -> list[str]:
@@ -382,15 +396,13 @@ def _kept_close(training: Training) -> str:
 
 def _moment(problem: _Problem) -> tuple[str, Any, float | None]:
     """Fairlearn's constraint, in words and as an object, and its bound."""
-    from fairlearn import reductions
-
     kept_close, bound = _kept_close(problem.training), problem.training.constraints.selection_gap
     if bound is not None:
         # Fairlearn bounds the distance to the mean of all rows. For two groups the distance of the smaller one is its
         # difference to the other times the share of the other; for more, half the bound on each side suffices.
         shares = np.unique(problem.groups, return_counts=True)[1] / len(problem.groups)
         bound = float(bound * (shares.max() if len(shares) == 2 else 0.5))
-    moment = getattr(reductions, _MOMENTS[kept_close])
+    moment = getattr(_fairlearn("reductions", problem.rule), _MOMENTS[kept_close])
     return kept_close, moment(difference_bound=bound), bound
 
 
@@ -430,6 +442,26 @@ def _group_thresholds(problem: _Problem, fitted: Any) -> GroupThresholds:
         np.array([[rule.p0, rule.p1] for rule in found], dtype=np.float64) * (1 - ignored)[:, None],
         ignored * np.array([rule.get("prediction_constant", 0.0) for rule in found], dtype=np.float64),
     )
+
+
+def _fixed_cutoffs(problem: _Problem, scorer: GroupThresholds) -> GroupThresholds | None:
+    """One of the two cutoffs for each group: of the choices that keep the bound, the one with the fewest errors."""
+    groups = len(scorer.levels)
+    if 1 << groups > MOST_CHOICES:
+        return None
+    rows = problem.training.rows
+    seen = _level_codes(rows, scorer.columns, scorer.levels)
+    above = scorer.model.score(rows)[:, None] > scorer.cutoffs[seen]
+    best, fewest = None, len(rows) + 1
+    for choice in itertools.product((0, 1), repeat=groups):
+        chosen = np.array(choice, dtype=np.int64)
+        decision = above[np.arange(len(rows)), chosen[seen]]
+        errors = int((decision != problem.target).sum())
+        if errors < fewest and problem.keeps_bound(decision):
+            best, fewest = chosen, errors
+    if best is None:
+        return None
+    return replace(scorer, shares=np.eye(2)[best], always=np.zeros(groups))
 
 
 def _randomised(probability: FloatArray) -> float:

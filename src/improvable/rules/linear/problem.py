@@ -12,22 +12,20 @@ from improvable.errors import OptionError, nearest
 
 U, W = 0, 1
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
+NO_ERRORS = ("'balanced' needs standard errors.", "Give the problem its status_quo_rows.")
 UNDEFINED = 1_000.0  # a utility without a value is worse than any shortfall
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What to optimise: "fairest", "most_accurate:K" (K a group's index) or "balanced".
-
-    Attributes
-    ----------
-    kind : str
-    group : int
-        Of "most_accurate"; -1 otherwise.
-    """
+    """What to optimise: "fairest", "most_accurate:K" (K a group's index; otherwise -1) or "balanced"."""
 
     kind: str
     group: int = -1
+
+    @property
+    def name(self) -> str:
+        return self.kind if self.group < 0 else f"{self.kind}:{self.group}"
 
     @property
     def minimised(self) -> bool:
@@ -38,12 +36,8 @@ class Objective:
 class Scale:
     """Standard errors by which "balanced" divides improvements.
 
-    Attributes
-    ----------
-    accuracy : array of shape (accuracy utilities, groups)
-        Of U1 - U0.
-    gap : array of shape (fairness utilities, ordered pairs of groups)
-        Of D0 - (F1g - F1h), D0 the status quo's largest gap.
+    Of U1 - U0, shape (accuracy utilities, groups), and of D0 - (F1g - F1h) with D0 the status quo's largest gap,
+    shape (fairness utilities, ordered pairs of groups).
     """
 
     accuracy: FloatArray
@@ -149,8 +143,8 @@ class LinearProblem:
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        names = ("fairest", *(f"most_accurate:{g}" for g in range(self.groups)))
-        return (*names, "balanced") if self.scale or self.status_quo_rows is not None else names
+        known = objectives(self.groups)
+        return known if self.scale or self.status_quo_rows is not None else known[:-1]
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
@@ -177,7 +171,7 @@ class LinearProblem:
 
     @cached_property
     def group_totals(self) -> FloatArray:
-        return np.bincount(self.group, weights=self.count, minlength=self.groups)
+        return tally(self, self.count)
 
     @cached_property
     def base_sums(self) -> FloatArray:
@@ -212,17 +206,17 @@ class LinearProblem:
     def evaluate(self, beta: FloatArray) -> Evaluation:
         """Decisions, utilities, constraints and objectives of a linear classifier, from the rows."""
         decisions = self.decide(beta)
-        gained = group_sums(self, (self.gain * (self.count * decisions)[:, None, None]))
-        selected = np.bincount(self.group, weights=self.count * decisions, minlength=self.groups)
+        gained = group_sums(self, self.gain * (self.count * decisions)[:, None, None])
+        selected = tally(self, self.count * decisions)
         sums = (self.base_sums + gained)[..., None]
         used = self if self.scale or self.status_quo_rows is None else self.scaled_at(beta)
+        low, high = self.bounds
+        outside = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
         values, violations = {}, {}
         for name in used.objectives:
             objective = parse_objective(name, self.groups)
             missed, value = judge(used, objective, sums, selected[:, None])
-            low, high = self.bounds
-            missed["box"] = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
-            violations[name] = {key: float(amount[0]) for key, amount in missed.items()}
+            violations[name] = {key: float(amount[0]) for key, amount in (missed | {"box": outside}).items()}
             values[name] = np.nan if violations[name]["undefined"] else float(value[0])
         utilities = utilities_of(self, sums)[..., 0]
         return Evaluation(
@@ -240,6 +234,11 @@ class LinearProblem:
         return replace(self, scale=standard_errors(self, self.decide(beta)))
 
 
+def objectives(groups: int) -> tuple[str, ...]:
+    """The names of all objectives."""
+    return ("fairest", *(f"most_accurate:{g}" for g in range(groups)), "balanced")
+
+
 def parse_objective(objective: str, groups: int) -> Objective:
     """An objective from its name.
 
@@ -253,14 +252,17 @@ def parse_objective(objective: str, groups: int) -> Objective:
         return Objective(kind, int(group))
     if objective in ("fairest", "balanced"):
         return Objective(kind)
-    known = ["fairest", *(f"most_accurate:{g}" for g in range(groups)), "balanced"]
-    raise OptionError(f"there is no objective '{objective}'.", nearest(objective, known))
+    raise OptionError(f"there is no objective '{objective}'.", nearest(objective, objectives(groups)))
+
+
+def tally(problem: LinearProblem, values: FloatArray) -> FloatArray:
+    """Add up rows by group: (m,) -> (G,)."""
+    return np.bincount(problem.group, weights=values, minlength=problem.groups).astype(np.float64)
 
 
 def group_sums(problem: LinearProblem, values: FloatArray) -> FloatArray:
     """Add up rows by group: (m, a, b) -> (G, a, b)."""
-    flat = values.reshape(len(values), -1)
-    columns = [np.bincount(problem.group, weights=column, minlength=problem.groups) for column in flat.T]
+    columns = [tally(problem, column) for column in values.reshape(len(values), -1).T]
     return np.stack(columns, axis=1).reshape(problem.groups, *values.shape[1:])
 
 
@@ -274,37 +276,26 @@ def utilities_of(problem: LinearProblem, sums: FloatArray) -> FloatArray:
 def judge(
     problem: LinearProblem, objective: Objective, sums: FloatArray, selected: FloatArray
 ) -> tuple[dict[str, FloatArray], FloatArray]:
-    """How far each of B classifiers is from feasible, and its objective.
+    """How far each of B classifiers is from feasible, by constraint, and its objective; arrays of shape (B,).
 
-    Parameters
-    ----------
-    sums : array of shape (G, M, 2, B)
-    selected : array of shape (G, B)
-        Count of the selected in each group.
-
-    Returns
-    -------
-    violations : mapping from constraint to array of shape (B,)
-    value : array of shape (B,)
-        Meaningless where "undefined" is violated.
+    From sums of shape (G, M, 2, B) and the count of the selected in each group, shape (G, B). The objective is
+    meaningless where "undefined" is violated.
     """
     utilities = utilities_of(problem, sums)
     undefined = np.isnan(utilities)
-    missing = undefined.any()
-    if missing:
+    missed = {"undefined": UNDEFINED * undefined.sum(axis=(0, 1))}
+    if undefined.any():
         utilities = np.where(undefined, (problem.status_quo - problem.units)[..., None], utilities)
-    missed = {"undefined": UNDEFINED * undefined.sum(axis=(0, 1)) if missing else np.zeros(sums.shape[-1])}
     units = problem.units[:, None]
     accuracy, fairness = list(problem.accuracy), list(problem.fairness)
-    before = problem.status_quo[:, accuracy, None]
-    gains = utilities[:, accuracy] - before
+    gains = utilities[:, accuracy] - problem.status_quo[:, accuracy, None]
+    short = _positive((problem.iota - gains) / units[accuracy])
     unfair = np.ptp(utilities[:, fairness], axis=0)
     if objective.kind == "fairest":
         value = unfair.max(axis=0)
-        missed["accuracy"] = _positive((problem.iota - gains) / units[accuracy]).sum(axis=(0, 1))
+        missed["accuracy"] = short.sum(axis=(0, 1))
     elif objective.kind == "most_accurate":
         value = utilities[objective.group, accuracy[0]]
-        short = _positive((problem.iota - gains) / units[accuracy])
         short[objective.group, 0] = 0
         missed["accuracy"] = short.sum(axis=(0, 1))
         excess = unfair - problem.gaps[:, None] + problem.iota
@@ -328,7 +319,7 @@ def _positive(amount: FloatArray) -> FloatArray:
 def _balance(problem: LinearProblem, gains: FloatArray, fairness: FloatArray) -> FloatArray:
     """The smallest of the studentised improvements; (G, A, B) and (G, F, B) -> (B,)."""
     if problem.scale is None:
-        raise OptionError("'balanced' needs standard errors.", "Give the problem its status_quo_rows.")
+        raise OptionError(*NO_ERRORS)
     upper, lower = problem.pairs
     reduced = problem.gaps[:, None] - (fairness[upper] - fairness[lower])
     smallest = (gains / problem.scale.accuracy.T[..., None]).min(axis=(0, 1))
@@ -342,7 +333,7 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     zero, no standard error is taken below a tenth of what it were if both algorithms saw different rows.
     """
     if problem.status_quo_rows is None:
-        raise OptionError("'balanced' needs standard errors.", "Give the problem its status_quo_rows.")
+        raise OptionError(*NO_ERRORS)
     after = _influence(problem, problem.base + problem.gain * decisions[:, None, None])
     before = _influence(problem, problem.status_quo_rows)
     weight = problem.count[:, None]
@@ -390,7 +381,7 @@ def merge_rows(problem: LinearProblem) -> LinearProblem:
     return replace(
         problem,
         features=problem.features[first],
-        count=np.bincount(place.ravel(), weights=problem.count),
+        count=np.bincount(place.ravel(), weights=problem.count).astype(np.float64),
         group=problem.group[first],
         base=problem.base[first],
         gain=problem.gain[first],
@@ -406,14 +397,12 @@ def _validate(problem: LinearProblem) -> None:
     shapes += [problem.status_quo_rows is None or problem.status_quo_rows.shape == (m, utilities, 2)]
     if not all(shapes) or (problem.signs is not None and problem.signs.shape != (d,)):
         raise OptionError("the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes.")
-    if not (problem.features[:, 0] == 1).all() or (problem.signs is not None and problem.signs[0] != 0):
+    if (problem.features[:, 0] != 1).any() or (problem.signs is not None and problem.signs[0] != 0):
         raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
     if not problem.accuracy or not problem.fairness or groups < 2:
         raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
     if not np.isfinite(problem.status_quo).all():
         raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
-    if problem.capacity is not None and not 1 <= problem.capacity * problem.count.sum() * (1 + TOLERANCE):
-        raise OptionError(
-            f"a capacity of {problem.capacity:g} of {problem.count.sum():,.0f} training rows is below one row.",
-            "Give a larger capacity.",
-        )
+    if problem.capacity is not None and problem.capacity * problem.count.sum() * (1 + TOLERANCE) < 1:
+        what = f"{problem.capacity:g} of {problem.count.sum():,.0f} training rows"
+        raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
