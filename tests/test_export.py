@@ -11,10 +11,11 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, StackingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeRegressor
 
 import improvable
 from improvable import export
@@ -110,8 +111,10 @@ def test_reductions_decide_without_fairlearn_after_reading(people: pl.DataFrame,
 
 
 def test_columns_and_fitted_models_of_ones_own(people: pl.DataFrame, tmp_path: Path) -> None:
-    model = LinearRegression().fit(people[FEATURES], people["outcome"])
-    for algorithm in (DecisionColumn("sick"), improvable.threshold(model, above=1.0)):
+    forest = RandomForestRegressor(3)
+    models = [LinearRegression(), StackingRegressor([("a", forest), ("b", DecisionTreeRegressor())], forest, cv=2)]
+    fitted = [improvable.threshold(m.fit(people[FEATURES], people["outcome"]), above=1.0) for m in models]
+    for algorithm in (DecisionColumn("sick"), *fitted):
         assert isinstance(algorithm, DecisionColumn | ThresholdedScore)
         again = there_and_back(algorithm, tmp_path)
         np.testing.assert_array_equal(again.decide(people), algorithm.decide(people))

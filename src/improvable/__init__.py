@@ -21,6 +21,7 @@ from improvable.errors import (
     StorageError,
     UnknownColumnError,
 )
+from improvable.export import export_algorithm, import_algorithm
 from improvable.rules import Selection, SelectionRule, Training
 from improvable.storage import load
 from improvable.utilities import UTILITIES, Utility
@@ -46,6 +47,8 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "export_algorithm",
+    "import_algorithm",
     "load",
     "threshold",
 ]

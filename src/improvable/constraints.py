@@ -121,6 +121,7 @@ def refuse_unhonoured(constraints: Constraints, rule: Any, rules: Mapping[str, A
     for name in constraints.active:
         if name not in honoured:
             able = [other for other, candidate in rules.items() if name in candidate.honours]
+            able += ["reductions:..."] if name == SELECTION_GAP else []
             raise OptionError(f"rule '{rule.name}' cannot honour {name}.", f"Rules that can: {', '.join(able)}.")
 
 

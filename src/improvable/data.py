@@ -4,6 +4,7 @@ import csv
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,6 +45,13 @@ class Rows:
         dtype = self.frame.schema[name]
         return bool(dtype.is_numeric()) or dtype == nw.Boolean
 
+    def is_date(self, name: str) -> bool:
+        """Whether a column holds dates: typed as such, or Python dates in a column of objects."""
+        dtype = self.frame.schema[name]
+        if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
+            return dtype in (nw.Date, nw.Datetime)
+        return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+
     def numbers(self, name: str) -> FloatArray:
         """A column as float64; missing values become NaN. Text is refused."""
         self.require([name])
@@ -81,8 +89,7 @@ class Rows:
                 column = pl.Series(name, self.numbers(name)).fill_nan(None)
             else:
                 values = self.frame[name].to_list()
-                dated = self.frame.schema[name] in (nw.Date, nw.Datetime)
-                column = pl.Series(name, values if dated else [_text(value) for value in values])
+                column = pl.Series(name, values if self.is_date(name) else [_text(value) for value in values])
             columns.append(column)
         return pl.DataFrame(columns)
 

@@ -30,6 +30,7 @@ TRUSTED = frozenset(
     {
         "improvable.algorithms.DecisionColumn",
         "improvable.algorithms.FittedModel",
+        "improvable.algorithms.LinearClassifier",
         "improvable.algorithms.ScoreColumn",
         "improvable.algorithms.ThresholdedScore",
         "improvable.encoding.Encoder",
@@ -210,11 +211,12 @@ def _check_trees(part: Any, width: int | None, seen: set[int]) -> None:
         children = list(part.flat) if part.dtype == object else []
     else:
         attributes = getattr(part, "__dict__", {})
-        own = attributes.get("n_features_in_", 0)
-        for tree in [attributes["tree_"]] if "tree_" in attributes else []:
-            _check_tree(tree, own if width is None else min(own, width))
+        own = attributes.get("n_features_in_")
+        known = min((count for count in (own, width) if count is not None), default=0)
+        if "tree_" in attributes:
+            _check_tree(attributes["tree_"], known)
         for tree in [t for stage in attributes.get("_predictors", []) for t in stage]:
-            _check_boosted_tree(tree, own)
+            _check_boosted_tree(tree, known)
         for name, child in attributes.items():
             _check_trees(child, own if name == "estimators_" else None, seen)
         return

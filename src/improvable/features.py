@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-import narwhals as nw
 import numpy as np
 
 from improvable.algorithms import Algorithm, Threshold, columns_read
@@ -125,7 +124,7 @@ def _kind(rows: Rows, name: str) -> _Kind:
     levels = int(series.n_unique()) - (missing > 0)
     if levels == 0 or (levels == 1 and not missing):
         return _Kind("constant or empty", useless=True)
-    if series.dtype in (nw.Date, nw.Datetime):
+    if rows.is_date(name):
         return _Kind("date: year, month, day and seconds since 1970")
     if levels <= MOST_CATEGORIES:
         return _Kind(f"category: one 0/1 column for each of {levels} levels" + (" and for missing" if missing else ""))

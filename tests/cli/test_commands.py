@@ -67,6 +67,18 @@ def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.C
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(result.to_dict()))
 
 
+@pytest.mark.parametrize("rule", ["lasso", "linear_search", "tournament:linear,ridge:1"])
+def test_the_rules_choice_on_all_rows_can_be_exported(
+    patients: Path, capsys: pytest.CaptureFixture[str], rule: str
+) -> None:
+    command = [*AUDIT.split(), *QUICK.split(), "--rule", rule, "--splits", "1", "--export", "choice.skops"]
+    assert run(command) == 0
+    capsys.readouterr()
+    algorithm = improvable.import_algorithm("choice.skops")
+    people = improvable.data.read_rows("patients.csv")
+    assert algorithm.decide(people).mean() == pytest.approx(0.1, abs=0.01)
+
+
 def test_exit_code_tells_the_verdict_only_when_asked(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--form", "difference", "--delta-fairness", "-3", "--delta-accuracy"]
     assert run([*COMPARE.split(), *sizes, "-3", "--exit-code"]) == 1

@@ -12,6 +12,7 @@ from improvable.errors import OptionError, nearest
 from improvable.rules.linear_classifiers import linear_rule
 from improvable.rules.predictive import PREDICTIVE, PredictiveRule, ridge
 from improvable.rules.protocol import Selection, SelectionRule, Training
+from improvable.rules.reductions import reduction
 from improvable.rules.tournament import Tournament, tournament
 from improvable.rules.variations import WithoutFeatures, blend
 
@@ -101,6 +102,7 @@ FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
     "ridge": ridge,
     "linear_search": lambda objective: linear_rule("linear_search", objective),
     "linear_program": lambda objective: linear_rule("linear_program", objective),
+    "reductions": reduction,
     "drop": _two(WithoutFeatures),
     "blend": _two(blend),
     "tournament": lambda names: as_tournament(names.split(",")),
@@ -109,6 +111,7 @@ EXAMPLES = {
     "ridge": "ridge:10",
     "linear_search": "linear_search:fairest",
     "linear_program": "linear_program:most_accurate:GROUP",
+    "reductions": "reductions:exponentiated_gradient",
     "drop": "drop:cost_*:linear",
     "blend": "blend:0.5:linear",
     "tournament": "tournament:linear,boosting",

@@ -59,7 +59,6 @@ class Evaluation:
     selected : float
         Total count of the selected rows.
     values : mapping from objective to float
-        "balanced" only where its standard errors can be computed.
     violations : mapping from objective to mapping from constraint to float
         By how much each constraint is missed, relative to the utility's size; 0 where it holds.
     """
@@ -88,7 +87,7 @@ class LinearProblem:
     features : array of shape (m, d)
         Standardised; the first column is the constant 1.
     count : array of shape (m,)
-        How many rows each one stands for.
+        How many rows each one stands for; above 0.
     group : array of shape (m,)
         Codes 0..G-1.
     base, gain : arrays of shape (m, M, 2)
@@ -182,7 +181,7 @@ class LinearProblem:
     def least_weight(self) -> FloatArray:
         """What a sum of w must exceed to count as more than rounding, shape (G, M)."""
         most = np.maximum(self.base[..., W], self.base[..., W] + self.gain[..., W]) * self.count[:, None]
-        return TOLERANCE * group_sums(self, most[..., None])[..., 0]
+        return TOLERANCE * group_sums(self, most)
 
     @cached_property
     def capacity_range(self) -> tuple[float, float] | None:
@@ -190,18 +189,16 @@ class LinearProblem:
         if self.capacity is None:
             return None
         total = float(self.count.sum())
-        whole = bool((self.count == np.round(self.count)).all())
         limit = self.capacity * total * (1 + TOLERANCE)
         _, place = np.unique(self.features, axis=0, return_inverse=True)
         tied = float(np.bincount(place.ravel(), weights=self.count).max())
-        if whole:
+        if (self.count == np.round(self.count)).all():
             return max(0.0, np.floor(limit) - tied + 1), float(np.floor(limit))
         return max(0.0, limit - tied), limit
 
     def decide(self, beta: FloatArray) -> BoolArray:
         """D = 1(X'beta >= 0)."""
-        decisions: BoolArray = self.features @ beta >= 0
-        return decisions
+        return np.asarray(self.features @ beta >= 0)
 
     def evaluate(self, beta: FloatArray) -> Evaluation:
         """Decisions, utilities, constraints and objectives of a linear classifier, from the rows."""
@@ -209,13 +206,13 @@ class LinearProblem:
         gained = group_sums(self, self.gain * (self.count * decisions)[:, None, None])
         selected = tally(self, self.count * decisions)
         sums = (self.base_sums + gained)[..., None]
-        used = self if self.scale or self.status_quo_rows is None else self.scaled_at(beta)
+        known = self.scale is not None or self.status_quo_rows is None
+        scale = self.scale if known else standard_errors(self, decisions)
         low, high = self.bounds
         outside = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
         values, violations = {}, {}
-        for name in used.objectives:
-            objective = parse_objective(name, self.groups)
-            missed, value = judge(used, objective, sums, selected[:, None])
+        for name in self.objectives:
+            missed, value = judge(self, parse_objective(name, self.groups), sums, selected[:, None], scale)
             violations[name] = {key: float(amount[0]) for key, amount in (missed | {"box": outside}).items()}
             values[name] = np.nan if violations[name]["undefined"] else float(value[0])
         utilities = utilities_of(self, sums)[..., 0]
@@ -261,7 +258,7 @@ def tally(problem: LinearProblem, values: FloatArray) -> FloatArray:
 
 
 def group_sums(problem: LinearProblem, values: FloatArray) -> FloatArray:
-    """Add up rows by group: (m, a, b) -> (G, a, b)."""
+    """Add up rows by group: (m, ...) -> (G, ...)."""
     columns = [tally(problem, column) for column in values.reshape(len(values), -1).T]
     return np.stack(columns, axis=1).reshape(problem.groups, *values.shape[1:])
 
@@ -274,7 +271,7 @@ def utilities_of(problem: LinearProblem, sums: FloatArray) -> FloatArray:
 
 
 def judge(
-    problem: LinearProblem, objective: Objective, sums: FloatArray, selected: FloatArray
+    problem: LinearProblem, objective: Objective, sums: FloatArray, selected: FloatArray, scale: Scale | None
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """How far each of B classifiers is from feasible, by constraint, and its objective; arrays of shape (B,).
 
@@ -301,7 +298,7 @@ def judge(
         excess = unfair - problem.gaps[:, None] + problem.iota
         missed["fairness"] = _positive(excess / units[fairness]).sum(axis=0)
     else:
-        value = _balance(problem, gains, utilities[:, fairness])
+        value = _balance(problem, scale, gains, utilities[:, fairness])
     if problem.selection_gap is not None:
         rates = selected / problem.group_totals[:, None]
         missed["selection_gap"] = _positive(np.ptp(rates, axis=0) - problem.selection_gap)
@@ -316,14 +313,14 @@ def _positive(amount: FloatArray) -> FloatArray:
     return np.where(amount > TOLERANCE, amount, 0.0)
 
 
-def _balance(problem: LinearProblem, gains: FloatArray, fairness: FloatArray) -> FloatArray:
+def _balance(problem: LinearProblem, scale: Scale | None, gains: FloatArray, fairness: FloatArray) -> FloatArray:
     """The smallest of the studentised improvements; (G, A, B) and (G, F, B) -> (B,)."""
-    if problem.scale is None:
+    if scale is None:
         raise OptionError(*NO_ERRORS)
     upper, lower = problem.pairs
     reduced = problem.gaps[:, None] - (fairness[upper] - fairness[lower])
-    smallest = (gains / problem.scale.accuracy.T[..., None]).min(axis=(0, 1))
-    return np.asarray(np.minimum(smallest, (reduced / problem.scale.gap.T[..., None]).min(axis=(0, 1))))
+    smallest = (gains / scale.accuracy.T[..., None]).min(axis=(0, 1))
+    return np.asarray(np.minimum(smallest, (reduced / scale.gap.T[..., None]).min(axis=(0, 1))))
 
 
 def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
@@ -336,17 +333,16 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
         raise OptionError(*NO_ERRORS)
     after = _influence(problem, problem.base + problem.gain * decisions[:, None, None])
     before = _influence(problem, problem.status_quo_rows)
-    weight = problem.count[:, None]
 
     def variance(influence: FloatArray) -> FloatArray:
-        return group_sums(problem, (weight * influence**2)[..., None])[..., 0]
+        return group_sums(problem, problem.count[:, None] * influence**2)
 
     apart = variance(after) + variance(before)
     accuracy = _floored(variance(after - before), apart)[:, list(problem.accuracy)].T
+    sides = np.eye(problem.groups)
     gap = np.empty((len(problem.fairness), len(problem.pairs[0])))
     for row, k in enumerate(problem.fairness):
         high, low = int(np.argmax(problem.status_quo[:, k])), int(np.argmin(problem.status_quo[:, k]))
-        sides = np.eye(problem.groups)
         reference = (sides[high] - sides[low])[problem.group]
         for column, (g, h) in enumerate(zip(*problem.pairs, strict=True)):
             mine = (sides[g] - sides[h])[problem.group]
@@ -364,19 +360,15 @@ def _influence(problem: LinearProblem, rows: FloatArray) -> FloatArray:
     """(u - U w) / sum of w for each row and utility, shape (m, M, 2) -> (m, M); 0 where U is undefined."""
     sums = group_sums(problem, rows * problem.count[:, None, None])[..., None]
     utilities = utilities_of(problem, sums)[..., 0]
-    inverse = np.divide(1.0, sums[:, :, W, 0], out=np.zeros(utilities.shape), where=~np.isnan(utilities))
-    residual = rows[..., U] - np.nan_to_num(utilities)[problem.group] * rows[..., W]
-    return np.asarray(residual * inverse[problem.group])
+    weight = np.where(np.isnan(utilities), np.inf, sums[:, :, W, 0])[problem.group]
+    return np.asarray((rows[..., U] - np.nan_to_num(utilities)[problem.group] * rows[..., W]) / weight)
 
 
 def merge_rows(problem: LinearProblem) -> LinearProblem:
     """The same problem with rows of equal features, contributions and group counted as one."""
-    m = len(problem.features)
-    parts = [problem.group[:, None].astype(np.float64), problem.features]
-    parts += [problem.base.reshape(m, -1), problem.gain.reshape(m, -1)]
-    if problem.status_quo_rows is not None:
-        parts.append(problem.status_quo_rows.reshape(m, -1))
-    table = np.concatenate(parts, axis=1) + 0.0  # -0.0 becomes 0.0, so that equal rows have equal bits
+    m, before = len(problem.features), problem.status_quo_rows
+    parts = [problem.group, problem.features, problem.base, problem.gain, *([] if before is None else [before])]
+    table = np.concatenate([part.reshape(m, -1) for part in parts], axis=1) + 0.0  # -0.0 becomes 0.0: equal bits
     _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return replace(
         problem,
@@ -385,17 +377,17 @@ def merge_rows(problem: LinearProblem) -> LinearProblem:
         group=problem.group[first],
         base=problem.base[first],
         gain=problem.gain[first],
-        status_quo_rows=None if problem.status_quo_rows is None else problem.status_quo_rows[first],
+        status_quo_rows=None if before is None else before[first],
     )
 
 
 def _validate(problem: LinearProblem) -> None:
     m, d = problem.features.shape
     groups, utilities = problem.status_quo.shape
-    shapes = [problem.count.shape == (m,), problem.group.shape == (m,)]
-    shapes += [part.shape == (m, utilities, 2) for part in (problem.base, problem.gain)]
-    shapes += [problem.status_quo_rows is None or problem.status_quo_rows.shape == (m, utilities, 2)]
-    if not all(shapes) or (problem.signs is not None and problem.signs.shape != (d,)):
+    fits = [problem.count.shape == (m,), (problem.count > 0).all(), problem.group.shape == (m,)]
+    fits += [part.shape == (m, utilities, 2) for part in (problem.base, problem.gain)]
+    fits += [problem.status_quo_rows is None or problem.status_quo_rows.shape == (m, utilities, 2)]
+    if not all(fits) or (problem.signs is not None and problem.signs.shape != (d,)):
         raise OptionError("the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes.")
     if (problem.features[:, 0] != 1).any() or (problem.signs is not None and problem.signs[0] != 0):
         raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")

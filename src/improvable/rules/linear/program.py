@@ -219,9 +219,8 @@ class _Program:
 
     def _build(self) -> None:
         problem, inf = self.problem, np.inf
-        p = len(self.distinct)
         self.beta = self._add_columns(*problem.bounds)
-        self.decision = self._add_columns(np.zeros(p), np.ones(p))
+        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
         shape = (problem.groups, len(problem.base_sums[0]))
         lower = np.full(shape, -inf)
         if self.objective.kind != "balanced":

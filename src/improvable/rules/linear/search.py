@@ -34,9 +34,8 @@ class Found:
         Of the objective, re-evaluated from the rows; for "balanced" with the standard errors of `beta` itself,
         unless the problem fixes them.
     feasible : bool
-        Whether every constraint holds. If not, no feasible classifier was found, which proves nothing.
+        Whether every constraint holds. If not, none that is feasible was found, which proves nothing.
     violation : float
-        Total of what is missed.
     evaluation : Evaluation
     """
 
@@ -106,13 +105,16 @@ class Rows:
         sums[...] = problem.base_sums[..., None]
         for line, (g, k, part) in zip(gained, self.tracked, strict=False):
             sums[g, k, part] += line
-        missed, value = judge(problem, self.objective, sums, gained[len(self.tracked) :])
+        missed, value = judge(problem, self.objective, sums, gained[len(self.tracked) :], problem.scale)
         violation = np.sum(list(missed.values()), axis=0)
         return violation, value if self.objective.minimised else -value
 
-    def merit_of(self, decisions: BoolArray) -> Merit:
-        violation, loss = self.judge(self.flow[:, decisions].sum(axis=1)[:, None])
+    def merit(self, gained: FloatArray) -> Merit:
+        violation, loss = self.judge(gained)
         return Merit(float(violation[0]), float(loss[0]))
+
+    def merit_of(self, decisions: BoolArray) -> Merit:
+        return self.merit(self.flow[:, decisions].sum(axis=1)[:, None])
 
 
 def search(
@@ -121,12 +123,11 @@ def search(
     """Improve a linear classifier by exact line searches, from `start` and from perturbations of it.
 
     Each line search finds the best point of its line: first the least total violation of the constraints, then the
-    best objective. Lines are the coefficients, one after another, and some random directions, until none improves.
-    What is found is the best of every line through it that was tried, not a proven optimum of the problem.
+    best objective. Lines are the coefficients, one after another, and directions that are random or along which rows
+    near the cutoff pull the utilities some random way, until none improves. Not a proven optimum of the problem.
 
-    With a capacity the constant follows from the other coefficients: it is set so that the highest scores fill the
-    capacity. Which rows these are is evaluated exactly at each point visited; the points visited are, on both sides,
-    those at which 1, 2, 4, ... rows have crossed the present cutoff, and a finer grid around the best of them.
+    With a capacity the constant is set so that the highest scores fill the capacity. Which rows these are is exact at
+    each point visited, but not every point of a line is: see `_visits`.
 
     Parameters
     ----------
@@ -177,12 +178,11 @@ def _descend_often(rows: Rows, start: FloatArray, rng: np.random.Generator, rest
 
 def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, Merit]:
     """Line searches over all coefficients and some random directions until a whole pass improves nothing."""
-    tied = rows.problem.capacity is not None
-    first = 1 if tied else 0
-    size = len(beta)
+    tied, size = rows.problem.capacity is not None, len(beta)
+    first = int(tied)
     beta, score, merit = _settle(rows, beta)
     for _ in range(PASSES):
-        before = merit
+        kept = beta, merit
         for k in [*(first + rng.permutation(size - first)), *OTHER_LINES * max(2, size // 16)]:
             direction = _direction(rows, beta, score + beta[0] if tied else score, int(k), rng)
             slope = rows.columns[k] if k >= 0 else direction @ rows.columns
@@ -190,24 +190,19 @@ def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[Fl
             step = _top_step(rows, score, -beta[0], slope, span) if tied else line_search(rows, score, slope, span)
             if step is None or not step.merit.better_than(merit):
                 continue
-            merit = step.merit
-            beta = beta + step.length * direction
-            score = score + step.length * slope
+            merit, beta, score = step.merit, beta + step.length * direction, score + step.length * slope
             if step.cutoff is not None:
                 beta[0] = -step.cutoff
             shrink = _power_of_two(beta)
             beta, score = beta * shrink, score * shrink
         beta, score, merit = _settle(rows, beta)
-        if not merit.better_than(before):
-            break
+        if not merit.better_than(kept[1]):
+            return kept
     return beta, merit
 
 
 def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit]:
-    """Scores and merit from the rows themselves, so that rounding in updates cannot build up.
-
-    With a capacity the score leaves the constant out, and the constant is set by the capacity.
-    """
+    """Scores (with a capacity, without the constant) and merit from the rows, so that rounding cannot build up."""
     if rows.problem.capacity is None:
         score = rows.problem.features @ beta
         return beta, score, rows.merit_of(score >= 0)
@@ -215,10 +210,9 @@ def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit
     beta[0] = 0.0
     score = rows.problem.features @ beta
     gained, cutoff = _fill(rows, score[None, :])
-    violation, loss = rows.judge(gained)
     beta[0] = -cutoff[0]
     shrink = _power_of_two(beta)
-    return beta * shrink, score * shrink, Merit(float(violation[0]), float(loss[0]))
+    return beta * shrink, score * shrink, rows.merit(gained)
 
 
 def _power_of_two(beta: FloatArray) -> float:
@@ -296,7 +290,7 @@ def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[fl
     left, right = edges[place], edges[place + 1]
     middle = (left + right) / 2
     if place == 0:
-        middle = max(middle, right - 1 - abs(right))
+        middle = max(middle, right - 1 - abs(right))  # not far out, for no reason
     elif place == len(order):
         middle = min(middle, left + 1 + abs(left))
     return Step(float(middle), merit)
@@ -353,11 +347,10 @@ def _visits(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossing = (cutoff - score) / slope
         swap = np.subtract.outer(score[inside], score[outside]) / -np.subtract.outer(slope[inside], slope[outside])
-    steps = [np.array([edge]) for edge in span if abs(edge) < LONGEST_STEP and edge != 0]
-    for events in (crossing, swap.ravel()):
-        for sign, edge in ((1.0, span[1]), (-1.0, -span[0])):
-            steps.append(sign * _between(sign * events, edge))
-    return np.unique(np.concatenate(steps))
+    ends = np.array([end for end in span if 0 < abs(end) < LONGEST_STEP])
+    ahead = [_between(events, span[1]) for events in (crossing, swap.ravel())]
+    behind = [-_between(-events, -span[0]) for events in (crossing, swap.ravel())]
+    return np.unique(np.concatenate([ends, *ahead, *behind]))
 
 
 def _between(events: FloatArray, edge: float) -> FloatArray:
@@ -376,12 +369,10 @@ def _fill(rows: Rows, scores: FloatArray, pool: IntArray | None = None) -> tuple
     For scores of shape (B, m), the tracked sums of the selected, shape (tracked, B), and the cutoffs, shape (B,).
     The scores of `pool`, any `rows.needed` rows or more, bound the cutoff from below and spare ordering the rest.
     """
-    needed = rows.needed
-    pool = _pool(rows, scores[0]) if pool is None else pool
+    needed, pool = rows.needed, _pool(rows, scores[0]) if pool is None else pool
     gained, cutoff = np.empty((len(rows.flow), len(scores))), np.empty(len(scores))
     for b, score in enumerate(scores):
-        within = score[pool]
-        bound = np.partition(within, len(pool) - needed)[len(pool) - needed]
+        bound = np.partition(score[pool], len(pool) - needed)[len(pool) - needed]
         near = np.flatnonzero(score >= bound)
         order = near[np.argsort(-score[near], kind="stable")]
         selected, cutoff[b] = _cut(rows.problem, score, order)

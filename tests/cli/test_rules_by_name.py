@@ -1,0 +1,52 @@
+"""Every rule runs through the command line, on simulated data and on a real file."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import improvable
+from improvable.cli import run
+
+ON_COUNTS = [
+    "linear", "lasso", "forest", "boosting", "ridge:10", "blend:0.5:linear", "drop:cost_*:linear",
+    "linear_search:balanced", "linear_search:fairest", "linear_search:most_accurate:black",
+    "tournament:linear,ridge:10",
+]  # fmt: skip
+ON_RATES = [
+    "linear", "logistic", "boosting", "linear_search:balanced", "linear_program:fairest", "linear_program:balanced",
+    "linear_program:most_accurate:Caucasian", "tournament:linear,logistic", "reductions:exponentiated_gradient",
+    "reductions:grid_search",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ON_COUNTS)
+def test_on_the_simulated_programme(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    improvable.datasets.care_management(3_000, seed=1).write_csv("patients.csv")
+    command = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --splits 1"
+    options = ["--features", "gagne_sum_tm1,cost_*,dem_*", "--draws", "200", "--json", "-", "--rule", rule]
+    assert run([*command.split(), *options]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rule"] == rule
+    assert facts["splits"][0]["share_selected"]["candidate"]["train"] <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize("rule", ON_RATES)
+def test_on_compas(
+    rule: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pl.read_csv(shared_data / "compas.csv")
+    (frame.head(240) if "program" in rule else frame).write_csv("compas.csv")
+    command = "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --splits 1"
+    options = (
+        "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200 --json -"
+    )
+    assert run([*command.split(), *options.split(), "--rule", rule]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rule"] == rule
+    assert facts["groups"] == ["African-American", "Caucasian"]
