@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 
@@ -12,7 +12,7 @@ from improvable.algorithms import Algorithm, as_algorithm, capacity_of, describe
 from improvable.cautions import Caution, emit, gather
 from improvable.compare import Comparison, change_question, worker_count
 from improvable.constraints import check_features, make_constraints, refuse_unhonoured
-from improvable.data import FrameLike, build_frame, content_keys, read_rows
+from improvable.data import FrameLike, content_keys, read_rows
 from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
 from improvable.errors import OptionError
 from improvable.features import choose_features
@@ -26,12 +26,10 @@ from improvable.procedure import (
     select_on_all_rows,
     status_quo_disparity,
 )
+from improvable.results import Result
 from improvable.rules import RULES, as_rule
 from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility
-
-if TYPE_CHECKING:
-    from improvable.frontier import Bound, Frontier
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """The result of `audit`.
 
     Attributes
@@ -83,46 +81,11 @@ class Audit:
         """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
         return threshold_for(self.question.alpha, len(self.splits))
 
-    @property
-    def reject(self) -> bool:
-        return self.p_value < self.threshold
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(caution.text for caution in self.cautions)
-
-    @property
-    def null_hypothesis(self) -> str:
-        from improvable.report.words import null_hypothesis
-
-        return null_hypothesis(self.to_dict())
-
-    @property
-    def alternative_hypothesis(self) -> str:
-        from improvable.report.words import alternative_hypothesis
-
-        return alternative_hypothesis(self.to_dict())
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON."""
         from improvable.report.facts import audit_facts
 
         return audit_facts(self)
-
-    def table(self) -> Any:
-        """One row per split, as a frame of the caller's own kind."""
-        from improvable.report.facts import split_columns
-
-        return build_frame(split_columns(self.to_dict()), self.backend)
-
-    def summary(self) -> str:
-        """The paper's table and the verdict in words."""
-        from improvable.report.text import summary
-
-        return summary(self.to_dict())
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def reconsider(self, **changes: Any) -> "Audit":
         """The same evidence asked another question: at once, from the draws, without data.
@@ -137,22 +100,6 @@ class Audit:
         return replace(
             self, question=question, splits=tuple(replace(split, question=question) for split in self.splits)
         )
-
-    def frontier(self, form: str | None = None) -> "Frontier":
-        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
-
-        Parameters
-        ----------
-        form : {"ratio", "difference"}, optional
-            Shares or amounts; the question's own form by default.
-        """
-        from improvable.frontier import make_frontier
-
-        return make_frontier(self, form)
-
-    def bounds(self, form: str | None = None) -> "list[Bound]":
-        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
-        return self.frontier(form).bounds()
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

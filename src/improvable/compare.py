@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from improvable.algorithms import Algorithm, ScoreColumn, Threshold, as_algorithm, capacity_of, decide, prepare
 from improvable.arrays import FloatArray, IntArray
 from improvable.cautions import Caution, capacity_cautions, component_cautions, emit, gap_cautions
-from improvable.data import FrameLike, build_frame, read_rows
+from improvable.data import FrameLike, read_rows
 from improvable.design import (
     Delta,
     Design,
@@ -30,15 +31,13 @@ from improvable.inference.disparity import disparities
 from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence, assess
 from improvable.inference.pvalues import threshold_for
 from improvable.inference.resampling import resample
+from improvable.results import Result
 from improvable.sample import Sample, make_sample
 from improvable.utilities import Utility, check_decisions
 
-if TYPE_CHECKING:
-    from improvable.frontier import Bound, Frontier
-
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """The result of `compare`, and of each split of `audit`.
 
     Attributes
@@ -91,46 +90,11 @@ class Comparison:
         """What the p-value must be strictly below."""
         return threshold_for(self.question.alpha, splits=1)
 
-    @property
-    def reject(self) -> bool:
-        return self.p_value < self.threshold
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(caution.text for caution in self.cautions)
-
-    @property
-    def null_hypothesis(self) -> str:
-        from improvable.report.words import null_hypothesis
-
-        return null_hypothesis(self.to_dict())
-
-    @property
-    def alternative_hypothesis(self) -> str:
-        from improvable.report.words import alternative_hypothesis
-
-        return alternative_hypothesis(self.to_dict())
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON."""
         from improvable.report.facts import comparison_facts
 
         return comparison_facts(self)
-
-    def table(self) -> Any:
-        """One row of numbers, as a frame of the caller's own kind."""
-        from improvable.report.facts import split_columns
-
-        return build_frame(split_columns(self.to_dict()), self.backend)
-
-    def summary(self) -> str:
-        """The table and the verdict in words."""
-        from improvable.report.text import summary
-
-        return summary(self.to_dict())
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def reconsider(self, **changes: Any) -> "Comparison":
         """The same evidence asked another question: at once, from the draws, without data.
@@ -143,23 +107,7 @@ class Comparison:
         """
         return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
 
-    def frontier(self, form: str | None = None) -> "Frontier":
-        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
-
-        Parameters
-        ----------
-        form : {"ratio", "difference"}, optional
-            Shares or amounts; the question's own form by default.
-        """
-        from improvable.frontier import make_frontier
-
-        return make_frontier(self, form)
-
-    def bounds(self, form: str | None = None) -> "list[Bound]":
-        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
-        return self.frontier(form).bounds()
-
-    def save(self, folder: str) -> None:
+    def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         from improvable.storage import save_comparison
 
