@@ -19,7 +19,8 @@ from improvable.rules.linear.search import Found, search
 from improvable.rules.protocol import Selection, Training
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
-RESTARTS = 4
+RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
+"""How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
 TIME_LIMIT = 60.0
 
 
@@ -46,7 +47,6 @@ class LinearRule:
     objective: str = "balanced"
     iota: float = 0.0
     time_limit: float = TIME_LIMIT
-    restarts: int = RESTARTS
 
     honours = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
 
@@ -57,7 +57,8 @@ class LinearRule:
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         stated = _state(training, status_quo, self)
         problem, objective = merge_rows(stated.problem), self._objective(training)
-        found = search(problem, objective, stated.start, child(training.seed, 0), self.restarts)
+        restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
+        found = search(problem, objective, stated.start, child(training.seed, 0), restarts)
         if self.method == "linear_search":
             notes = {"objective": _plain(found.value), "violation": found.violation}
             return Selection(stated.classifier(found.beta), notes)

@@ -197,8 +197,8 @@ class LinearProblem:
         return max(0.0, limit - tied), limit
 
     def decide(self, beta: FloatArray) -> BoolArray:
-        """D = 1(X'beta >= 0)."""
-        return np.asarray(self.features @ beta >= 0)
+        """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with another number of threads."""
+        return np.asarray(np.einsum("md,d->m", self.features, beta) >= 0)
 
     def evaluate(self, beta: FloatArray) -> Evaluation:
         """Decisions, utilities, constraints and objectives of a linear classifier, from the rows."""
@@ -327,7 +327,8 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     """Delta-method standard errors of the improvements, from the rows' influence on U1 and U0.
 
     A candidate that decides as the status quo has differences without variance. So that "balanced" never divides by
-    zero, no standard error is taken below a tenth of what it were if both algorithms saw different rows.
+    zero, a standard error is at least a tenth of what it were if both algorithms saw different rows, and at least
+    the size of the utility divided by the rows of the (smallest) group.
     """
     if problem.status_quo_rows is None:
         raise OptionError(*NO_ERRORS)
@@ -337,8 +338,9 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     def variance(influence: FloatArray) -> FloatArray:
         return group_sums(problem, problem.count[:, None] * influence**2)
 
-    apart = variance(after) + variance(before)
-    accuracy = _floored(variance(after - before), apart)[:, list(problem.accuracy)].T
+    one_row = (problem.units / problem.group_totals[:, None]) ** 2
+    least = np.maximum(0.01 * (variance(after) + variance(before)), one_row)
+    accuracy = np.sqrt(np.maximum(variance(after - before), least))[:, list(problem.accuracy)].T
     sides = np.eye(problem.groups)
     gap = np.empty((len(problem.fairness), len(problem.pairs[0])))
     for row, k in enumerate(problem.fairness):
@@ -348,12 +350,9 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
             mine = (sides[g] - sides[h])[problem.group]
             both = reference * before[:, k] - mine * after[:, k]
             split = (reference * before[:, k]) ** 2 + (mine * after[:, k]) ** 2
-            gap[row, column] = _floored(problem.count @ both**2, problem.count @ split)
+            least = max(0.01 * (problem.count * split).sum(), one_row[:, k].max())
+            gap[row, column] = np.sqrt(max((problem.count * both**2).sum(), least))
     return Scale(accuracy, gap)
-
-
-def _floored(variance: FloatArray, apart: FloatArray) -> FloatArray:
-    return np.sqrt(np.maximum(np.maximum(variance, 0.01 * apart), TOLERANCE**2))
 
 
 def _influence(problem: LinearProblem, rows: FloatArray) -> FloatArray:

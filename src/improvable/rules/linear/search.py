@@ -185,7 +185,7 @@ def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[Fl
         kept = beta, merit
         for k in [*(first + rng.permutation(size - first)), *OTHER_LINES * max(2, size // 16)]:
             direction = _direction(rows, beta, score + beta[0] if tied else score, int(k), rng)
-            slope = rows.columns[k] if k >= 0 else direction @ rows.columns
+            slope = rows.columns[k] if k >= 0 else np.einsum("d,dm->m", direction, rows.columns)
             span = _span(rows.problem, beta, direction)
             step = _top_step(rows, score, -beta[0], slope, span) if tied else line_search(rows, score, slope, span)
             if step is None or not step.merit.better_than(merit):
@@ -204,11 +204,11 @@ def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[Fl
 def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit]:
     """Scores (with a capacity, without the constant) and merit from the rows, so that rounding cannot build up."""
     if rows.problem.capacity is None:
-        score = rows.problem.features @ beta
+        score = np.einsum("md,d->m", rows.problem.features, beta)
         return beta, score, rows.merit_of(score >= 0)
     beta = beta.copy()
     beta[0] = 0.0
-    score = rows.problem.features @ beta
+    score = np.einsum("md,d->m", rows.problem.features, beta)
     gained, cutoff = _fill(rows, score[None, :])
     beta[0] = -cutoff[0]
     shrink = _power_of_two(beta)
@@ -240,7 +240,7 @@ def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np
         close = np.argpartition(np.abs(margin), near - 1)[:near]
         mixture = rng.standard_normal(rows.problem.status_quo.shape)
         force = (rows.pull[close] * mixture[rows.problem.group[close]]).sum(axis=1) * rows.problem.count[close]
-        direction = force @ rows.problem.features[close]
+        direction = np.einsum("m,md->d", force, rows.problem.features[close])
         direction /= max(float(np.abs(direction).max()), 1e-300)
     if rows.problem.capacity is not None:
         direction[0] = 0.0
@@ -278,7 +278,7 @@ def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[fl
         return None
     order = moving[np.argsort(flip[moving])]
     gained = np.empty((len(rows.flow), len(order) + 1))
-    gained[:, 0] = rows.flow @ at_least
+    gained[:, 0] = rows.flow[:, at_least].sum(axis=1)
     np.take(rows.flow, order, axis=1, out=gained[:, 1:])
     gained[:, 1:] *= np.sign(slope[order])
     np.cumsum(gained, axis=1, out=gained)
