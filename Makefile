@@ -24,6 +24,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/compare_against_peers.py
 	$(BIN)/python benchmarks/audit_a_million_rows.py
 	$(BIN)/python benchmarks/resampling_costs.py
+	$(BIN)/python benchmarks/linear_rules.py
+	$(BIN)/python benchmarks/tournament_overhead.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -79,6 +79,25 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     assert "Solver: optimal in 1 splits" in result.summary()
 
 
+def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
+    from improvable.rules.linear_classifiers import LinearRule
+
+    result = audited(
+        people.head(700), rule="linear", outcome="sick", accuracy="classification_rate", splits=1, draws=100,
+        status_quo=improvable.threshold("score", above=-0.5),
+    )  # fmt: skip
+    assert result.source is not None
+    source, said = result.source, list[str]()
+    training = improvable.Training(
+        source.sample, source.plan.features.columns, True, "sick", source.design, source.plan.constraints,
+        np.random.SeedSequence(0), said.append,
+    )  # fmt: skip
+    status_quo = improvable.threshold("score", above=-0.5)
+    selection = LinearRule("linear_program", "fairest", time_limit=3.0).select(training, status_quo)  # type: ignore[arg-type]
+    assert selection.notes["status"] in ("optimal", "time_limit")
+    assert all(text.startswith("program, ") for text in said)
+
+
 def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFrame) -> None:
     """Nothing is more accurate for every group than knowing the outcome."""
     few = people.head(200).with_columns(pl.col("visits", "record").round(0))

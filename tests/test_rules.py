@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
-from improvable.rules import RULES
+from improvable.rules.predictive import PREDICTIVE
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
     return improvable.audit(people, **{**settings, **options})
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name != "logistic"])
+@pytest.mark.parametrize("name", [name for name in PREDICTIVE if name != "logistic"])
 def test_every_regression_rule_finds_a_better_candidate(people: pl.DataFrame, name: str) -> None:
     result = audited(people, rule=name)
     for split in result.to_dict()["splits"]:
@@ -51,7 +51,7 @@ def test_every_regression_rule_finds_a_better_candidate(people: pl.DataFrame, na
             assert split["accuracy"][group]["candidate"] > split["accuracy"][group]["status_quo"]
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", PREDICTIVE)
 @pytest.mark.parametrize("capacity", [None, 0.3])
 def test_every_rule_decides_a_binary_outcome(people: pl.DataFrame, name: str, capacity: float | None) -> None:
     result = audited(
@@ -101,6 +101,26 @@ def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> Non
     assert [len(training.rows) for training in spy.seen] == [225] * 3
     assert [split.rows for split in result.splits] == [675] * 3
     assert result.to_dict()["rule"] == "spy"
+
+
+def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
+    """A rule sees exactly the rows on which the status quo is not judged, in every split."""
+    numbered = people.with_columns(number=pl.int_range(len(people)).cast(pl.Float64))
+    judged: list[set[float]] = []
+
+    def watched(frame: Any) -> Any:
+        judged.append(set(frame["number"].to_list()))
+        return (frame["score"] > 0.5).to_numpy()
+
+    spy = Spy()
+    audited(numbered, rule=spy, status_quo=watched, capacity=0.2, splits=3)
+    everyone = set(range(len(people)))
+    assert judged[0] == everyone
+    for training, on_training, on_test in zip(spy.seen, judged[1::2], judged[2::2], strict=True):
+        seen = set(training.rows.numbers("number"))
+        assert seen == on_training
+        assert not seen & on_test
+        assert seen | on_test == everyone
 
 
 def test_a_target_other_than_the_outcome(people: pl.DataFrame) -> None:

@@ -52,6 +52,8 @@ class Comparison(Result):
         Held-out clusters, where rows were resampled in clusters.
     selected : array of shape (strata, 2)
         Rows with a decision other than 0, by stratum and algorithm.
+    sizes : array of shape (strata,)
+        Rows by stratum.
     shares : dict
         Share selected, by algorithm and sample: the capacity reached.
     cautions : tuple of Caution
@@ -66,6 +68,7 @@ class Comparison(Result):
     rows: int
     clusters: int | None
     selected: IntArray
+    sizes: IntArray
     shares: dict[str, dict[str, float]]
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
@@ -326,6 +329,7 @@ def evaluate(
         rows=len(sample),
         clusters=None if sample.clusters is None else sample.units,
         selected=selected.astype(np.int64),
+        sizes=np.bincount(sample.grouping.codes, minlength=shape[0]).astype(np.int64),
         shares=shares,
         cautions=(),
         backend=sample.backend,

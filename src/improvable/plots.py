@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Chart = alt.Chart | alt.LayerChart | alt.VConcatChart
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right", "cross")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
 """From small p-values, dark, to large ones, light: one hue, so that grey print keeps the order."""
 ALGORITHM_NAMES = ("status quo", "candidate")
@@ -101,7 +101,8 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     heat = _chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
     layers = [heat, _zero_line(cells), *_edge_layers(frontier, cells)]
     edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if len(layers) > 2 else "No edge here"
-    subtitle = [f"{edge}; {frontier.gap} gap statistic.", "The same delta_a is asked of every group."]
+    every = ["The same delta_a is asked of every group."] if len(frontier.groups) > 1 else []
+    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every]
     return _finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
 
 
@@ -117,12 +118,12 @@ def p_values(result: "Result") -> "alt.LayerChart":
     facts = result.to_dict()
     least = 1 / facts["draws"]
     rows = _p_rows(facts, least)
-    names = list(dict.fromkeys(row["component"] for row in rows))
-    several = len(facts["splits"]) > 1
+    several, names = len(facts["splits"]) > 1, list(dict.fromkeys(row["component"] for row in rows))
     x = alt.X("split:O", title="split" if several else None, axis=alt.Axis(labelAngle=0, labels=several))
     y = alt.Y("p:Q", title="p-value (log scale)", scale=alt.Scale(type="log", domain=[least / 2, 1.5], nice=False))
+    # Six colours and five shapes make thirty pairs before one comes again.
     colours = [OKABE_ITO[j % 6] for j in range(len(names) - 1)] + [OKABE_ITO[-1]]
-    shapes = [SHAPES[j % 6] for j in range(len(names) - 1)] + [SHAPES[-1]]
+    shapes = [SHAPES[j % 5] for j in range(len(names) - 1)] + [SHAPES[-1]]
     across = alt.XOffset("component:N", sort=names)
     base = _chart(rows).encode(x=x, y=y, xOffset=across)
     points = base.mark_point(size=80, filled=True, opacity=1).encode(
@@ -161,8 +162,7 @@ def intervals(result: "Result") -> "alt.VConcatChart":
                 panels.append(_interval_panel(rows, f"{measure}: {'gap' if gap else 'utility'}", gap))
     which = f", split {split['split']} of {len(facts['splits'])}" if facts["kind"] == "audit" else ""
     title = f"{100 * (1 - facts['alpha']):g}% confidence intervals{which}"
-    stacked: Any = alt.vconcat(*panels, title=alt.TitleParams(title, anchor="start", fontSize=15))
-    chart: alt.VConcatChart = stacked.configure_view(stroke="#cccccc").configure_axis(**_AXIS)
+    chart: alt.VConcatChart = _styled(alt.vconcat(*panels, title=alt.TitleParams(title, anchor="start", fontSize=15)))
     return chart
 
 
@@ -177,8 +177,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     """
     import vl_convert
 
-    place = Path(path)
-    suffix = place.suffix.lower()
+    place, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
     if not place.resolve().parent.is_dir():
@@ -231,19 +230,20 @@ def intercepts(frontier: "Frontier") -> tuple[float | None, float | None]:
     return max(highest, default=None), max(widest, default=None)
 
 
-_AXIS: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320, "titleLimit": 600}
-
-
 def _finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> "alt.LayerChart":
     import altair as alt
 
     head = alt.TitleParams(
         title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=12, limit=900, offset=10
     )
-    drawn: Any = alt.layer(*layers).properties(title=head, width=width, height=height)
-    drawn = drawn.configure_view(stroke="#cccccc").configure_axis(**_AXIS)
-    chart: alt.LayerChart = drawn.configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=320)
+    chart: alt.LayerChart = _styled(alt.layer(*layers).properties(title=head, width=width, height=height))
     return chart
+
+
+def _styled(chart: Any) -> Any:
+    axis = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 320, "titleLimit": 600}
+    framed = chart.configure_view(stroke="#cccccc").configure_axis(**axis)
+    return framed.configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=320)
 
 
 def _chart(rows: Sequence[dict[str, Any]]) -> Any:
@@ -396,5 +396,5 @@ def _page(spec: str) -> str:
     """A chart as a page that needs no network: the libraries are in it, and no text of the data can end a script."""
     import vl_convert
 
-    bundle = vl_convert.javascript_bundle(None).replace("</script", "<\\/script")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
     return _PAGE.format(bundle=bundle, spec=json.dumps(json.loads(spec)).replace("<", "\\u003c"))

@@ -144,7 +144,9 @@ def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress:
     training, held_out = split_sample(sample, plan.train_fraction, child(seed, SPLITTING))
     progress.stage(split, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = prepare_status_quo(plan.status_quo, training)
-    selection = _select(design, plan, training, status_quo, child(seed, SELECTING), where)
+    selection = _select(
+        design, plan, training, status_quo, child(seed, SELECTING), where, lambda text: progress.stage(split, text)
+    )
     candidate = status_quo if selection.algorithm is None else selection.algorithm
     whose = f"candidate of rule '{plan.rule.name}' in split {split}"
     decided = decide(status_quo, training.rows, "status quo"), decide(candidate, training.rows, whose)
@@ -170,7 +172,13 @@ def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress:
 
 
 def _select(
-    design: Design, plan: Plan, sample: Sample, status_quo: Algorithm, seed: np.random.SeedSequence, where: str
+    design: Design,
+    plan: Plan,
+    sample: Sample,
+    status_quo: Algorithm,
+    seed: np.random.SeedSequence,
+    where: str,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Selection:
     """Let the rule find a candidate; whatever goes wrong names the split."""
     training = Training(
@@ -181,6 +189,7 @@ def _select(
         design=design,
         constraints=plan.constraints,
         seed=seed,
+        report=report,
     )
     try:
         return run_rule(plan.rule, training, status_quo)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.cautions import Caution
 from improvable.data import build_frame
-from improvable.design import Question
+from improvable.design import Question, check_choice
 
 if TYPE_CHECKING:
     from improvable.frontier import Bound, Frontier
@@ -79,6 +79,39 @@ class Result(ABC):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def plot(self, picture: str = "utilities") -> Any:
+        """A picture as an Altair chart.
+
+        Parameters
+        ----------
+        picture : {"utilities", "surface", "p_values", "intervals"}
+            Utilities of two groups (Figure 2), p-values of every delta (Figure 3), p-values by split and component, or
+            intervals of every utility.
+        """
+        from improvable import plots
+
+        check_choice("picture", picture, ("utilities", "surface", "p_values", "intervals"))
+        return getattr(plots, picture)(self)
+
+    def report(self, path: str | Path, command: str | None = None) -> None:
+        """Write a report that a court or a board can read: HTML in one file, or Markdown.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .html or .md.
+        command : str, optional
+            The command that made the result, for its provenance.
+        """
+        from improvable.report.write import write_report
+
+        write_report(self, path, command)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        from improvable.report.html import notebook_html
+
+        return notebook_html(self.to_dict())
 
     def frontier(self, form: str | None = None) -> "Frontier":
         """How large an improvement these draws support: p-values of every delta, the edge, and bounds.

@@ -4,7 +4,7 @@ A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``split-001.npz``, ...: one file per split (one in all for a comparison), with the arrays ``sums``, ``draws``,
-  ``training``, ``selected`` and ``members`` (see `Evidence`), and ``meta``, a JSON text with everything else.
+  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, and ``meta``, a JSON text with everything else.
 - ``run.json``: which audit a run in this folder belongs to.
 
 Every file is written under another name and then renamed, so that none is ever half there.
@@ -105,6 +105,7 @@ def write_split(result: Comparison, folder: Path) -> None:
         draws=evidence.draws,
         training=evidence.training,
         selected=result.selected,
+        sizes=result.sizes,
         members=np.stack([attribute.member for attribute in evidence.attributes]),
         meta=np.frombuffer(as_json(meta), dtype=np.uint8),
     )
@@ -145,6 +146,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         rows=meta["rows"],
         clusters=meta["clusters"],
         selected=arrays["selected"],
+        sizes=arrays["sizes"],
         shares=meta["shares"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,

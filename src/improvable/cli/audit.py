@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly, show
+from improvable.cli.output import check_documents, quietly, show, write_documents
 from improvable.errors import OptionError
 
 
@@ -57,6 +57,11 @@ def audit(
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
     ] = None,
+    export: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the rule's choice on all rows, with skops.")
+    ] = None,
+    report: o.Report = None,
+    table: o.Table = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
@@ -67,7 +72,9 @@ def audit(
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
     Rules: linear, lasso, forest, boosting and logistic predict the target and select the highest; ridge:10 with a
-    strength; drop:cost_*:linear without some features; blend:0.5:linear mixed with the status quo's score;
+    strength; linear_search and linear_program look for an improving linear classifier itself (:balanced, :fairest or
+    :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are Fairlearn's;
+    drop:cost_*:linear without some features; blend:0.5:linear mixed with the status quo's score;
     tournament:linear,boosting or --candidates let several compete inside the training rows.
 
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
@@ -88,6 +95,8 @@ def audit(
     import improvable
 
     o.check_writable(json)
+    check_documents(report, table)
+    o.check_writable(export)
     result = quietly(
         lambda: improvable.audit(
             data,
@@ -126,6 +135,9 @@ def audit(
             run_folder=out,
         )
     )
+    if export is not None:
+        improvable.export_algorithm(result.substitute(), export)
+    write_documents(result, report, table)
     return show(result, json, exit_code)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly, show
+from improvable.cli.output import check_documents, quietly, show, write_documents
 from improvable.errors import OptionError
 
 
@@ -37,6 +37,8 @@ def compare(
     seed: o.Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     drop_missing: o.DropMissing = False,
+    report: o.Report = None,
+    table: o.Table = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
@@ -55,6 +57,7 @@ def compare(
     import improvable
 
     o.check_writable(json)
+    check_documents(report, table)
     result = quietly(
         lambda: improvable.compare(
             data,
@@ -83,6 +86,7 @@ def compare(
             drop_missing=drop_missing,
         )
     )
+    write_documents(result, report, table)
     return show(result, json, exit_code)
 
 

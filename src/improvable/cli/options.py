@@ -32,6 +32,8 @@ Seed = Annotated[int, typer.Option(help="Same seed, same data: same result.")]
 Jobs = Annotated[int | None, typer.Option(help="Workers; -1 for all cores.", show_default="1")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Drop rows with holes in a needed column.")]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
+Report = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html or .md.")]
+Table = Annotated[str | None, typer.Option("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 1 when the null is rejected.")]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -42,6 +43,26 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool) -
         typer.echo(summary(facts | {"warnings": []}))
     sys.stdout.flush()
     return 1 if exit_code and result.reject else 0
+
+
+def check_documents(report: str | None, table: str | None) -> None:
+    """Refuse a report or a table that cannot be written before the work is done, not after."""
+    from improvable.report.write import REPORTS, TABLES, checked_path
+
+    if report is not None:
+        checked_path(report, REPORTS)
+    if table is not None:
+        checked_path(table, TABLES)
+
+
+def write_documents(result: "Audit | Comparison", report: str | None, table: str | None) -> None:
+    """Write the report and the table that were asked for, with the command that made them."""
+    from improvable.report.write import write_report, write_table
+
+    if report is not None:
+        write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]))
+    if table is not None:
+        write_table(result, table)
 
 
 def write_whole(path: Path, text: str) -> None:

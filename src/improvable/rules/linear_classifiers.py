@@ -62,10 +62,16 @@ class LinearRule:
         if self.method == "linear_search":
             notes = {"objective": _plain(found.value), "violation": found.violation}
             return Selection(stated.classifier(found.beta), notes)
-        return self._solve(stated, problem, objective, found)
+        return self._solve(stated, problem, objective, found, training)
 
-    def _solve(self, stated: "_Stated", problem: LinearProblem, objective: str, found: Found) -> Selection:
-        solution = solve(problem, objective, self.time_limit, start=found.beta)
+    def _solve(
+        self, stated: "_Stated", problem: LinearProblem, objective: str, found: Found, training: Training
+    ) -> Selection:
+        def tell(seconds: float, value: float, bound: float) -> None:
+            limit = f"{seconds:.0f} of {self.time_limit:.0f} s"
+            training.report(f"program, {limit}: value {value:.4g}, bound {bound:.4g}")
+
+        solution = solve(problem, objective, self.time_limit, start=found.beta, progress=tell)
         notes: dict[str, Any] = {
             "status": solution.status,
             "objective": _plain(solution.value),

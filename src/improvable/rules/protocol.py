@@ -1,6 +1,6 @@
 """What a selection rule sees, and what it must do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -12,6 +12,10 @@ from improvable.constraints import Constraints
 from improvable.data import Rows
 from improvable.design import Design
 from improvable.sample import Sample
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Training:
         What the candidate must respect.
     seed : SeedSequence
         The only source of randomness.
+    report : callable
+        Long work may say here, in a few words, how far it is.
     """
 
     sample: Sample
@@ -43,6 +49,7 @@ class Training:
     design: Design
     constraints: Constraints
     seed: np.random.SeedSequence
+    report: Callable[[str], None] = _silent
 
     @property
     def rows(self) -> Rows:

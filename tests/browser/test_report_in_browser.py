@@ -1,0 +1,235 @@
+"""The report in a real browser: silent, alone, its sliders right, and text from data only ever text.
+
+Chromium is driven through its own pipe, with the standard library alone.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import improvable
+from improvable import plots
+from improvable.report.html import slider_curves, write_html
+from improvable.report.words import p_text
+
+EVIL = "<script>alert(1)</script>"
+COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+]  # fmt: skip
+
+
+class Browser:
+    """Chromium behind a pipe: JSON messages that end with a zero byte."""
+
+    def __init__(self, profile: Path) -> None:
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if program is None:
+            pytest.fail("no Chromium is installed; on Debian: apt-get install chromium")
+        theirs_in, self.to = os.pipe()
+        self.back, theirs_out = os.pipe()
+        # Chromium reads its orders from descriptor 3 and answers on 4.
+        wrapped = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", program, *FLAGS]
+        self.process = subprocess.Popen(
+            [*wrapped, f"--user-data-dir={profile}", "about:blank"],
+            pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(theirs_in)
+        os.close(theirs_out)
+        os.set_blocking(self.back, False)
+        self.events: list[dict[str, Any]] = []
+        self.number, self.rest, self.session = 0, b"", ""
+
+    def messages(self, seconds: float = 30.0) -> Iterator[dict[str, Any]]:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                chunk = os.read(self.back, 1 << 20)
+            except BlockingIOError:
+                time.sleep(0.01)
+                continue
+            if not chunk:
+                pytest.fail("Chromium ended before it answered")
+            *whole, self.rest = (self.rest + chunk).split(b"\0")
+            yield from map(json.loads, whole)
+
+    def order(self, method: str, **parameters: Any) -> Any:
+        self.number += 1
+        plain = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            plain["sessionId"] = self.session
+        os.write(self.to, json.dumps(plain).encode() + b"\0")
+        found = None
+        for message in self.messages():
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                found = message["result"]
+                break
+            self.events.append(message)
+        assert found is not None, f"no answer to {method}"
+        return found
+
+    def open(self, url: str) -> "Browser":
+        """Open a page and wait until it is there and its scripts have run."""
+        self.session = ""
+        target = self.order("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.order("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for room in ("Runtime", "Log", "Network", "Page"):
+            self.order(f"{room}.enable")
+        self.events.clear()
+        self.order("Page.navigate", url=url)
+        deadline = time.monotonic() + 30
+        while self.value("document.readyState") != "complete":
+            assert time.monotonic() < deadline, "the page does not load"
+            time.sleep(0.05)
+        return self
+
+    def value(self, expression: str) -> Any:
+        answer = self.order("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def press(self, key: str, times: int) -> None:
+        for _ in range(times):
+            for kind in ("keyDown", "keyUp"):
+                self.order("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=_CODES[key])
+
+    def complaints(self) -> list[str]:
+        """Everything on the console, and every dialog."""
+        said = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening")
+        return [json.dumps(event) for event in self.events if event.get("method") in said]
+
+    def requests(self) -> list[str]:
+        """Addresses asked for, whether or not they were answered."""
+        asked = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+        return [one["request"]["url"] for one in asked if not one["request"]["url"].startswith("data:")]
+
+    def close(self) -> None:
+        os.close(self.to)
+        os.close(self.back)
+        self.process.terminate()
+        self.process.wait(timeout=20)
+
+
+_CODES = {"ArrowRight": 39, "ArrowLeft": 37}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    one = Browser(tmp_path_factory.mktemp("profile"))
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def audit() -> improvable.Audit:
+    """An audit in which the group's name, a level and a feature try to be a script."""
+    people = pl.DataFrame(improvable.datasets.care_management(4_000, seed=1)).rename(
+        {"race": COLUMN, "gagne_sum_tm1": "</script><b>feature"}
+    )
+    people = people.with_columns(pl.col(COLUMN).replace({"black": EVIL}))
+    return improvable.audit(
+        people, outcome="gagne_sum_t", group=COLUMN, rule="linear", features=["</script><b>feature", "dem_female"],
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), splits=3, draws=500, seed=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(audit: improvable.Audit, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "audit.html"
+    write_html(audit, path, command=f"improvable audit x.csv --group '{COLUMN}'")
+    return path.as_uri()
+
+
+def test_the_page_is_silent_and_asks_for_nothing(browser: Browser, report: str) -> None:
+    browser.open(report)
+    time.sleep(0.3)
+    assert browser.value("document.querySelectorAll('figure svg').length") == 4
+    assert browser.complaints() == []
+    assert browser.requests() == [report]
+
+
+def test_sliders_show_what_the_library_computes(browser: Browser, report: str, audit: improvable.Audit) -> None:
+    browser.open(report)
+    frontier, curves = audit.frontier(), slider_curves(audit)
+    start = browser.value("document.getElementById('p-shown').textContent")
+    a, f = curves["start"]
+    assert start == _shown(audit.p_value)
+    for slider, key, times in (("a", "ArrowLeft", 7), ("f", "ArrowRight", 23), ("a", "ArrowRight", 12)):
+        browser.value(f"document.getElementById('slide-{slider}').focus()")
+        browser.press(key, times)
+        step = times if key == "ArrowRight" else -times
+        a, f = (a + step, f) if slider == "a" else (a, f + step)
+        p = frontier.p_value(curves["accuracy"][a], curves["fairness"][f])
+        assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
+        assert browser.value("document.getElementById('p-shown').textContent") == _shown(p)
+        assert browser.value("document.getElementById('p-says').className") == ("yes" if p < frontier.level else "no")
+    assert browser.complaints() == []
+
+
+def test_every_step_of_both_sliders_is_exact(browser: Browser, report: str, audit: improvable.Audit) -> None:
+    browser.open(report)
+    curves = slider_curves(audit)
+    shown = browser.value(
+        """(() => {
+          const a = document.getElementById("slide-a"), f = document.getElementById("slide-f"), out = [];
+          for (let i = 0; i <= Number(a.max); i += 1) {
+            out.push([]);
+            for (let j = 0; j <= Number(f.max); j += 1) {
+              a.value = i; f.value = j; f.dispatchEvent(new Event("input"));
+              out[i].push(Number(document.getElementById("p-shown").dataset.p));
+            }
+          }
+          return out;
+        })()"""
+    )
+    assert shown == audit.frontier().surface(curves["accuracy"], curves["fairness"]).tolist()
+
+
+def test_an_address_can_name_a_claim(browser: Browser, report: str, audit: improvable.Audit) -> None:
+    browser.open(f"{report}#a=-0.1&f=0.25")
+    p = audit.frontier().p_value(-0.1, 0.25)
+    assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == p
+    assert browser.value("document.getElementById('value-a').textContent") == "-10%"
+    browser.open(f"{report}#a=<script>&__proto__=1&f=")
+    assert browser.value("Number(document.getElementById('p-shown').dataset.p)") == audit.p_value
+    assert browser.complaints() == []
+
+
+def test_text_from_data_stays_text(browser: Browser, report: str) -> None:
+    browser.open(report)
+    assert browser.value("document.querySelectorAll('script').length") == 2
+    assert browser.value("document.querySelectorAll('img, b').length") == 0
+    text = browser.value("document.body.innerText")
+    assert EVIL in text
+    assert COLUMN in text
+    assert "</script><b>feature" in text
+    drawn = browser.value("[...document.querySelectorAll('figure svg')].map(one => one.textContent).join(' ')")
+    assert f"accuracy of {EVIL}" in drawn
+    assert browser.complaints() == []
+
+
+def test_a_chart_as_html_needs_no_network(browser: Browser, audit: improvable.Audit, tmp_path: Path) -> None:
+    path = tmp_path / "chart.html"
+    plots.save_chart(plots.p_values(audit), path)
+    browser.open(path.as_uri())
+    deadline = time.monotonic() + 20
+    while not browser.value("document.querySelectorAll('#chart canvas, #chart svg').length"):
+        assert time.monotonic() < deadline, "the chart is not drawn"
+        time.sleep(0.1)
+    assert browser.complaints() == []
+    assert browser.requests() == [path.as_uri()]
+
+
+def _shown(p: float) -> str:
+    return f"p {'' if p == 0 else '= '}{p_text(p, 500)}"
