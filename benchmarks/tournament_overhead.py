@@ -11,8 +11,8 @@ import numpy as np
 
 import improvable
 from improvable.algorithms import decide
-from improvable.compare import prepare_status_quo
 from improvable.errors import ImprovableWarning
+from improvable.evaluation import prepare_status_quo
 from improvable.inference.resampling import child
 from improvable.procedure import limited_threads, split_sample
 from improvable.rules import as_rule, as_tournament

@@ -10,7 +10,8 @@ __version__ = _version("improvable")
 from improvable import datasets
 from improvable.algorithms import Algorithm, threshold
 from improvable.audit import Audit, audit
-from improvable.compare import Comparison, compare
+from improvable.compare import compare
+from improvable.comparison import Comparison
 from improvable.errors import (
     AlgorithmError,
     DataError,

@@ -10,7 +10,8 @@ import narwhals as nw
 from improvable import storage
 from improvable.algorithms import Algorithm, as_algorithm, capacity_of, describe
 from improvable.cautions import Caution, emit, gather
-from improvable.compare import Comparison, change_question, worker_count
+from improvable.compare import worker_count
+from improvable.comparison import Comparison, change_question
 from improvable.constraints import check_features, make_constraints, refuse_unhonoured
 from improvable.data import FrameLike, content_keys, read_rows
 from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design

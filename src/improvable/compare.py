@@ -1,133 +1,21 @@
 """One fixed candidate against the status quo on one held-out sample: the test of Section 3.2."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
-from improvable.algorithms import Algorithm, ScoreColumn, Threshold, as_algorithm, capacity_of, decide, prepare
-from improvable.arrays import FloatArray, IntArray
-from improvable.cautions import Caution, capacity_cautions, component_cautions, emit, gap_cautions
+from improvable.algorithms import as_algorithm, capacity_of, decide, prepare
+from improvable.cautions import capacity_cautions, emit, gap_cautions
+from improvable.comparison import Comparison
 from improvable.data import FrameLike, read_rows
-from improvable.design import (
-    Delta,
-    Design,
-    Overall,
-    Question,
-    check_claim,
-    check_number,
-    make_claim,
-    make_design,
-)
-from improvable.errors import DataError, OptionError, nearest
-from improvable.groups import Attribute
-from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
-from improvable.inference.criteria import utilities_of
+from improvable.design import Delta, Overall, make_design
+from improvable.errors import OptionError
+from improvable.evaluation import evaluate, prepare_status_quo, with_cautions
 from improvable.inference.disparity import disparities
-from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence, assess
-from improvable.inference.pvalues import threshold_for
-from improvable.inference.resampling import resample
-from improvable.results import Result
-from improvable.sample import Sample, make_sample
-from improvable.utilities import Utility, check_decisions
-
-
-@dataclass(frozen=True)
-class Comparison(Result):
-    """The result of `compare`, and of each split of `audit`.
-
-    Attributes
-    ----------
-    question : Question
-        What was asked.
-    evidence : Evidence
-        Sums and draws; every p-value is computed from these.
-    rows : int
-        Held-out rows.
-    clusters : int or None
-        Held-out clusters, where rows were resampled in clusters.
-    selected : array of shape (strata, 2)
-        Rows with a decision other than 0, by stratum and algorithm.
-    sizes : array of shape (strata,)
-        Rows by stratum.
-    shares : dict
-        Share selected, by algorithm and sample: the capacity reached.
-    cautions : tuple of Caution
-    split : int
-        Number of the split, from 1; 0 in a plain comparison.
-    notes : mapping
-        How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
-    """
-
-    question: Question
-    evidence: Evidence
-    rows: int
-    clusters: int | None
-    selected: IntArray
-    sizes: IntArray
-    shares: dict[str, dict[str, float]]
-    cautions: tuple[Caution, ...]
-    backend: nw.Implementation = field(repr=False)
-    split: int = 0
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def assessment(self) -> Assessment:
-        return assess(self.evidence, self.question.claim)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return self.evidence.groups
-
-    @property
-    def p_value(self) -> float:
-        """The largest of the component p-values."""
-        return self.assessment.p_value
-
-    @property
-    def threshold(self) -> float:
-        """What the p-value must be strictly below."""
-        return threshold_for(self.question.alpha, splits=1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
-        from improvable.report.facts import comparison_facts
-
-        return comparison_facts(self)
-
-    def reconsider(self, **changes: Any) -> "Comparison":
-        """The same evidence asked another question: at once, from the draws, without data.
-
-        Parameters
-        ----------
-        **changes
-            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
-            `compare`; what is not named stays.
-        """
-        return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
-
-    def save(self, folder: str | Path) -> None:
-        """Keep the result in a folder, draws included; `improvable.load` brings it back."""
-        from improvable.storage import save_comparison
-
-        save_comparison(self, folder)
-
-
-def change_question(question: Question, attributes: Sequence[Attribute], changes: dict[str, Any]) -> Question:
-    """Another claim or level for the same evidence."""
-    claim, alpha = question.claim, changes.pop("alpha", question.alpha)
-    settings = {name: getattr(claim, name) for name in claim.__dataclass_fields__}
-    for name in changes:
-        if name not in settings:
-            raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
-    changed = make_claim(**{**settings, **changes})
-    check_claim(changed, [attribute.levels for attribute in attributes])
-    check_number("alpha", alpha, 0, 0.5)
-    return replace(question, claim=changed, alpha=float(alpha))
+from improvable.inference.evidence import ALGORITHMS
+from improvable.sample import make_sample
+from improvable.utilities import Utility
 
 
 def compare(
@@ -258,7 +146,7 @@ def compare(
     cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)
     cautions += result.cautions
     emit(cautions)
-    return _with_cautions(result, cautions)
+    return with_cautions(result, cautions)
 
 
 def worker_count(n_jobs: int | None) -> int:
@@ -268,160 +156,3 @@ def worker_count(n_jobs: int | None) -> int:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
     with parallel_config(backend="threading"):
         return int(effective_n_jobs(n_jobs))
-
-
-def prepare_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
-    """Complete the status quo; a score that never varies cannot be thresholded."""
-    if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
-        scores = algorithm.scorer.score(training.rows)
-        if scores.min() == scores.max():
-            raise DataError(
-                f"the score '{algorithm.scorer.column}' is constant ({scores[0]:g}).",
-                "Nobody is strictly above its quantile; name the column of scores.",
-            )
-    return prepare(algorithm, training.rows, training.weights)
-
-
-def evaluate(
-    design: Design,
-    sample: Sample,
-    decisions: tuple[FloatArray, FloatArray],
-    training: FloatArray | None,
-    seed: np.random.SeedSequence,
-    workers: int,
-    where: str = "",
-) -> Comparison:
-    """Decisions on held-out rows become evidence.
-
-    Parameters
-    ----------
-    training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows.
-    where : str
-        Opens error messages: "split 3: ".
-    """
-    for decision, whose in zip(decisions, ("status quo", "candidate"), strict=True):
-        check_decisions(decision, design.utilities, whose)
-    attributes = sample.grouping.attributes
-    shape = (sample.grouping.strata, len(design.utilities), 2, 2)
-    vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
-    cells = _cells(vectors.reshape(len(sample), -1), sample)
-    sums = cells.sums().reshape(shape)
-    evidence = Evidence(
-        attributes=attributes,
-        measures=tuple(utility.measure(design.question.outcome) for utility in design.utilities),
-        accuracy=design.accuracy,
-        fairness=design.fairness,
-        sums=sums,
-        draws=np.empty((0, *shape)),
-        training=sums[:, :, STATUS_QUO] if training is None else training,
-    )
-    _refuse_undefined_status_quo(evidence, where)
-    _refuse_share_of_nonpositive(evidence, design.question)
-    evidence = replace(evidence, draws=resample(cells, design.question.draws, seed, workers).reshape(-1, *shape))
-    selected = np.stack([np.bincount(sample.grouping.codes[d != 0], minlength=shape[0]) for d in decisions], axis=1)
-    shares = {
-        name: {"test": selected_share(decision, sample)} for name, decision in zip(ALGORITHMS, decisions, strict=True)
-    }
-    result = Comparison(
-        question=design.question,
-        evidence=evidence,
-        rows=len(sample),
-        clusters=None if sample.clusters is None else sample.units,
-        selected=selected.astype(np.int64),
-        sizes=np.bincount(sample.grouping.codes, minlength=shape[0]).astype(np.int64),
-        shares=shares,
-        cautions=(),
-        backend=sample.backend,
-    )
-    cautions = component_cautions(evidence, result.assessment, _occupied(vectors[..., W], sample))
-    return _with_cautions(result, cautions)
-
-
-def _with_cautions(result: Comparison, cautions: Sequence[Caution]) -> Comparison:
-    """The same result with other warnings; the assessment, if it was made, is kept."""
-    changed = replace(result, cautions=tuple(cautions))
-    if "assessment" in result.__dict__:
-        changed.__dict__["assessment"] = result.assessment
-    return changed
-
-
-def _cells(vectors: FloatArray, sample: Sample) -> Cells:
-    """Cells of rows, one block of sums per stratum; or of clusters, one block that holds the sums of all strata."""
-    codes, strata = sample.grouping.codes, sample.grouping.strata
-    if sample.clusters is None:
-        return count(vectors, codes, strata)
-    pooled = pool_clusters(vectors, codes, sample.clusters, strata)
-    return count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-
-
-def _occupied(normalizers: FloatArray, sample: Sample) -> dict[str, tuple[int, int]]:
-    """How many rows of each group count for either algorithm, in the utility where they are fewest.
-
-    `normalizers` is of shape (rows, utilities, 2): a row counts where its w is not zero.
-    """
-    codes, strata = sample.grouping.codes, sample.grouping.strata
-    shape = normalizers.shape[1:]
-    counts = np.array(
-        [
-            np.bincount(codes[normalizers[:, m, t] != 0], minlength=strata)
-            for m in range(shape[0])
-            for t in range(shape[1])
-        ]
-    ).reshape(*shape, strata)
-    out = {}
-    for attribute in sample.grouping.attributes:
-        for g, group in enumerate(attribute.levels):
-            rows = counts[:, :, attribute.member == g].sum(axis=2).min(axis=0)
-            out[group] = (int(rows[0]), int(rows[1]))
-    return out
-
-
-def selected_share(decision: FloatArray, sample: Sample) -> float:
-    """The share selected: of rows, or of their weight."""
-    chosen = decision != 0
-    return float(chosen.mean() if sample.weights is None else sample.weights[chosen].sum() / sample.weights.sum())
-
-
-def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
-    """The status quo's sums, shape (strata, utilities, 2)."""
-    vectors = contributions(design.utilities, sample.rows, sample.outcomes, [decision], sample.weights)
-    cells = count(vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata)
-    return cells.sums().reshape(sample.grouping.strata, len(design.utilities), 2)
-
-
-def _refuse_undefined_status_quo(evidence: Evidence, where: str) -> None:
-    for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
-        for g, m in zip(*np.nonzero(np.isnan(values[..., STATUS_QUO])), strict=True):
-            raise DataError(
-                f"{where}the status quo has no '{evidence.measures[m].label}' for group '{attribute.levels[g]}': "
-                "no row of that group counts in it (nobody is selected).",
-                "Leave that group out, use a larger capacity, or bring more rows.",
-            )
-
-
-def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            values = utilities_of(sums[attribute.member == g].sum(axis=0))
-            if np.isnan(values).any():
-                label = design.utilities[int(np.flatnonzero(np.isnan(values))[0])].label
-                raise DataError(
-                    f"{where}the status quo has no '{label}' for group '{group}' among the training rows.",
-                    "Leave that group out, use a larger capacity, or bring more rows.",
-                )
-
-
-def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None:
-    if question.claim.form == "difference":
-        return
-    for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
-        for g, group in enumerate(attribute.levels):
-            for m in evidence.accuracy:
-                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group)
-                if values[g, m, STATUS_QUO] <= 0 and delta != 0:
-                    raise DataError(
-                        f"the status quo's '{evidence.measures[m].label}' for group '{group}' is "
-                        f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
-                        "Ask for an amount instead: form='difference' (--form difference).",
-                    )

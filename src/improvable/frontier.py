@@ -16,7 +16,7 @@ from improvable.inference.pvalues import threshold_for
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
-    from improvable.compare import Comparison
+    from improvable.comparison import Comparison
 
 BOTH = ("signed", "absolute")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from improvable.audit import Audit
-    from improvable.compare import Comparison
+    from improvable.comparison import Comparison
     from improvable.frontier import Frontier
 
     Result = Audit | Comparison

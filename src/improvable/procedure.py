@@ -10,17 +10,17 @@ import numpy as np
 from improvable.algorithms import Algorithm, Threshold, capacity_of, decide
 from improvable.arrays import IntArray
 from improvable.cautions import Caution, capacity_cautions, gap_cautions
-from improvable.compare import (
-    Comparison,
+from improvable.comparison import Comparison
+from improvable.constraints import Constraints, reached
+from improvable.design import Design
+from improvable.errors import DataError, ImprovableError, RuleError
+from improvable.evaluation import (
     evaluate,
     prepare_status_quo,
     refuse_undefined_training,
     selected_share,
     status_quo_sums,
 )
-from improvable.constraints import Constraints, reached
-from improvable.design import Design
-from improvable.errors import DataError, ImprovableError, RuleError
 from improvable.features import Features
 from improvable.inference.disparity import Disparity, disparities
 from improvable.inference.resampling import child

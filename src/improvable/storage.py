@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import improvable
 from improvable.cautions import Caution
-from improvable.compare import Comparison
+from improvable.comparison import Comparison
 from improvable.design import Question
 from improvable.errors import StorageError
 from improvable.groups import Attribute

@@ -50,3 +50,17 @@ def test_on_compas(
     facts = json.loads(capsys.readouterr().out)
     assert facts["rule"] == rule
     assert facts["groups"] == ["African-American", "Caucasian"]
+
+
+def test_a_rule_that_needs_the_group_runs_only_when_allowed(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pl.read_csv(shared_data / "compas.csv").write_csv("compas.csv")
+    command = "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --splits 1"
+    options = "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200"
+    words = [*command.split(), *options.split(), "--rule", "reductions:threshold_optimizer"]
+    assert run(words) == 2
+    assert "may be disparate treatment" in capsys.readouterr().err
+    assert run([*words, "--allow-group", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["group_blind"] is False

@@ -14,7 +14,7 @@ from improvable.utilities import Measure
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
-    from improvable.compare import Comparison
+    from improvable.comparison import Comparison
 
 
 def comparison_facts(result: "Comparison") -> dict[str, Any]:

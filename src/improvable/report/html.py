@@ -15,8 +15,9 @@ import numpy as np
 from improvable import plots
 from improvable.algorithms import decide
 from improvable.arrays import FloatArray
-from improvable.compare import Comparison, prepare_status_quo
+from improvable.comparison import Comparison
 from improvable.data import content_keys
+from improvable.evaluation import prepare_status_quo
 from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence

@@ -14,7 +14,7 @@ from improvable.storage import write_whole
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
-    from improvable.compare import Comparison
+    from improvable.comparison import Comparison
 
 REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")

@@ -11,8 +11,8 @@ import numpy as np
 
 from improvable.algorithms import Algorithm, decide
 from improvable.arrays import FloatArray
-from improvable.compare import evaluate
 from improvable.errors import DataError, OptionError, RuleError
+from improvable.evaluation import evaluate
 from improvable.inference.margins import studentised_margins
 from improvable.inference.resampling import child
 from improvable.rules.protocol import Selection, SelectionRule, Training, run_rule

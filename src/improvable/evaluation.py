@@ -1,0 +1,177 @@
+"""Decisions on held-out rows become evidence: contributions, cells, draws (Section 3.2)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from improvable.algorithms import Algorithm, ScoreColumn, Threshold, prepare
+from improvable.arrays import FloatArray
+from improvable.cautions import Caution, component_cautions
+from improvable.comparison import Comparison
+from improvable.design import Design, Question
+from improvable.errors import DataError
+from improvable.groups import Attribute
+from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
+from improvable.inference.criteria import utilities_of
+from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.resampling import resample
+from improvable.sample import Sample
+from improvable.utilities import check_decisions
+
+
+def prepare_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
+    """Complete the status quo; a score that never varies cannot be thresholded."""
+    if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
+        scores = algorithm.scorer.score(training.rows)
+        if scores.min() == scores.max():
+            raise DataError(
+                f"the score '{algorithm.scorer.column}' is constant ({scores[0]:g}).",
+                "Nobody is strictly above its quantile; name the column of scores.",
+            )
+    return prepare(algorithm, training.rows, training.weights)
+
+
+def evaluate(
+    design: Design,
+    sample: Sample,
+    decisions: tuple[FloatArray, FloatArray],
+    training: FloatArray | None,
+    seed: np.random.SeedSequence,
+    workers: int,
+    where: str = "",
+) -> Comparison:
+    """Decisions on held-out rows become evidence.
+
+    Parameters
+    ----------
+    training : array of shape (strata, utilities, 2), optional
+        The status quo's sums on the training rows; None takes them from these rows.
+    where : str
+        Opens error messages: "split 3: ".
+    """
+    for decision, whose in zip(decisions, ("status quo", "candidate"), strict=True):
+        check_decisions(decision, design.utilities, whose)
+    attributes = sample.grouping.attributes
+    shape = (sample.grouping.strata, len(design.utilities), 2, 2)
+    vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
+    cells = _cells(vectors.reshape(len(sample), -1), sample)
+    sums = cells.sums().reshape(shape)
+    evidence = Evidence(
+        attributes=attributes,
+        measures=tuple(utility.measure(design.question.outcome) for utility in design.utilities),
+        accuracy=design.accuracy,
+        fairness=design.fairness,
+        sums=sums,
+        draws=np.empty((0, *shape)),
+        training=sums[:, :, STATUS_QUO] if training is None else training,
+    )
+    _refuse_undefined_status_quo(evidence, where)
+    _refuse_share_of_nonpositive(evidence, design.question)
+    evidence = replace(evidence, draws=resample(cells, design.question.draws, seed, workers).reshape(-1, *shape))
+    selected = np.stack([np.bincount(sample.grouping.codes[d != 0], minlength=shape[0]) for d in decisions], axis=1)
+    shares = {
+        name: {"test": selected_share(decision, sample)} for name, decision in zip(ALGORITHMS, decisions, strict=True)
+    }
+    result = Comparison(
+        question=design.question,
+        evidence=evidence,
+        rows=len(sample),
+        clusters=None if sample.clusters is None else sample.units,
+        selected=selected.astype(np.int64),
+        sizes=np.bincount(sample.grouping.codes, minlength=shape[0]).astype(np.int64),
+        shares=shares,
+        cautions=(),
+        backend=sample.backend,
+    )
+    cautions = component_cautions(evidence, result.assessment, _occupied(vectors[..., W], sample))
+    return with_cautions(result, cautions)
+
+
+def with_cautions(result: Comparison, cautions: Sequence[Caution]) -> Comparison:
+    """The same result with other warnings; the assessment, if it was made, is kept."""
+    changed = replace(result, cautions=tuple(cautions))
+    if "assessment" in result.__dict__:
+        changed.__dict__["assessment"] = result.assessment
+    return changed
+
+
+def _cells(vectors: FloatArray, sample: Sample) -> Cells:
+    """Cells of rows, one block of sums per stratum; or of clusters, one block that holds the sums of all strata."""
+    codes, strata = sample.grouping.codes, sample.grouping.strata
+    if sample.clusters is None:
+        return count(vectors, codes, strata)
+    pooled = pool_clusters(vectors, codes, sample.clusters, strata)
+    return count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
+
+
+def _occupied(normalizers: FloatArray, sample: Sample) -> dict[str, tuple[int, int]]:
+    """How many rows of each group count for either algorithm, in the utility where they are fewest.
+
+    `normalizers` is of shape (rows, utilities, 2): a row counts where its w is not zero.
+    """
+    codes, strata = sample.grouping.codes, sample.grouping.strata
+    shape = normalizers.shape[1:]
+    counts = np.array(
+        [
+            np.bincount(codes[normalizers[:, m, t] != 0], minlength=strata)
+            for m in range(shape[0])
+            for t in range(shape[1])
+        ]
+    ).reshape(*shape, strata)
+    out = {}
+    for attribute in sample.grouping.attributes:
+        for g, group in enumerate(attribute.levels):
+            rows = counts[:, :, attribute.member == g].sum(axis=2).min(axis=0)
+            out[group] = (int(rows[0]), int(rows[1]))
+    return out
+
+
+def selected_share(decision: FloatArray, sample: Sample) -> float:
+    """The share selected: of rows, or of their weight."""
+    chosen = decision != 0
+    return float(chosen.mean() if sample.weights is None else sample.weights[chosen].sum() / sample.weights.sum())
+
+
+def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> FloatArray:
+    """The status quo's sums, shape (strata, utilities, 2)."""
+    vectors = contributions(design.utilities, sample.rows, sample.outcomes, [decision], sample.weights)
+    cells = count(vectors.reshape(len(sample), -1), sample.grouping.codes, sample.grouping.strata)
+    return cells.sums().reshape(sample.grouping.strata, len(design.utilities), 2)
+
+
+def _refuse_undefined_status_quo(evidence: Evidence, where: str) -> None:
+    for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
+        for g, m in zip(*np.nonzero(np.isnan(values[..., STATUS_QUO])), strict=True):
+            raise DataError(
+                f"{where}the status quo has no '{evidence.measures[m].label}' for group '{attribute.levels[g]}': "
+                "no row of that group counts in it (nobody is selected).",
+                "Leave that group out, use a larger capacity, or bring more rows.",
+            )
+
+
+def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:
+    for attribute in attributes:
+        for g, group in enumerate(attribute.levels):
+            values = utilities_of(sums[attribute.member == g].sum(axis=0))
+            if np.isnan(values).any():
+                label = design.utilities[int(np.flatnonzero(np.isnan(values))[0])].label
+                raise DataError(
+                    f"{where}the status quo has no '{label}' for group '{group}' among the training rows.",
+                    "Leave that group out, use a larger capacity, or bring more rows.",
+                )
+
+
+def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None:
+    if question.claim.form == "difference":
+        return
+    for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
+        for g, group in enumerate(attribute.levels):
+            for m in evidence.accuracy:
+                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group)
+                if values[g, m, STATUS_QUO] <= 0 and delta != 0:
+                    raise DataError(
+                        f"the status quo's '{evidence.measures[m].label}' for group '{group}' is "
+                        f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
+                        "Ask for an amount instead: form='difference' (--form difference).",
+                    )
