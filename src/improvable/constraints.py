@@ -17,6 +17,7 @@ from improvable.sample import Sample
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 MOST_VALUES = 50
 FEWEST_ROWS_PER_VALUE = 10
+ROWS_TO_CONTRADICT = 2_000
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,17 @@ def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]
 
 
 def determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
-    """Whether a column tells the group of every row: few values, each of one group; or a cutoff between groups."""
+    """Whether a column tells the group of every row: few values, each of one group; or a cutoff between groups.
+
+    What some rows already contradict need not be looked for in all of them.
+    """
+    few = np.arange(min(len(rows), ROWS_TO_CONTRADICT))
+    return _determines(rows.take(few), name, attribute, grouping.take(few)) and (
+        len(few) == len(rows) or _determines(rows, name, attribute, grouping)
+    )
+
+
+def _determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
     level = attribute.member[grouping.codes]
     if rows.is_numeric(name):
         values = rows.numbers(name)

@@ -3,7 +3,7 @@
 import csv
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -27,6 +27,7 @@ class Rows:
     """Some rows of a data frame, whatever library the frame came from."""
 
     frame: nw.DataFrame[Any]
+    _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -42,18 +43,26 @@ class Rows:
                 raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
 
     def is_numeric(self, name: str) -> bool:
-        dtype = self.frame.schema[name]
+        dtype = self.frame[name].dtype
         return bool(dtype.is_numeric()) or dtype == nw.Boolean
 
     def is_date(self, name: str) -> bool:
         """Whether a column holds dates: typed as such, or Python dates in a column of objects."""
-        dtype = self.frame.schema[name]
+        dtype = self.frame[name].dtype
         if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
             return dtype in (nw.Date, nw.Datetime)
         return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
 
     def numbers(self, name: str) -> FloatArray:
-        """A column as float64; missing values become NaN. Text is refused."""
+        """A column as float64; missing values become NaN. Text is refused. Read once and kept, so not to be changed."""
+        if name not in self._kept:
+            values = self.read_numbers(name).view()  # the flag is ours, the numbers may be the caller's
+            values.setflags(write=False)
+            self._kept[name] = values
+        return self._kept[name]
+
+    def read_numbers(self, name: str) -> FloatArray:
+        """The same without keeping it, for the many columns that are read once."""
         self.require([name])
         series = self.frame[name]
         if not self.is_numeric(name):
@@ -72,7 +81,7 @@ class Rows:
         """Several numeric columns side by side, shape (rows, columns)."""
         out = np.empty((len(self), len(names)), order="F")  # written, and read by estimators, column by column
         for j, name in enumerate(names):
-            out[:, j] = self.numbers(name)
+            out[:, j] = self.read_numbers(name)
         return out
 
     def native(self, names: Sequence[str] | None = None) -> Any:
@@ -254,7 +263,7 @@ def content_keys(rows: Rows) -> NDArray[np.uint64]:
 def _column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
     if not rows.is_numeric(name):
         return _text_bits(rows.frame[name])
-    values = rows.numbers(name) + 0.0  # -0.0 becomes 0.0
+    values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     return values.view(np.uint64)
 

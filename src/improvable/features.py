@@ -133,7 +133,7 @@ def _kind(rows: Rows, name: str) -> _Kind:
 
 
 def _numeric_kind(rows: Rows, name: str) -> _Kind:
-    values = rows.numbers(name)
+    values = rows.read_numbers(name)
     finite = values[np.isfinite(values)]
     infinite = int(np.isinf(values).sum())
     if infinite:
@@ -143,6 +143,6 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
         return _Kind("constant or empty", useless=True)
     if missing:
         return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
-    distinct = bool(rows.frame.schema[name].is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    distinct = bool(rows.frame[name].dtype.is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
     identifies = distinct and len(np.unique(values)) == len(values)
     return _Kind("number", plain=True, identifies=identifies)

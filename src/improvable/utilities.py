@@ -6,6 +6,7 @@ A new utility is one entry of `UTILITIES` below, or a `Utility` of the user's ow
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ class Utility:
         return values
 
 
+@cache
 def _arity(part: Part) -> int:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(part).parameters.values()

@@ -17,6 +17,7 @@ from improvable.inference.cells import Cells, weigh
 DRAWS_PER_BLOCK = 500
 FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
+ROWS_WORTH_THREADS = 50_000_000  # below this, handing work to threads costs more than it saves
 ITEMS_PER_BATCH = 1 << 16  # rows drawn at a time, so that they stay in the cache
 
 
@@ -58,7 +59,7 @@ def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: in
         rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
         return _draw(cells, large, lots, min(DRAWS_PER_BLOCK, draws - start), rng)
 
-    if workers == 1 or len(starts) == 1:
+    if workers == 1 or draws * sum(lot.rows for lot in lots) < ROWS_WORTH_THREADS:
         return np.concatenate([block(start) for start in starts])
     with ThreadPoolExecutor(workers) as pool:
         return np.concatenate(list(pool.map(block, starts)))
