@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint types browser bench clean
 
 demo: $(STAMP)
 	$(BIN)/improvable demo
 
-test: lint types $(STAMP)
+test: lint types browser $(STAMP)
 	$(BIN)/pytest -n 2
 
 lint: $(STAMP)
@@ -18,6 +18,11 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# The report is tested in a browser. Where there is none and it cannot be installed, those tests fail and say so.
+browser:
+	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
 
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
