@@ -21,7 +21,7 @@ types: $(STAMP)
 
 # The report is tested in a browser. Where there is none and it cannot be installed, those tests fail and say so.
 browser:
-	@command -v chromium chromium-browser google-chrome > /dev/null || \
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
 
 bench: $(STAMP)
