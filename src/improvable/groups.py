@@ -29,6 +29,10 @@ class Attribute:
     levels: tuple[str, ...]
     member: IntArray
 
+    def place_of(self, names: Sequence[str]) -> int | None:
+        """Which of the levels is among the names; None where none is."""
+        return next((place for place, level in enumerate(self.levels) if level in names), None)
+
 
 @dataclass(frozen=True)
 class Grouping:

@@ -31,8 +31,8 @@ def frontier(
       improvable frontier run
     """
     import improvable
-    from improvable.cli.output import write_whole
     from improvable.report.text import paragraph
+    from improvable.storage import write_whole
 
     o.check_writable(json)
     result = improvable.load(folder)
@@ -41,7 +41,7 @@ def frontier(
     found = result.frontier(form)
     facts = found.to_dict()
     if json is not None and json != "-":
-        write_whole(Path(json), json_module.dumps(facts, indent=2) + "\n")
+        write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
     if json == "-":
         typer.echo(json_module.dumps(facts, indent=2))
         return 0

@@ -1,7 +1,6 @@
 """Results to standard output or files, warnings to standard error."""
 
 import json
-import os
 import shlex
 import sys
 import warnings
@@ -28,6 +27,8 @@ def quietly(work: Callable[[], Result]) -> Result:
 
 def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool) -> int:
     """Print or write a result; the exit status."""
+    from improvable.storage import write_whole
+
     facts = result.to_dict()
     for text in facts["warnings"]:
         typer.echo(f"warning: {text}", err=True)
@@ -36,7 +37,7 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool) -
         if json_path == "-":
             typer.echo(document)
         else:
-            write_whole(Path(json_path), document + "\n")
+            write_whole(Path(json_path), f"{document}\n".encode())
     if json_path != "-":
         from improvable.report.text import summary
 
@@ -63,13 +64,3 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
         write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]))
     if table is not None:
         write_table(result, table)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file in one step, so that nobody ever sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -97,7 +97,7 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     absolute: list[Critical] = []
     for measure in evidence.fairness:
         for a, attribute in enumerate(evidence.attributes):
-            protected = next((attribute.levels.index(p) for p in claim.protected if p in attribute.levels), None)
+            protected = attribute.place_of(claim.protected)
             direction = evidence.direction(measure, protected)
             values = direction * evidence.values[a][:, measure]
             drawn = direction * evidence.drawn[a][:, :, measure]

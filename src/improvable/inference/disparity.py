@@ -31,7 +31,7 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
     out = []
     for measure in evidence.fairness:
         for a, attribute in enumerate(evidence.attributes):
-            protected = next((attribute.levels.index(p) for p in claim.protected if p in attribute.levels), None)
+            protected = attribute.place_of(claim.protected)
             high, low = evidence.reference(a, measure, protected)
             direction = evidence.direction(measure, protected)
             values = direction * evidence.values[a][:, measure, STATUS_QUO]

@@ -202,7 +202,7 @@ def _accuracy(
 
 def _fairness(evidence: Evidence, measure: int, a: int, claim: Claim) -> Component:
     attribute = evidence.attributes[a]
-    protected = next((attribute.levels.index(name) for name in claim.protected if name in attribute.levels), None)
+    protected = attribute.place_of(claim.protected)
     direction = evidence.direction(measure, protected)
     values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
     scale = float(np.abs(values).max())

@@ -33,7 +33,7 @@ def studentised_margins(evidence: Evidence, claim: Claim) -> list[float]:
             )
     for measure in evidence.fairness:
         for a, attribute in enumerate(evidence.attributes):
-            protected = next((attribute.levels.index(p) for p in claim.protected if p in attribute.levels), None)
+            protected = attribute.place_of(claim.protected)
             direction = evidence.direction(measure, protected)
             values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
             rest = evidence.reference(a, measure, protected), claim.delta_fairness, claim.form, protected

@@ -244,7 +244,7 @@ def candidate_gaps(comparison: Comparison) -> list[dict[str, Any]]:
     evidence, sheltered, out = comparison.evidence, comparison.question.claim.protected, []
     for measure in evidence.fairness:
         for a, attribute in enumerate(evidence.attributes):
-            protected = next((attribute.levels.index(p) for p in sheltered if p in attribute.levels), None)
+            protected = attribute.place_of(sheltered)
             high, low = evidence.reference(a, measure, protected)
             gap = evidence.values[a][high, measure, 1] - evidence.values[a][low, measure, 1]
             drawn = evidence.drawn[a][:, high, measure, 1] - evidence.drawn[a][:, low, measure, 1]
