@@ -6,8 +6,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 from improvable.arrays import FloatArray, IntArray
+
+settings.register_profile("fixed", derandomize=True)
+settings.load_profile("fixed")
 
 
 @pytest.fixture(scope="session")

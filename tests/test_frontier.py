@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import improvable
@@ -49,7 +49,8 @@ def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@example(seed=706)  # a draw reflects the status quo's gap to exactly zero
+@settings(max_examples=30, deadline=None)
 def test_the_surface_is_the_test_for_random_comparisons(seed: int) -> None:
     case = Case(seed=seed, rows=150)
     try:
@@ -116,6 +117,21 @@ def test_order_statistics_are_exact() -> None:
     assert largest_delta(critical, 0.05) == 0.04
     assert p_values(critical, np.array([0.0399, 0.04]))[0] < 0.05 <= p_values(critical, np.array([0.0399, 0.04]))[1]
     assert largest_delta(critical, 0.001) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_edge_is_the_first_delta_from_zero_up_that_is_not_rejected(seed: int) -> None:
+    """Draws that return (the status quo's gap reflected below zero) are counted at each delta, not once for all."""
+    rng = np.random.default_rng(seed)
+    one = Critical(np.sort(rng.normal(0.6, 0.3, 180)), np.sort(rng.normal(0.2, 0.3, rng.integers(0, 20))))
+    edge = largest_delta((one,), 0.1)
+    steps = np.unique([0.0, *one.turns[one.turns > 0], *(one.returns[one.returns > 0] + 1e-9)])
+    rejected = p_values((one,), steps) < 0.1
+    if rejected[0]:
+        assert edge == (steps[np.argmin(rejected)] if not rejected.all() else one.turns[-1])
+    else:
+        assert edge <= 0
+        assert edge == -np.inf or p_values((one,), np.array([edge - 1e-9]))[0] < 0.1
 
 
 @pytest.mark.parametrize("grid", [[-2.0], [np.nan], [], [[0.0]]])

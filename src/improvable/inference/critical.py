@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.arrays import FloatArray
+from improvable.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.criteria import Claim, Form, unfairness
 from improvable.inference.evidence import EVERYONE, Evidence
@@ -60,25 +60,33 @@ class CriticalDeltas:
 
 def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
     """The p-value at each delta: the largest over the conditions of the share of draws that count against it."""
-    shares = []
-    for one in conditions:
-        against = np.searchsorted(one.turns, deltas, side="right")
-        against = against + len(one.returns) - np.searchsorted(one.returns, deltas, side="left")
-        shares.append(against / one.draws)
+    shares = [_against(one, deltas) / one.draws for one in conditions]
     return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 
 
 def largest_delta(conditions: Conditions, level: float) -> float:
-    """The edge: every delta below it has a p-value strictly below the level.
+    """The edge: every delta from no change up to it has a p-value strictly below the level.
 
-    p < level where fewer than level * draws have turned, so the next one to turn is the edge. Draws that return are
-    taken to count against every delta, so that the edge never claims more than the test.
+    p < level where at most so many draws count against delta. Going up from zero, draws turn and others return; the
+    edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
+    Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    edges = []
-    for one in conditions:
-        allowed = int(np.ceil(level * one.draws - 1e-9)) - 1 - len(one.returns)
-        edges.append(float(one.turns[allowed]) if allowed >= 0 else -np.inf)
-    return min(edges)
+    return min(_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions)
+
+
+def _edge(one: Critical, allowed: int) -> float:
+    ahead = one.turns[(one.turns > 0) & np.isfinite(one.turns)]
+    if _against(one, np.zeros(1))[0] > allowed or len(ahead) == 0:
+        rank = allowed - len(one.returns)
+        return float(one.turns[rank]) if rank >= 0 else -np.inf
+    too_many = _against(one, ahead) > allowed
+    return float(ahead[np.argmax(too_many)] if too_many.any() else ahead[-1])
+
+
+def _against(one: Critical, deltas: FloatArray) -> IntArray:
+    """How many draws count against each delta."""
+    turned = np.searchsorted(one.turns, deltas, side="right")
+    return np.asarray(turned + len(one.returns) - np.searchsorted(one.returns, deltas, side="left"))
 
 
 def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
@@ -123,7 +131,9 @@ def _of_gain(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
         return _settled(after - before, np.ones(len(before)), values, drawn, form)
-    return _settled(_ratio(after, before) - 1, before, values, drawn, form)
+    nothing = np.abs(before) <= TIE * float(np.abs(values).max())
+    critical = np.where(nothing, _for_or_against(after <= 0), _ratio(after, before) - 1)
+    return _settled(critical, before, values, drawn, form)
 
 
 def _of_gap(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
@@ -132,7 +142,14 @@ def _of_gap(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
         return _settled(before - after, np.ones(len(before)), values, drawn, form)
-    return _settled(1 - _ratio(after, before), before, values, drawn, form)
+    nothing = np.abs(before) <= TIE * float(np.abs(values).max())
+    critical = np.where(nothing, _for_or_against(after >= 0), 1 - _ratio(after, before))
+    return _settled(critical, before, values, drawn, form)
+
+
+def _for_or_against(against: BoolArray) -> FloatArray:
+    """Where the status quo's reflected value is zero no share of it matters: a draw is against every delta, or none."""
+    return np.where(against, -np.inf, np.inf)
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -153,6 +170,6 @@ def _settled(
     if not np.isfinite(values).all() or not moved.any():
         return Critical(np.full(len(critical), -np.inf), np.empty(0))
     hair = TIE * (1.0 if form == "ratio" else scale)
-    turns = np.where(np.isfinite(critical), critical - hair, -np.inf)
-    back = np.isfinite(critical) & (reflected < 0)
+    turns = np.where(defined, critical - hair, -np.inf)
+    back = defined & np.isfinite(critical) & (reflected < 0)
     return Critical(np.sort(turns[~back]), np.sort(critical[back] + hair))
