@@ -11,9 +11,12 @@ import improvable
 
 @pytest.fixture(scope="module")
 def people() -> pl.DataFrame:
+    return programme(1_500)
+
+
+def programme(n: int) -> pl.DataFrame:
     """`record` predicts well and is lower for group b at equal need; `visits` is even."""
     rng = np.random.default_rng(4)
-    n = 1_500
     group = rng.random(n) < 0.5
     need = rng.normal(size=n)
     return pl.DataFrame(
@@ -37,9 +40,12 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
     return improvable.audit(people, **{**settings, **options})
 
 
-def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction(people: pl.DataFrame) -> None:
+def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> None:
+    """The means differ by .33 and more, with a standard error of about .1."""
+    people = programme(6_000)
+
     def gap(rule: str) -> float:
-        splits = audited(people, rule=rule, splits=3).to_dict()["splits"]
+        splits = audited(people, rule=rule, splits=5).to_dict()["splits"]
         return float(np.mean([split["gap"]["candidate"] for split in splits]))
 
     assert gap("linear_search:fairest") < gap("linear") - 0.1

@@ -13,10 +13,11 @@ from improvable.cautions import Caution, emit, gather
 from improvable.compare import worker_count
 from improvable.comparison import Comparison, change_question
 from improvable.constraints import check_features, make_constraints, refuse_unhonoured
-from improvable.data import FrameLike, content_keys, read_rows
+from improvable.data import FrameLike, read_rows
 from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
 from improvable.errors import OptionError
 from improvable.features import choose_features
+from improvable.fingerprint import fingerprint, used_columns
 from improvable.inference.disparity import Disparity
 from improvable.inference.pvalues import lower_median, threshold_for
 from improvable.procedure import (
@@ -27,6 +28,7 @@ from improvable.procedure import (
     select_on_all_rows,
     status_quo_disparity,
 )
+from improvable.report.provenance import versions
 from improvable.results import Result
 from improvable.rules import RULES, as_rule
 from improvable.sample import Sample, make_sample
@@ -292,12 +294,13 @@ def audit(
     rows = read_rows(data)
     target = target or outcome
     chosen = choose_features(rows, design, algorithm, target, features, exclude)
-    sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, canonical=True)
+    used = used_columns(rows, design, algorithm, [target, *chosen.columns])
+    sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, (used.question, used.all))
     check_features(constraints, rows, chosen.columns, sample)
     plan = Plan(algorithm, selection_rule, chosen, target, constraints, int(splits), train_fraction)
     check_split_sizes(sample, train_fraction, constraints.capacity)
     workers = worker_count(n_jobs)
-    setting = plan_facts(plan, sample)
+    setting = plan_facts(plan, sample) | {"data_fingerprint": fingerprint(rows, used.all), "versions": versions()}
     with limited_threads(workers, plan.splits):
         gaps, doubts = status_quo_disparity(design, algorithm, sample, workers)
         results = _run(design, plan, sample, setting, workers, run_folder, progress)
@@ -345,7 +348,6 @@ def _run(
     if run_folder is None:
         return run_splits(design, plan, sample, every, workers, progress, finished=lambda _: None)
     identity = {
-        "data": storage.fingerprint(content_keys(sample.rows)),
         "splits": plan.splits,
         **setting,
         **design.question.to_dict(),

@@ -1,6 +1,7 @@
 """One fixed candidate against the status quo on one held-out sample: the test of Section 3.2."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from improvable.data import FrameLike, read_rows
 from improvable.design import Delta, Overall, make_design
 from improvable.errors import OptionError
 from improvable.evaluation import evaluate, prepare_status_quo, with_cautions
+from improvable.fingerprint import DataMark, used_columns
 from improvable.inference.disparity import disparities
 from improvable.inference.evidence import ALGORITHMS
 from improvable.sample import make_sample
@@ -136,7 +138,8 @@ def compare(
         seed=seed,
     )
     specs = as_algorithm(status_quo), as_algorithm(candidate)
-    sample, cautions = make_sample(read_rows(data), design, specs, [], drop_missing, canonical=False)
+    rows = read_rows(data)
+    sample, cautions = make_sample(rows, design, specs, [], drop_missing)
     algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
     decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
     root = np.random.SeedSequence(design.question.seed)
@@ -146,7 +149,8 @@ def compare(
     cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)
     cautions += result.cautions
     emit(cautions)
-    return with_cautions(result, cautions)
+    used = {name for spec in specs for name in used_columns(rows, design, spec).all}
+    return replace(with_cautions(result, cautions), data=DataMark(rows, tuple(used)))
 
 
 def worker_count(n_jobs: int | None) -> int:

@@ -12,6 +12,7 @@ from improvable.arrays import IntArray
 from improvable.cautions import Caution
 from improvable.design import Question, check_claim, check_number, make_claim
 from improvable.errors import OptionError, nearest
+from improvable.fingerprint import DataMark
 from improvable.groups import Attribute
 from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.pvalues import threshold_for
@@ -43,6 +44,8 @@ class Comparison(Result):
         Number of the split, from 1; 0 in a plain comparison.
     notes : mapping
         How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
+    data : DataMark, str or None
+        The fingerprint of the rows, or how to compute it; None in a split, whose audit has it.
     """
 
     question: Question
@@ -56,10 +59,16 @@ class Comparison(Result):
     backend: nw.Implementation = field(repr=False)
     split: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    data: DataMark | str | None = field(default=None, repr=False)
 
     @cached_property
     def assessment(self) -> Assessment:
         return assess(self.evidence, self.question.claim)
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """A digest of the columns that were read, the same in any order of rows; None where it is not known."""
+        return self.data.digest if isinstance(self.data, DataMark) else self.data
 
     @property
     def groups(self) -> tuple[str, ...]:

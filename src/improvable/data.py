@@ -19,6 +19,7 @@ from improvable.errors import DataError, UnknownColumnError, nearest
 FrameLike: TypeAlias = Any
 """A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to CSV or Parquet, or `Rows`."""
 
+MOST_EXACT_INTEGER = 2**53
 MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
 
 
@@ -252,10 +253,10 @@ def _label(value: object) -> str:
     return str(value)
 
 
-def content_keys(rows: Rows) -> NDArray[np.uint64]:
+def content_keys(rows: Rows, columns: Sequence[str] | None = None) -> NDArray[np.uint64]:
     """A 64-bit key of each row's content, the same in any frame library, row order or column order."""
     keys = np.zeros(len(rows), dtype=np.uint64)
-    for name in sorted(rows.columns):
+    for name in sorted(rows.columns if columns is None else columns):
         keys = _mix(keys ^ _mix(_column_bits(rows, name) ^ np.uint64(_digest(name))))
     return keys
 
@@ -263,14 +264,36 @@ def content_keys(rows: Rows) -> NDArray[np.uint64]:
 def _column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
     if not rows.is_numeric(name):
         return _text_bits(rows.frame[name])
+    if _beyond_floats(rows, name):
+        return np.asarray(rows.frame[name].to_numpy()).astype(np.int64).view(np.uint64)
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     return values.view(np.uint64)
 
 
-def canonical_order(rows: Rows) -> IntArray:
-    """The order of rows by content: the same whatever order they came in."""
-    return np.argsort(content_keys(rows), kind="stable")
+def _beyond_floats(rows: Rows, name: str) -> bool:
+    """Whether a column holds whole numbers, such as long ids, that a float would run together."""
+    series = rows.frame[name]
+    if not series.dtype.is_integer() or bool(series.is_null().any()):
+        return False
+    return int(series.max()) > MOST_EXACT_INTEGER or int(series.min()) < -MOST_EXACT_INTEGER
+
+
+def exact_column(rows: Rows, name: str, order: IntArray) -> bytes:
+    """A column's values in a given order, as bytes that are the same in any frame library and number type."""
+    if rows.is_numeric(name):
+        return b"numbers" + _column_bits(rows, name)[order].astype("<u8").tobytes()
+    texts = [_text(value) for value in rows.frame[name].to_list()]
+    levels = sorted({text for text in texts if text is not None})
+    place: dict[str | None, int] = {text: code for code, text in enumerate(levels)} | {None: -1}
+    codes = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
+    listed = b"".join(len(text.encode()).to_bytes(8, "little") + text.encode() for text in levels)
+    return b"text" + len(levels).to_bytes(8, "little") + listed + codes[order].astype("<i8").tobytes()
+
+
+def canonical_order(rows: Rows, *columns: Sequence[str]) -> IntArray:
+    """The order of rows by the content of the first columns named, ties by the next: whatever order they came in."""
+    return np.lexsort([content_keys(rows, names) for names in reversed(columns)])
 
 
 def _text_bits(series: nw.Series[Any]) -> NDArray[np.uint64]:

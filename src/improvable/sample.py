@@ -72,7 +72,7 @@ def make_sample(
     algorithms: Sequence[Algorithm | Threshold],
     numeric: Sequence[str],
     drop_missing: bool,
-    canonical: bool,
+    order_by: Sequence[Sequence[str]] = (),
 ) -> tuple[Sample, list[Caution]]:
     """Refuse or drop what cannot be used, and read the columns.
 
@@ -80,8 +80,8 @@ def make_sample(
     ----------
     numeric : sequence of str
         Further columns that must hold complete numbers.
-    canonical : bool
-        Whether to put the rows into canonical order.
+    order_by : sequence of sequences of str
+        Columns by whose content to order the rows, the first ones first; none leaves them as they are.
     """
     question = design.question
     needed = [*design.outcome_columns, *numeric]
@@ -103,8 +103,8 @@ def make_sample(
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(reading.notes)]
     check_claim(question.claim, [attribute.levels for attribute in reading.grouping.attributes])
     grouping = reading.grouping
-    if canonical:
-        order = canonical_order(rows)
+    if order_by:
+        order = canonical_order(rows, *order_by)
         rows, grouping = rows.take(order), grouping.take(order)
     outcomes: dict[str | None, FloatArray] = {None: rows.numbers(question.outcome)}
     for utility in design.utilities:

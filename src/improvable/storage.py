@@ -10,19 +10,17 @@ A folder holds
 Every file is written under another name and then renamed, so that none is ever half there.
 """
 
-import hashlib
 import io
 import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 import improvable
 from improvable.cautions import Caution
@@ -158,7 +156,8 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
 def save_comparison(result: Comparison, folder: str | Path) -> None:
     place = _new_folder(folder)
     write_split(result, place)
-    write_whole(place / RESULT, as_json(_result_head("comparison") | {"question": result.question.to_dict()}))
+    facts = {"question": result.question.to_dict(), "data_fingerprint": result.data_fingerprint}
+    write_whole(place / RESULT, as_json(_result_head("comparison") | facts))
 
 
 def save_audit(result: "Audit", folder: str | Path) -> None:
@@ -223,7 +222,7 @@ def load(folder: str | Path) -> "Audit | Comparison":
     question = Question.from_dict(plain["question"])
     backend = nw.Implementation.POLARS
     if plain["kind"] == "comparison":
-        return read_split(split_path(place, 0), question, backend)
+        return replace(read_split(split_path(place, 0), question, backend), data=plain.get("data_fingerprint"))
     return Audit(
         question=question,
         setting=plain["setting"],
@@ -267,8 +266,3 @@ def finished_splits(folder: Path, question: Question, splits: int, backend: Any)
         for split in range(1, splits + 1)
         if split_path(folder, split).exists()
     }
-
-
-def fingerprint(keys: NDArray[np.uint64]) -> str:
-    """A digest of rows from their content keys, the same in any order."""
-    return hashlib.blake2b(np.sort(keys).tobytes(), digest_size=16).hexdigest()

@@ -85,6 +85,11 @@ class Utility:
         return replace(self, outcome=outcome)
 
     @property
+    def reads_rows(self) -> bool:
+        """Whether a part is a function of whole rows, and so may read any column."""
+        return any(part is not None and _arity(part) == 3 for part in (self.numerator, self.normalizer))
+
+    @property
     def label(self) -> str:
         return self.name if self.outcome is None else f"{self.name}:{self.outcome}"
 

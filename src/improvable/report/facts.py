@@ -23,6 +23,7 @@ def comparison_facts(result: "Comparison") -> dict[str, Any]:
         **_common_facts("comparison", result),
         "rows": result.rows,
         "clusters": result.clusters,
+        "data_fingerprint": result.data_fingerprint,
         **_disparity_facts(gaps),
         "splits": [split_facts(result)],
         "warnings": list(result.warnings),

@@ -3,10 +3,8 @@
 import base64
 import hashlib
 import json
-import platform
 from collections.abc import Sequence
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +14,14 @@ from improvable import plots
 from improvable.algorithms import decide
 from improvable.arrays import FloatArray
 from improvable.comparison import Comparison
-from improvable.data import content_keys
 from improvable.evaluation import prepare_status_quo
 from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table, value_text
+from improvable.report.provenance import provenance
 from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, verdict
-from improvable.storage import fingerprint, write_whole
+from improvable.storage import write_whole
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 FOUR_FIFTHS = 0.8
 NEAR = 2.0
 """Standard errors within which a candidate's gap is near zero."""
-PACKAGES = ("improvable", "numpy", "scikit-learn", "narwhals", "altair", "vl-convert-python")
 EXPLAINED = {
     "nobody": "A mean over nobody does not exist. The split counts against rejection.",
     "few": "The test relies on large samples (Assumption 2). With few people in a mean its error rate is not assured.",
@@ -114,7 +111,7 @@ def details(result: "Audit | Comparison", command: str | None = None) -> dict[st
         "selected": fewest_selected(result.to_dict()),
         "candidate_gaps": [gap for one in comparisons for gap in candidate_gaps(one)],
         "warnings": [{"text": caution.text, "meaning": _meaning(caution.kind)} for caution in result.cautions],
-        "provenance": provenance(result, command),
+        "provenance": provenance(result.to_dict(), command),
     }  # fmt: skip
 
 
@@ -298,17 +295,6 @@ def script_json(plain: Any) -> str:
     """JSON that can stand inside a script element: no text in it can end the element or begin another."""
     text = json.dumps(plain, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def provenance(result: "Audit | Comparison", command: str | None) -> list[tuple[str, str]]:
-    """Where a result comes from: versions, seed, data, command."""
-    out = [("Seed", f"{result.question.seed}, chosen by the analyst: this run is not sealed")]
-    source = getattr(result, "source", None)
-    if source is not None:
-        out.append(("Fingerprint of the rows", fingerprint(content_keys(source.sample.rows))))
-    out.append(("Versions", ", ".join(f"{name} {version(name)}" for name in PACKAGES)))
-    out.append(("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"))
-    return [*out, ("Command", command)] if command else out
 
 
 def _limits(facts: dict[str, Any]) -> list[str]:

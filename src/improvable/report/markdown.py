@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.plots import component_name
+from improvable.report.provenance import provenance
 from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, verdict
 
 MOST_BLOCKS = 4
@@ -140,7 +141,10 @@ def markdown(facts: dict[str, Any]) -> str:
     parts += ["## The test", markdown_table(facts), escaped(table.note)]
     if facts["warnings"]:
         parts += ["## Warnings", _listed(facts["warnings"])]
-    parts += ["## Where this comes from", _listed(_provenance(facts))]
+    parts += [
+        "## Where this comes from",
+        _listed([f"{name}: {words}" for name, words in provenance(facts, facts.get("command"))]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -178,11 +182,6 @@ def _gaps(facts: dict[str, Any]) -> list[str]:
         f"{facts['rows']:,} rows)."
         for gap in facts["disparities"]
     ]
-
-
-def _provenance(facts: dict[str, Any]) -> list[str]:
-    lines = [f"improvable {facts['version']}, seed {facts['seed']}, chosen by the analyst: this run is not sealed."]
-    return [*lines, f"Command: {facts['command']}"] if facts.get("command") else lines
 
 
 def _listed(lines: list[str]) -> str:

@@ -52,6 +52,11 @@ def _gap_claim(facts: dict[str, Any]) -> str:
     return f"has a gap {where} wider by no more than {_amount(delta, form)}, if at all"
 
 
+def seal_words(facts: dict[str, Any]) -> str:
+    """Whether the splits could have been chosen."""
+    return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
+
+
 def claim_words(facts: dict[str, Any]) -> str:
     return f"is {_accuracy_claim(facts)} and {_gap_claim(facts)}"
 

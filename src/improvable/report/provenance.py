@@ -1,0 +1,25 @@
+"""Where a result comes from: seed or seal, data, versions, command."""
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from improvable.report.words import seal_words
+
+PACKAGES = ("improvable", "numpy", "scipy", "scikit-learn", "polars", "narwhals", "skrub", "highspy")
+"""Packages whose version can change a number."""
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result is made with."""
+    return {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
+
+
+def provenance(facts: dict[str, Any], command: str | None = None) -> list[tuple[str, str]]:
+    """Names and words, in the order they are printed."""
+    out = [("Seed", seal_words(facts))]
+    if facts["data_fingerprint"] is not None:
+        out.append(("Fingerprint of the data", facts["data_fingerprint"]))
+    made_with = facts.get("versions") or versions()
+    out.append(("Versions", ", ".join(f"{name} {number}" for name, number in made_with.items())))
+    return [*out, ("Command", command)] if command else out
