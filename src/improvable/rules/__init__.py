@@ -10,7 +10,7 @@ from typing import Any
 
 from improvable.errors import OptionError, nearest
 from improvable.rules.linear_classifiers import linear_rule
-from improvable.rules.predictive import PREDICTIVE, PredictiveRule, ridge
+from improvable.rules.predictive import PREDICTIVE, PredictiveRule, forest, ridge
 from improvable.rules.protocol import Selection, SelectionRule, Training
 from improvable.rules.reductions import reduction
 from improvable.rules.tournament import Tournament, tournament
@@ -99,6 +99,7 @@ def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str],
 
 
 FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
+    "forest": forest,
     "ridge": ridge,
     "linear_search": lambda objective: linear_rule("linear_search", objective),
     "linear_program": lambda objective: linear_rule("linear_program", objective),
@@ -108,6 +109,7 @@ FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
     "tournament": lambda names: as_tournament(names.split(",")),
 }
 EXAMPLES = {
+    "forest": "forest:100",
     "ridge": "ridge:10",
     "linear_search": "linear_search:fairest",
     "linear_program": "linear_program:most_accurate:GROUP",

@@ -132,11 +132,14 @@ def _ridge(strength: float) -> Maker:
     return make
 
 
-def _forest(binary: bool, signs: IntArray | None) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+def _forest(trees: int) -> Maker:
+    def make(binary: bool, signs: IntArray | None) -> Any:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    kind = RandomForestClassifier if binary else RandomForestRegressor
-    return kind(TREES, monotonic_cst=signs)
+        kind = RandomForestClassifier if binary else RandomForestRegressor
+        return kind(trees, monotonic_cst=signs)
+
+    return make
 
 
 def _boosting(binary: bool, signs: IntArray | None) -> Any:
@@ -163,7 +166,7 @@ _MONOTONE = frozenset({CAPACITY, MONOTONE})
 PREDICTIVE = {
     "linear": PredictiveRule("linear", _linear, _MONOTONE),
     "lasso": PredictiveRule("lasso", _lasso),
-    "forest": PredictiveRule("forest", _forest, _MONOTONE),
+    "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
     "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
     "logistic": PredictiveRule("logistic", _logistic),
 }
@@ -172,3 +175,10 @@ PREDICTIVE = {
 def ridge(strength: str) -> PredictiveRule:
     """Ridge regression of a given strength, ``ridge:10``."""
     return PredictiveRule(f"ridge:{strength}", _ridge(float(strength)))
+
+
+def forest(trees: str) -> PredictiveRule:
+    """A forest of a given number of trees, ``forest:100``."""
+    if int(trees) < 1:
+        raise ValueError("a forest has trees")
+    return PredictiveRule(f"forest:{trees}", _forest(int(trees)), _MONOTONE)
