@@ -110,8 +110,11 @@ def test_the_edge_and_its_intercepts_are_exact(comparison: improvable.Comparison
     ((a, f),) = frontier.edge()
     assert plots.intercepts(frontier) == (a, f)
     rows = values_of(plots.surface(comparison))
-    path = [(row["a"], row["f"]) for row in rows if "order" in row]
+    path = [(row["a"], row["f"]) for row in rows if "order" in row and "other" not in row]
     assert path == [(a, 0.0), (a, f), (-0.5, f)]
+    ((a, f),) = frontier.edge("absolute")
+    assert [(row["a"], row["f"]) for row in rows if "other" in row] == [(a, 0.0), (a, f), (-0.5, f)]
+    ((a, f),) = frontier.edge()
     labels = {row["label"] for row in rows if "label" in row}
     assert len(labels) == 2
     for label in labels:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from improvable.errors import OptionError, nearest
 from improvable.storage import write_whole
@@ -10,7 +10,7 @@ from improvable.storage import write_whole
 if TYPE_CHECKING:
     import altair as alt
 
-    Chart = alt.Chart | alt.LayerChart | alt.VConcatChart
+Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
 
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
 

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     import altair as alt
 
     from improvable.frontier import Frontier
+    from improvable.inference.criteria import Gap
     from improvable.results import Result
 
 BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
 """From small p-values, dark, to large ones, light: one hue, so that grey print keeps the order."""
+OTHER_EDGE = {
+    "absolute": "Black dashes: the paper's absolute statistic, which claims too much near perfect fairness.",
+    "signed": "Black dashes: the signed statistic, which does not claim too much near perfect fairness.",
+}
 
 
 def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> "alt.LayerChart":
@@ -52,10 +57,12 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     )
     band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
     heat = chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
-    layers = [heat, _zero_line(cells), *_edge_layers(frontier, cells)]
-    edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if len(layers) > 2 else "No edge here"
+    other: Gap = "absolute" if frontier.gap == "signed" else "signed"
+    edge_layers, other_layers = _edge_layers(frontier, cells), _other_edge(frontier, other, cells)
+    edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
     every = ["The same delta_a is asked of every group."] if len(frontier.groups) > 1 else []
-    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every]
+    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_layers else [])]
+    layers = [heat, _zero_line(cells), *other_layers, *edge_layers]
     return finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
 
 
@@ -123,18 +130,33 @@ def _zero_line(cells: Sequence[dict[str, Any]]) -> Any:
     return chart(values).mark_rule(strokeDash=[2, 3], color="#333333").encode(y="a:Q")
 
 
-def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[Any]:
-    """The staircase, its two intercepts and their labels, as far as they are in the window."""
+def _staircase(corners: Sequence[tuple[float, float]], cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points of an edge, as far as it is in the window."""
     (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
-    corners = [(a, f) for a, f in frontier.edge() if a > a_low and f > f_low]
-    if not corners:
-        return []
+    seen = [(a, f) for a, f in corners if a > a_low and f > f_low]
     path, floor = [], f_low
-    for a, f in corners:
+    for a, f in seen:
         path += [{"a": min(a, a_high), "f": min(height, f_high)} for height in (floor, f)]
         floor = f
-    path.append({"a": a_low, "f": min(floor, f_high)})
-    line = chart([point | {"order": i} for i, point in enumerate(path)]).mark_line(color=OKABE_ITO[1], strokeWidth=3)
+    if seen:
+        path.append({"a": a_low, "f": min(floor, f_high)})
+    return [point | {"order": i} for i, point in enumerate(path)]
+
+
+def _other_edge(frontier: "Frontier", gap: "Gap", cells: Sequence[dict[str, Any]]) -> list[Any]:
+    """The edge by the statistic that does not decide."""
+    path = [point | {"other": True} for point in _staircase(frontier.edge(gap), cells)]
+    line = chart(path).mark_line(color="black", strokeWidth=1.5, strokeDash=[5, 4])
+    return [line.encode(x="f:Q", y="a:Q", order="order:Q")] if path else []
+
+
+def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[Any]:
+    """The edge, its two intercepts and their labels, as far as they are in the window."""
+    path = _staircase(frontier.edge(), cells)
+    if not path:
+        return []
+    (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
+    line = chart(path).mark_line(color=OKABE_ITO[1], strokeWidth=3)
     a_cross, f_cross = intercepts(frontier)
     marks: list[dict[str, Any]] = []
     if a_cross is not None and a_cross <= a_high and f_low <= 0:

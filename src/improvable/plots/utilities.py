@@ -25,7 +25,7 @@ def utilities(result: "Result") -> "alt.LayerChart":
 
     facts = result.to_dict()
     first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
-    rows = _utility_rows(facts, first, second)
+    rows = utility_rows(facts, first, second)
     low, high = padded([row[axis] for row in rows for axis in ("x", "y")])
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     measure = facts["accuracy_utilities"][0]
@@ -44,7 +44,7 @@ def utilities(result: "Result") -> "alt.LayerChart":
     return finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
 
 
-def _utility_rows(facts: dict[str, Any], first: str, second: str) -> list[dict[str, Any]]:
+def utility_rows(facts: dict[str, Any], first: str, second: str) -> list[dict[str, Any]]:
     rows = []
     for name, algorithm in zip(ALGORITHM_NAMES, ("status_quo", "candidate"), strict=True):
         pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["splits"]]
