@@ -13,6 +13,7 @@ from improvable.cli.audit import audit
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
 from improvable.cli.frontier import frontier
+from improvable.cli.replicate import replicate
 
 app = typer.Typer(
     name="improvable",
@@ -27,6 +28,7 @@ app.command()(demo)
 app.command()(audit)
 app.command()(compare)
 app.command()(frontier)
+app.command()(replicate)
 
 
 def _print_version(asked: bool) -> None:

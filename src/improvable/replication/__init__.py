@@ -1,0 +1,1 @@
+"""Section 6 and Appendices E and H of the paper, run again and written beside the published numbers."""
