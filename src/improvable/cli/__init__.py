@@ -13,6 +13,7 @@ from improvable.cli.audit import audit
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
 from improvable.cli.frontier import frontier
+from improvable.cli.game import game
 from improvable.cli.replicate import replicate
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command()(audit)
 app.command()(compare)
 app.command()(frontier)
 app.command()(replicate)
+app.command()(game)
 
 
 def _print_version(asked: bool) -> None:
@@ -40,7 +42,7 @@ def _print_version(asked: bool) -> None:
 
 
 @app.callback()
-def options(
+def program(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     pass

@@ -5,6 +5,7 @@ from improvable.plots.intervals import intervals
 from improvable.plots.mean_utilities import mean_utilities
 from improvable.plots.p_values import component_name, p_values
 from improvable.plots.power import power_curves
+from improvable.plots.repetitions import repetitions
 from improvable.plots.surface import default_grids, intercepts, surface
 from improvable.plots.utilities import utilities
 
@@ -18,6 +19,7 @@ __all__ = [
     "mean_utilities",
     "p_values",
     "power_curves",
+    "repetitions",
     "save_chart",
     "surface",
     "utilities",

@@ -1,0 +1,117 @@
+"""`improvable game` as a user runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import improvable
+from conftest import Case
+from improvable import cli
+from improvable.manipulation import linear_costs, play
+from improvable.mixing import BetaMixing
+from improvable.reruns import rerun_risk
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    people = improvable.datasets.care_management(3_000, seed=2)
+    improvable.audit(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], splits=5, draws=300,
+    ).save(folder)  # fmt: skip
+    return folder
+
+
+def run(command: str) -> int:
+    return cli.run(["game", *command.split()])
+
+
+def test_the_command_and_the_library_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--splits 5 --cost 0.002 --correlation 0.2 --alpha 0.1 --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    solved = play(*linear_costs(0.002, 5), splits=5, alpha=0.1, mixing=BetaMixing(0.2)).to_dict()
+    assert {key: facts[key] for key in solved} == solved
+    assert facts["splits_needed"]["hoeffding"] == 6
+    assert facts["rerun"] is None
+
+
+def test_the_text_has_both_procedures_and_the_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--cost 0.01") == 0
+    out = capsys.readouterr().out
+    for said in ("one split  median of 7", "The median of 7 splits is more robust", "Assumption 4 holds", "0.806"):
+        assert said in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_game_that_nobody_plays_is_a_tie(capsys: pytest.CaptureFixture[str]) -> None:
+    run("--cost 0.06")
+    out = capsys.readouterr().out
+    assert "equally robust" in out
+    assert "Assumption 4 does not hold" in out
+    assert "no number at this cost, at which nobody tries one split" in " ".join(out.split())
+
+
+def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"--run {audited} --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    result = improvable.load(audited)
+    assert isinstance(result, improvable.Audit)
+    p_values = [split.p_value for split in result.splits]
+    assert facts["splits"] == 5
+    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values).to_dict()))
+    assert facts["rerun"]["reject"] == result.reject
+    assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
+    assert (
+        f"This audit {'rejected' if result.reconsider(alpha=0.2).reject else 'did not reject'}"
+        in capsys.readouterr().out
+    )
+
+
+def test_equal_p_values_are_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = improvable.datasets.care_management(3_000, seed=2)
+    improvable.audit(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear", features=["gagne_sum_tm1"], splits=1, draws=200,
+    ).save(tmp_path / "run")  # fmt: skip
+    assert run(f"--run {tmp_path / 'run'}") == 0
+    captured = capsys.readouterr()
+    assert "warning: independence is assumed, since one split says nothing about correlation." in captured.err
+    assert "This audit" in captured.out
+
+
+def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(f"--cost 0.01 --plot {tmp_path / 'game.svg'} --json {tmp_path / 'game.json'}") == 0
+    assert "32 repetitions pay best" in (tmp_path / "game.svg").read_text()
+    assert json.loads((tmp_path / "game.json").read_text())["single"]["repetitions"] == 32
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("--correlation 1", "the correlation is 1.0. It must be a number at least 0 and below 1."),
+        ("--correlation -0.2", "the correlation is -0.2."),
+        ("--cost 0", "the cost of a split is 0.0."),
+        ("--cost -1", "the cost of a split is -1.0."),
+        ("--splits 1", "splits is 1."),
+        ("--alpha 0.9", "alpha is 0.9."),
+        ("--mixing gaussian", "--mixing is 'gaussian'."),
+        ("--plot missing/game.svg", "there is no folder"),
+        ("--plot game.gif", "has no picture format"),
+    ],
+)
+def test_bad_input_is_one_line(command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_comparison_has_no_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    improvable.compare(
+        Case().frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+    ).save(tmp_path / "run")
+    assert run(f"--run {tmp_path / 'run'}") == 2
+    assert "holds a comparison" in capsys.readouterr().err
