@@ -13,7 +13,7 @@ from scipy.stats import beta, betabinom, binom
 
 import improvable
 from improvable.arrays import FloatArray
-from improvable.inference.pvalues import lower_median
+from improvable.inference.combining import lower_median
 from improvable.manipulation import (
     Cost,
     best_response,

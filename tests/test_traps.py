@@ -9,7 +9,8 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.inference.pvalues import lower_median, lower_tail, threshold_for, upper_tail
+from improvable.inference.combining import lower_median
+from improvable.inference.pvalues import lower_tail, threshold_for, upper_tail
 from improvable.procedure import split_units
 from improvable.report.words import p_text
 

@@ -1,7 +1,7 @@
 """The whole procedure of Section 3.1: K times split, select, compare; then combine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from improvable.design import Delta, Design, Overall, Question, check_integer, c
 from improvable.errors import OptionError
 from improvable.features import choose_features
 from improvable.fingerprint import fingerprint, used_columns
+from improvable.inference.combining import combine as combine_p_values
+from improvable.inference.combining import combined_threshold
 from improvable.inference.disparity import Disparity
-from improvable.inference.pvalues import lower_median, threshold_for
 from improvable.procedure import (
     Plan,
     check_split_sizes,
@@ -32,6 +33,7 @@ from improvable.report.provenance import versions
 from improvable.results import Result
 from improvable.rules import RULES, as_rule
 from improvable.sample import Sample, make_sample
+from improvable.stopping import Stopping, next_count, reproducible_after, stopping_cautions
 from improvable.utilities import Utility
 
 
@@ -76,13 +78,13 @@ class Audit(Result):
 
     @property
     def p_value(self) -> float:
-        """The lower median of the splits' p-values; to be compared with `threshold`."""
-        return lower_median([split.p_value for split in self.splits])
+        """The splits' p-values combined, by default their lower median; to be compared with `threshold`."""
+        return float(combine_p_values([split.p_value for split in self.splits], self.question.combine))
 
     @property
     def threshold(self) -> float:
         """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
-        return threshold_for(self.question.alpha, len(self.splits))
+        return combined_threshold(self.question.alpha, len(self.splits), self.question.combine)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON."""
@@ -150,6 +152,9 @@ def audit(
     weight: str | None = None,
     cluster: str | None = None,
     splits: int = 7,
+    combine: str = "median",
+    tolerance: float = 0.01,
+    most_splits: int = 101,
     train_fraction: float = 0.5,
     draws: int = 10_000,
     alpha: float = 0.05,
@@ -218,7 +223,15 @@ def audit(
     cluster : str, optional
         Column that says which rows belong together (a patient, a clinic): split and resampled as wholes.
     splits : int
-        K, how often the rows are divided.
+        K, how often the rows are divided; with ``combine="sequential"``, at least so often.
+    combine : {"median", "running_median", "sequential"}
+        How the splits decide: by the paper's median; by the smallest median of the first 1, 2, ..., K splits, which is
+        as valid and rejects whenever the median does; or by the median after as many splits as make the decision
+        reproducible.
+    tolerance : float
+        With ``combine="sequential"``: stop when a fresh run would decide otherwise with a smaller probability.
+    most_splits : int
+        With ``combine="sequential"``: stop here in any case, and warn.
     train_fraction : float
         Share of rows that the rule sees in each split.
     draws : int
@@ -282,8 +295,11 @@ def audit(
         draws=draws,
         alpha=alpha,
         seed=seed,
+        combine=combine,
     )
     check_integer("splits", splits, 1)
+    check_number("tolerance", tolerance, 0, 0.5)
+    check_integer("most_splits", most_splits, splits)
     check_number("train_fraction", train_fraction, 0, 1)
     algorithm = as_algorithm(status_quo)
     constraints = make_constraints(
@@ -297,7 +313,8 @@ def audit(
     used = used_columns(rows, design, algorithm, [target, *chosen.columns])
     sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, (used.question, used.all))
     check_features(constraints, rows, chosen.columns, sample)
-    plan = Plan(algorithm, selection_rule, chosen, target, constraints, int(splits), train_fraction)
+    stopping = Stopping(tolerance, int(most_splits)) if combine == "sequential" else None
+    plan = Plan(algorithm, selection_rule, chosen, target, constraints, int(splits), train_fraction, stopping)
     check_split_sizes(sample, train_fraction, constraints.capacity)
     workers = worker_count(n_jobs)
     setting = plan_facts(plan, sample) | {"data_fingerprint": fingerprint(rows, used.all), "versions": versions()}
@@ -305,6 +322,7 @@ def audit(
         gaps, doubts = status_quo_disparity(design, algorithm, sample, workers)
         results = _run(design, plan, sample, setting, workers, run_folder, progress)
     cautions += [*chosen.cautions, *doubts, *gather([split.cautions for split in results])]
+    cautions += stopping_cautions(stopping, results, alpha)
     emit(cautions)
     result = Audit(
         question=design.question,
@@ -329,6 +347,7 @@ def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
         "target": plan.target,
         **plan.constraints.facts(),
         "train_fraction": plan.train_fraction,
+        "stopping": None if plan.stopping is None else asdict(plan.stopping),
         "rows": len(sample),
         "clusters": None if sample.clusters is None else sample.units,
     }
@@ -344,19 +363,24 @@ def _run(
     progress: bool | None,
 ) -> list[Comparison]:
     """All splits: those that the run folder already has, and the others."""
-    every = range(1, plan.splits + 1)
-    if run_folder is None:
-        return run_splits(design, plan, sample, every, workers, progress, finished=lambda _: None)
-    identity = {
-        "splits": plan.splits,
-        **setting,
-        **design.question.to_dict(),
-    }
-    folder = storage.open_run(run_folder, identity)
-    done = storage.finished_splits(folder, design.question, plan.splits, sample.backend)
-    left = [split for split in every if split not in done]
-    for result in run_splits(
-        design, plan, sample, left, workers, progress, finished=lambda split: storage.write_split(split, folder)
-    ):
-        done[result.split] = result
-    return [done[split] for split in every]
+    done: dict[int, Comparison] = {}
+    folder = None
+    if run_folder is not None:
+        identity = {"splits": plan.splits, **setting, **design.question.to_dict()}
+        folder = storage.open_run(run_folder, identity)
+        done = storage.finished_splits(folder, design.question, sample.backend)
+
+    def keep(split: Comparison) -> None:
+        if folder is not None:
+            storage.write_split(split, folder)
+
+    count = plan.splits
+    while True:
+        every = range(1, count + 1)
+        left = [split for split in every if split not in done]
+        done |= {one.split: one for one in run_splits(design, plan, sample, left, count, workers, progress, keep)}
+        ready = [done[split] for split in every]
+        enough = reproducible_after(plan.stopping, plan.splits, ready, design.question.alpha)
+        if enough is not None:
+            return ready[:enough]
+        count = next_count(plan.stopping, count, workers)

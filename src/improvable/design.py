@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from improvable.errors import OptionError, nearest
 from improvable.groups import GroupChoice
+from improvable.inference.combining import Combine
 from improvable.inference.criteria import Claim, Form, Gap
 from improvable.utilities import Measure, Utility, as_accuracy, as_utility
 
@@ -32,6 +33,8 @@ class Question:
     seed : int
     weight, cluster : str or None
         Columns.
+    combine : {"median", "running_median", "sequential"}
+        How the p-values of splits become one.
     """
 
     outcome: str
@@ -44,6 +47,7 @@ class Question:
     seed: int
     weight: str | None = None
     cluster: str | None = None
+    combine: Combine = "median"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,6 +109,7 @@ def make_design(
     draws: int,
     alpha: float,
     seed: int,
+    combine: str = "median",
 ) -> Design:
     """Check the question before any row is read."""
     columns = as_names(group)
@@ -127,6 +132,7 @@ def make_design(
         protected=protected,
         overall=overall,
     )
+    check_choice("combine", combine, get_args(Combine))
     check_number("alpha", alpha, 0, 0.5)
     check_integer("draws", draws, FEWEST_DRAWS)
     check_integer("seed", seed, 0)
@@ -141,6 +147,7 @@ def make_design(
         seed=int(seed),
         weight=weight,
         cluster=cluster,
+        combine=cast(Combine, combine),
     )
     return Design(
         question=question,

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from improvable.arrays import FloatArray
 from improvable.design import check_choice
 from improvable.errors import OptionError
+from improvable.inference.combining import Combine, combine, combined_threshold, counted
 from improvable.inference.criteria import Claim, Form, Gap
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
-from improvable.inference.pvalues import threshold_for
 
 if TYPE_CHECKING:
     from improvable.audit import Audit
@@ -52,6 +52,8 @@ class Frontier:
         The statistic that decides; bounds always rest on the signed one.
     groups : tuple of str
         Whose accuracy is asked for.
+    combine : {"median", "running_median", "sequential"}
+        How splits become one p-value.
     """
 
     splits: tuple[CriticalDeltas, ...]
@@ -59,16 +61,12 @@ class Frontier:
     form: Form
     gap: Gap
     groups: tuple[str, ...]
+    combine: Combine = "median"
 
     @property
     def level(self) -> float:
         """What a p-value must be strictly below."""
-        return threshold_for(self.alpha, len(self.splits))
-
-    @property
-    def needed(self) -> int:
-        """How many splits must reject for their lower median to do so."""
-        return (len(self.splits) - 1) // 2 + 1
+        return combined_threshold(self.alpha, len(self.splits), self.combine)
 
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
@@ -80,7 +78,7 @@ class Frontier:
         for k, split in enumerate(self.splits):
             p_a = p_values(tuple(one for group in split.accuracy.values() for one in group), a)
             layers[k] = np.maximum(p_a[:, None], p_values(self._of_gap(split, gap), f)[None, :])
-        return np.asarray(np.sort(layers, axis=0)[self.needed - 1])
+        return combine(layers, self.combine)
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
         """The p-value of one claim."""
@@ -97,11 +95,9 @@ class Frontier:
         ]
         staircase: list[tuple[float, float]] = []
         for a in sorted({corner[0] for corner in corners}, reverse=True):
-            heights = sorted((f for other, f in corners if other >= a), reverse=True)
-            if len(heights) >= self.needed:
-                f = heights[self.needed - 1]
-                if not staircase or f > staircase[-1][1]:
-                    staircase.append((a, f))
+            f = self._combined([f if other >= a else -np.inf for other, f in corners])
+            if f > -np.inf and (not staircase or f > staircase[-1][1]):
+                staircase.append((a, f))
         return staircase
 
     def bounds(self, gap: Gap = "signed") -> list[Bound]:
@@ -123,8 +119,12 @@ class Frontier:
             holds = not others or float(p_values(others, zero)[0]) < self.level
             edge = largest_delta(fair, self.level) if what == "fairness" else self._accuracy_edge(split, asked)
             edges.append(edge if holds else -np.inf)
-        value = sorted(edges, reverse=True)[self.needed - 1]
+        value = self._combined(edges)
         return value, self._words(what, group, value)
+
+    def _combined(self, edges: Sequence[float]) -> float:
+        """The edge that enough splits reach: as many as make their lower median reject."""
+        return max(sorted(edges[:k], reverse=True)[(k - 1) // 2] for k in counted(edges, self.combine))
 
     def _words(self, what: str, group: str | None, value: float) -> str:
         sure = f"With {100 * (1 - self.alpha):g}% confidence"
@@ -192,4 +192,5 @@ def make_frontier(result: "Audit | Comparison", form: str | None = None) -> Fron
     )
     comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
     splits = tuple(critical_deltas(comparison.evidence, turned) for comparison in comparisons)
-    return Frontier(splits, result.question.alpha, turned.form, claim.gap, tuple(splits[0].accuracy))
+    question = result.question
+    return Frontier(splits, question.alpha, turned.form, claim.gap, tuple(splits[0].accuracy), question.combine)

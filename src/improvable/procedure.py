@@ -27,6 +27,7 @@ from improvable.inference.resampling import child
 from improvable.progress import Progress
 from improvable.rules.protocol import Selection, SelectionRule, Training, run_rule
 from improvable.sample import FEWEST_CLUSTERS, Sample
+from improvable.stopping import Stopping
 
 SPLITTING, SELECTING, DRAWING = 0, 1, 2
 """Each split's seed has one child for each of these."""
@@ -44,6 +45,7 @@ class Plan:
     constraints: Constraints
     splits: int
     train_fraction: float
+    stopping: Stopping | None = None
 
 
 def check_split_sizes(sample: Sample, train_fraction: float, capacity: float | None) -> None:
@@ -90,15 +92,16 @@ def run_splits(
     plan: Plan,
     sample: Sample,
     which: Sequence[int],
+    total: int,
     workers: int,
     show: bool | None,
     finished: Callable[[Comparison], None],
 ) -> list[Comparison]:
-    """Run the splits numbered `which`; `finished` is called with each as soon as it and those before it are done."""
+    """Run the splits numbered `which`, of `total`; `finished` gets each as soon as it and those before it are done."""
     from joblib import Parallel, delayed
 
     results: list[Comparison] = []
-    with Progress(plan.splits, done=plan.splits - len(which), enabled=show) as progress:
+    with Progress(total, done=total - len(which), enabled=show) as progress:
         jobs = (delayed(_run_split)(design, plan, sample, split, progress, os.getpid()) for split in which)
         for result in Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs):
             finished(result)

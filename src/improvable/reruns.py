@@ -126,7 +126,9 @@ class RerunRisk:
         return plain | {key: list(plain[key]) for key in ("otherwise_range", "share_range")}
 
 
-def rerun_risk(p_values: Sequence[float], *, alpha: float = 0.05, target: float = 0.01) -> RerunRisk:
+def rerun_risk(
+    p_values: Sequence[float], *, alpha: float = 0.05, target: float = 0.01, threshold: float | None = None
+) -> RerunRisk:
     """The probability that a re-run of a whole audit would have decided otherwise.
 
     Given the data, the p-values of fresh random splits are independent and identically distributed. So the number of
@@ -141,6 +143,8 @@ def rerun_risk(p_values: Sequence[float], *, alpha: float = 0.05, target: float 
         Level of the audit.
     target : float
         Two runs of enough splits disagree with a probability below this.
+    threshold : float, optional
+        What a p-value must be below; by default alpha for one split, and half of it for more.
 
     Returns
     -------
@@ -158,7 +162,10 @@ def rerun_risk(p_values: Sequence[float], *, alpha: float = 0.05, target: float 
     check_number("target", target, 0, 0.5)
     p = _checked_p_values(p_values)
     count = len(p)
-    rejecting, needed = int((p < threshold_for(alpha, count)).sum()), (count + 1) // 2
+    rejecting, needed = (
+        int((p < (threshold_for(alpha, count) if threshold is None else threshold)).sum()),
+        (count + 1) // 2,
+    )
     reject = rejecting >= needed
     first, second = rejecting + 0.5, count - rejecting + 0.5
     x = np.arange(count + 1)

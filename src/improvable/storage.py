@@ -249,7 +249,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
             raise StorageError(
-                f"'{place}' belongs to another audit: {', '.join(different)} differ.", "Use a new folder for this one."
+                f"'{place}' belongs to another audit: {', '.join(different).replace('data_fingerprint', 'data')} differ.",
+                "Use a new folder for this one.",
             )
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
@@ -259,10 +260,7 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
     return place
 
 
-def finished_splits(folder: Path, question: Question, splits: int, backend: Any) -> dict[int, Comparison]:
+def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
     """The splits that are already there, whole."""
-    return {
-        split: read_split(split_path(folder, split), question, backend)
-        for split in range(1, splits + 1)
-        if split_path(folder, split).exists()
-    }
+    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
+    return {result.split: result for result in found}

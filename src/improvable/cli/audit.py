@@ -48,6 +48,13 @@ def audit(
     weight: o.Weight = None,
     cluster: o.Cluster = None,
     splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
+    combine: Annotated[
+        str, typer.Option(help="How splits decide: median, running_median, or sequential (as many as it takes).")
+    ] = "median",
+    tolerance: Annotated[
+        float, typer.Option(help="With sequential: the chance that a fresh run decides otherwise.")
+    ] = 0.01,
+    most_splits: Annotated[int, typer.Option(help="With sequential: no more splits than this.")] = 101,
     train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
     draws: o.Draws = 10_000,
     alpha: o.Alpha = 0.05,
@@ -122,6 +129,9 @@ def audit(
             weight=weight,
             cluster=cluster,
             splits=splits,
+            combine=combine,
+            tolerance=tolerance,
+            most_splits=most_splits,
             train_fraction=train_fraction,
             draws=draws,
             alpha=alpha,

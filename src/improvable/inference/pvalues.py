@@ -1,6 +1,5 @@
-"""p-values from the centred bootstrap distribution (Section 3.2, Appendix A), and the combination of splits."""
+"""p-values from the centred bootstrap distribution (Section 3.2, Appendix A)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,17 +49,6 @@ def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
 def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
     """P = P*(T* - T <= T), the mirror of `upper_tail`."""
     return upper_tail(-statistic, -draws, scale)
-
-
-def lower_median(p_values: Sequence[float]) -> float:
-    """The smallest median, which makes rejection the same as rejection in at least half of the splits.
-
-    Examples
-    --------
-    >>> lower_median([0.2, 0.01, 0.03, 0.5])
-    0.03
-    """
-    return sorted(p_values)[(len(p_values) - 1) // 2]
 
 
 def threshold_for(alpha: float, splits: int) -> float:

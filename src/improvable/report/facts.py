@@ -64,6 +64,7 @@ def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
         "overall": dict(claim.overall) if isinstance(claim.overall, Mapping) else claim.overall,
         "weight": question.weight,
         "cluster": question.cluster,
+        "combine": question.combine,
         "draws": question.draws,
         "seed": question.seed,
         "version": improvable.__version__,

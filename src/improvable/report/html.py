@@ -16,6 +16,7 @@ from improvable.arrays import FloatArray
 from improvable.comparison import Comparison
 from improvable.evaluation import prepare_status_quo
 from improvable.inference.cells import STATUS_QUO, U, W
+from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table, value_text
@@ -45,6 +46,7 @@ EXPLAINED = {
     "useless": "Such columns cannot help to predict.",
     "ids": "A column that tells rows apart would be learned by heart, and is no use on new rows.",
     "no candidate": "The split counts against rejection.",
+    "not reproducible": "The p-value is valid all the same; another choice of splits may decide otherwise.",
 }
 
 
@@ -259,8 +261,8 @@ def candidate_gaps(comparison: Comparison) -> list[dict[str, Any]]:
 def slider_curves(result: "Audit | Comparison") -> dict[str, Any]:
     """p-values of every split at every step of both sliders, so that a page computes what the library would.
 
-    The p-value of a claim is the lower median over splits of max(p_accuracy, p_fairness). Distinct p-values are listed
-    once, sorted; curves hold places in that list, of which the largest and the median are those of the p-values.
+    The p-value of a claim combines max(p_accuracy, p_fairness) of the splits. Distinct p-values are listed once,
+    sorted; curves hold places in that list, of which the largest and the medians are those of the p-values.
     """
     frontier, claim = result.frontier(), result.question.claim
     grids = list(plots.default_grids(result, (101, 101)))
@@ -286,6 +288,7 @@ def slider_curves(result: "Audit | Comparison") -> dict[str, Any]:
         "p": distinct.tolist(),
         "text": [p_text(float(p), result.question.draws) for p in distinct],
         "splits": codes,
+        "counted": counted(frontier.splits, frontier.combine),
         "level": frontier.level,
         "share": frontier.form == "ratio",
     }

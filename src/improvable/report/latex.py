@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from improvable.report.markdown import paper_table
+from improvable.report.words import combined_name
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -101,5 +102,5 @@ def _caption(facts: dict[str, Any]) -> str:
         f"{facts['draws']:,} draws; the {facts['gap_statistic']} gap statistic decides."
     )
     if len(facts["splits"]) > 1:
-        text += f" The median $p$-value is {map_cells([facts['p_value_text']])[0]}."
+        text += f" The {combined_name(facts)} $p$-value is {map_cells([facts['p_value_text']])[0]}."
     return text

@@ -6,7 +6,7 @@ from typing import Any
 
 from improvable.plots import component_name
 from improvable.report.provenance import provenance
-from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, verdict
+from improvable.report.words import alternative_hypothesis, combined_name, limits, null_hypothesis, p_text, verdict
 
 MOST_BLOCKS = 4
 
@@ -79,9 +79,9 @@ def _by_component(facts: dict[str, Any]) -> PaperTable:
 
 
 def _closing_rows(facts: dict[str, Any]) -> list[list[str]]:
-    """Means of the estimates, and the lower median of the p-values."""
+    """Means of the estimates, and the combined p-value."""
     splits = facts["splits"]
-    means, blanks = ["Mean"], ["Median"]
+    means, blanks = ["Mean"], [combined_name(facts).capitalize()]
     for j, component in enumerate(splits[0]["components"]):
         width = 4 if component["kind"] == "fairness" else 3
         means += [*_means(facts, j), *[""] * (width - 2)]

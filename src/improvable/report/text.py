@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import limits, p_text, verdict
+from improvable.report.words import combined_name, limits, p_text, verdict
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -73,12 +73,12 @@ def _by_split(facts: dict[str, Any]) -> str:
         blocks = [_numbers(component, draws) for component in split["components"]]
         body.append([[str(split["split"])], *blocks, [p_text(split["p_value"], draws)]])
     if len(splits) > 1:
-        means = []
+        shown, means = "running" if facts["combine"] == "running_median" else "median", []
         for j, f in enumerate(fair):
             pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
             means.append([*pair, *[""] * (2 if f else 1)])
         body.append([["mean"], *means, [""]])
-        body.append([["median"], *([""] * (4 if f else 3) for f in fair), [facts["p_value_text"]]])
+        body.append([[shown], *([""] * (4 if f else 3) for f in fair), [facts["p_value_text"]]])
     titles = ["", *(_title(component, facts) for component in components), ""]
     if facts["kind"] == "comparison":
         titles, head, body = titles[1:], head[1:], [line[1:] for line in body]
@@ -97,7 +97,7 @@ def _by_component(facts: dict[str, Any]) -> str:
         body.append([[f"{component['kind']}: {_title(component, facts)}"], pair, p_values])
     body.append([["all at once"], ["", ""], [p_text(s["p_value"], draws) for s in splits]])
     if len(splits) > 1:
-        body.append([["median"], ["", ""], [facts["p_value_text"], *[""] * (len(splits) - 1)]])
+        body.append([[combined_name(facts)], ["", ""], [facts["p_value_text"], *[""] * (len(splits) - 1)]])
     width = max(len(line[0][0]) for line in body)
     for line in body:
         line[0][0] = line[0][0].ljust(width)

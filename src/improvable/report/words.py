@@ -52,6 +52,11 @@ def _gap_claim(facts: dict[str, Any]) -> str:
     return f"has a gap {where} wider by no more than {_amount(delta, form)}, if at all"
 
 
+def combined_name(facts: dict[str, Any]) -> str:
+    """What the combined p-value of several splits is called."""
+    return "smallest running median" if facts["combine"] == "running_median" else "median"
+
+
 def seal_words(facts: dict[str, Any]) -> str:
     """Whether the splits could have been chosen."""
     return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
@@ -79,7 +84,7 @@ def verdict(facts: dict[str, Any]) -> str:
     """What was found, in plain words."""
     many = len(facts["splits"]) > 1
     p = f"p = {facts['p_value_text']}" if not facts["p_value_text"].startswith("<") else f"p {facts['p_value_text']}"
-    p = f"median {p} of {len(facts['splits'])} splits" if many else p
+    p = f"{combined_name(facts)} {p} of {len(facts['splits'])} splits" if many else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if many else "")
     level = f"{facts['alpha']:.4g}"
     if facts["reject"]:

@@ -1,0 +1,63 @@
+"""The p-values of several splits become one decision.
+
+Splits of the same rows have exchangeable p-values p_1, p_2, ..., in an order that chance set. Let
+X_k = (2 / alpha) 1{p_k < alpha / 2}, whose mean is at most 1 under the null. The lower median of the first k is below
+alpha / 2 exactly when the average of X_1, ..., X_k is at least 1 / alpha.
+
+- **median**: for one k fixed in advance, Markov's inequality gives level alpha (Corollary 1 of the paper).
+- **running_median**: averages of exchangeable variables are a backward martingale, so Ville's inequality bounds the
+  chance that *any* of them reaches 1 / alpha by alpha: the exchangeable Markov inequality of Ramdas and Manole
+  (Randomized and exchangeable improvements of Markov's, Chebyshev's and Chernoff's inequalities, 2023), applied to
+  p-values by Gasparin, Wang and Ramdas (Combining exchangeable p-values, 2025). It rejects whenever the median does.
+- **sequential**: splits are added until the decision would come out the same with fresh splits; the median then
+  decides. A number of splits that depends on the p-values is covered by the same inequality.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from improvable.arrays import FloatArray
+from improvable.inference.pvalues import threshold_for
+
+Combine = Literal["median", "running_median", "sequential"]
+
+
+def combine(p_values: ArrayLike, how: Combine) -> FloatArray:
+    """One p-value of several, along the first axis; to be compared with `combined_threshold`.
+
+    Examples
+    --------
+    >>> float(combine([0.2, 0.01, 0.03, 0.5, 0.6], "median"))
+    0.2
+    >>> float(combine([0.2, 0.01, 0.03, 0.5, 0.6], "running_median"))
+    0.01
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if how != "running_median":
+        return lower_median(p)
+    return np.asarray(np.min([lower_median(p[:k]) for k in range(1, len(p) + 1)], axis=0))
+
+
+def combined_threshold(alpha: float, splits: int, how: Combine) -> float:
+    """What the combined p-value must be strictly below."""
+    return alpha / 2 if how == "sequential" else threshold_for(alpha, splits)
+
+
+def counted(splits: Sequence[object], how: Combine) -> list[int]:
+    """Numbers of first splits whose median may decide: all of them, or each."""
+    return list(range(1, len(splits) + 1)) if how == "running_median" else [len(splits)]
+
+
+def lower_median(p_values: ArrayLike) -> FloatArray:
+    """The smallest median along the first axis, below a level exactly when at least half of the p-values are.
+
+    Examples
+    --------
+    >>> float(lower_median([0.2, 0.01, 0.03, 0.5]))
+    0.03
+    """
+    p = np.sort(np.asarray(p_values, dtype=np.float64), axis=0)
+    return np.asarray(p[(len(p) - 1) // 2])
