@@ -248,10 +248,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
         ours = json.loads(mine)["audit"]
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
-            raise StorageError(
-                f"'{place}' belongs to another audit: {', '.join(different).replace('data_fingerprint', 'data')} differ.",
-                "Use a new folder for this one.",
-            )
+            listed = ", ".join(different).replace("data_fingerprint", "data")
+            raise StorageError(f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one.")
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")
