@@ -14,6 +14,7 @@ from improvable.cli.compare import compare
 from improvable.cli.demo import demo
 from improvable.cli.frontier import frontier
 from improvable.cli.game import game
+from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app.command()(audit)
 app.command()(compare)
 app.command()(frontier)
 app.command()(replicate)
+app.command()(power)
 app.command()(game)
 
 

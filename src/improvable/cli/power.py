@@ -1,0 +1,273 @@
+"""`improvable power`."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from improvable.cli.audit import status_quo_from
+from improvable.cli.options import (
+    Accuracy,
+    Alpha,
+    Cluster,
+    Cross,
+    DeltaAccuracy,
+    DeltaFairness,
+    DropMissing,
+    Fairness,
+    Form,
+    Gap,
+    Groups,
+    Jobs,
+    Json,
+    MinGroup,
+    Overall,
+    Protected,
+    Seed,
+    Small,
+    Weight,
+    check_writable,
+    parse_delta,
+    parse_monotone,
+    parse_names,
+    parse_overall,
+)
+from improvable.cli.output import quietly
+from improvable.errors import OptionError
+
+ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
+
+
+def power(
+    data: Annotated[
+        str | None, typer.Argument(metavar="[PILOT]", help="A CSV or Parquet file of rows like those to come.")
+    ] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of outcomes.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column of groups; several as race,sex must all improve.")] = None,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what is assumed of a group; once for each."),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
+    ] = None,
+    wanted: Annotated[float, typer.Option("--power", help="Power to find a sample size for.")] = 0.8,
+    try_rows: Annotated[str | None, typer.Option(help="Rows to try: 10000,20000,40000.")] = None,
+    try_train_fractions: Annotated[str | None, typer.Option(help="Train fractions to try: 0.1,0.2,0.3.")] = None,
+    try_splits: Annotated[str | None, typer.Option(help="Numbers of splits to try: 1,7,21.")] = None,
+    try_deltas_accuracy: Annotated[str | None, typer.Option(help="Accuracy deltas to try: 0,0.05.")] = None,
+    try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
+    score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="Share of rows that may be selected.")] = None,
+    above: Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")] = None,
+    decision: Annotated[
+        str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
+    ] = None,
+    rule: Annotated[str, typer.Option(help="How a candidate is found, as in audit.")] = "forest",
+    candidates: Annotated[
+        str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
+    ] = None,
+    features: Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")] = None,
+    exclude: Annotated[str | None, typer.Option(help="Columns it may not read.")] = None,
+    monotone: Annotated[
+        str | None, typer.Option(help="Features that may only help (+) or hurt (-): age:+,income:-.")
+    ] = None,
+    max_selection_gap: Annotated[
+        float | None, typer.Option(help="Bound on the difference of selection rates between groups.")
+    ] = None,
+    allow_group: Annotated[bool, typer.Option("--allow-group", help="Let a candidate read the group.")] = False,
+    target: Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")] = None,
+    accuracy: Accuracy = "calibration",
+    fairness: Fairness = None,
+    delta_accuracy: DeltaAccuracy = "0",
+    delta_fairness: DeltaFairness = 0.0,
+    form: Form = "ratio",
+    gap: Gap = "signed",
+    protected: Protected = None,
+    overall: Overall = None,
+    groups: Groups = None,
+    cross: Cross = False,
+    min_group: MinGroup = 0,
+    small: Small = "refuse",
+    weight: Weight = None,
+    cluster: Cluster = None,
+    splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
+    train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
+    alpha: Alpha = 0.05,
+    repetitions: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
+    fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    drop_missing: DropMissing = False,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
+    json: Json = None,
+) -> int:
+    """Plan an audit: its power, the rows that would suffice, and the train fraction that makes the most of them.
+
+    From a pilot, the rule is fitted on parts of it of several sizes and judged on the rest; then whole audits are
+    simulated by their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
+    cannot be tested on the same rows. With a slow rule, lower --fits.
+
+    Example: how many patients would an audit of the hospital's risk score need?
+
+    \b
+      improvable demo --write patients.csv
+      improvable power patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --fits 10 --plot power.svg
+
+    Without a pilot, say what you assume of each group: its share of the rows; the share of it selected, the mean
+    outcome among the selected (status quo/candidate each), and its spread, which a 0/1 outcome does not need; and the
+    share of the status quo's selected that the candidate selects too.
+
+    \b
+      improvable power --rows 20000 \\
+          --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
+          --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
+    """
+    import improvable
+    from improvable.planning import Tried, power_from_assumptions, power_from_pilot
+
+    for path in (json, plot, table):
+        check_writable(path)
+    check_suffixes(plot, table)
+    tried = Tried(
+        rows=parse_tried("--try-rows", try_rows, int),
+        train_fractions=parse_tried("--try-train-fractions", try_train_fractions, float),
+        splits=parse_tried("--try-splits", try_splits, int),
+        deltas_accuracy=parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
+        deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
+    )
+    claim: dict[str, Any] = {
+        "delta_accuracy": parse_delta(delta_accuracy),
+        "delta_fairness": delta_fairness,
+        "form": form,
+        "gap": gap,
+        "protected": parse_names(protected) or None,
+        "overall": parse_overall(overall),
+    }
+    how: dict[str, Any] = {
+        "splits": splits,
+        "train_fraction": train_fraction,
+        "alpha": alpha,
+        "wanted": wanted,
+        "tried": tried,
+        "repetitions": repetitions,
+        "seed": seed,
+    }
+    if (data is None) == (not assume):
+        raise OptionError("a plan needs a pilot or assumptions, and not both.", f"Give a file, or --assume {ASSUMED}.")
+    if assume:
+        if rows is None:
+            raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
+        plan = power_from_assumptions([parse_group(text) for text in assume], rows=rows, **claim, **how)
+    else:
+        if outcome is None or group is None:
+            raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
+        typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
+        plan = quietly(
+            lambda: power_from_pilot(
+                data,
+                rows=rows,
+                fits=fits,
+                **claim,
+                **how,
+                outcome=outcome,
+                group=parse_names(group),
+                status_quo=status_quo_from(score, capacity, above, decision),
+                rule=rule if candidates is None else improvable.rules.as_tournament(parse_names(candidates)),
+                features=parse_names(features) or None,
+                exclude=parse_names(exclude),
+                target=target,
+                accuracy=parse_names(accuracy),
+                fairness=parse_names(fairness) or None,
+                groups=parse_names(groups) or None,
+                cross=cross,
+                min_group=min_group,
+                small=small,
+                weight=weight,
+                cluster=cluster,
+                capacity=capacity,
+                monotone=parse_monotone(monotone),
+                selection_gap=max_selection_gap,
+                group_blind=not allow_group,
+                n_jobs=jobs,
+                drop_missing=drop_missing,
+            )
+        )
+    return show_plan(plan, json, plot, table)
+
+
+def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) -> int:
+    """Print or write a plan."""
+    from improvable.plots import save_chart
+    from improvable.storage import write_whole
+
+    document = f"{json_module.dumps(plan.to_dict(), indent=2, ensure_ascii=False)}\n"
+    if plot is not None:
+        save_chart(plan.plot(), plot)
+    if table is not None:
+        write_whole(Path(table), plan.csv().encode())
+    if json is not None and json != "-":
+        write_whole(Path(json), document.encode())
+    typer.echo(document if json == "-" else plan.summary(), nl=json != "-")
+    return 0
+
+
+def check_suffixes(plot: str | None, table: str | None) -> None:
+    """Refuse a picture or table that cannot be written before the work is done, not after."""
+    from improvable.plots.files import SUFFIXES
+
+    if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
+        raise OptionError(f"'{plot}' has no picture format.", f"Known are {', '.join(SUFFIXES)}.")
+    if table is not None and Path(table).suffix.lower() != ".csv":
+        raise OptionError(f"'{table}' is no table we write.", "Name a .csv file.")
+
+
+def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
+    """Numbers between commas.
+
+    Examples
+    --------
+    >>> parse_tried("--try-splits", "1, 7,21", int)
+    (1, 7, 21)
+    """
+    try:
+        return tuple(kind(part) for part in parse_names(text))
+    except ValueError:
+        example = "1,7,21" if kind is int else "0.1,0.2"
+        raise OptionError(f"{flag} is '{text}'.", f"Write numbers between commas: {example}.") from None
+
+
+def parse_group(text: str) -> Any:
+    """What is assumed of one group.
+
+    Examples
+    --------
+    >>> parse_group("black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4").means
+    (6.5, 7.4)
+    """
+    from improvable.planning import AssumedGroup
+
+    name, _, rest = text.partition(":")
+    fields = dict(part.partition("=")[::2] for part in parse_names(rest))
+    known = {"share", "rates", "means", "spread", "overlap"}
+    try:
+        if set(fields) - known or not {"share", "rates", "means"} <= set(fields):
+            raise ValueError
+        numbers = {key: [float(part) for part in value.split("/")] for key, value in fields.items()}
+        if any(len(several) != (2 if key in ("rates", "means") else 1) for key, several in numbers.items()):
+            raise ValueError
+    except ValueError:
+        raise OptionError(f"--assume is '{text}'.", f"Write {ASSUMED}.") from None
+    return AssumedGroup(
+        name=name.strip(),
+        share=numbers["share"][0],
+        rates=(numbers["rates"][0], numbers["rates"][1]),
+        means=(numbers["means"][0], numbers["means"][1]),
+        spread=numbers["spread"][0] if "spread" in numbers else None,
+        overlap=numbers["overlap"][0] if "overlap" in numbers else 0.5,
+    )
