@@ -1,6 +1,6 @@
 """The whole procedure of Section 3.1: K times split, select, compare; then combine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,22 +8,21 @@ from typing import Any
 import narwhals as nw
 
 from improvable import storage
-from improvable.algorithms import Algorithm, as_algorithm, capacity_of, describe
+from improvable.algorithms import Algorithm, describe
 from improvable.cautions import Caution, emit, gather
 from improvable.compare import worker_count
 from improvable.comparison import Comparison, change_question
-from improvable.constraints import check_features, make_constraints, refuse_unhonoured
-from improvable.data import FrameLike, read_rows
-from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
+from improvable.data import FrameLike
+from improvable.declaration import declare, digest_of
+from improvable.design import Delta, Design, Overall, Question
 from improvable.errors import OptionError
-from improvable.features import choose_features
-from improvable.fingerprint import fingerprint, used_columns
+from improvable.fingerprint import fingerprint
 from improvable.inference.combining import combine as combine_p_values
 from improvable.inference.combining import combined_threshold
 from improvable.inference.disparity import Disparity
+from improvable.preparation import Prepared, Settings, prepare_audit
 from improvable.procedure import (
     Plan,
-    check_split_sizes,
     limited_threads,
     run_splits,
     select_on_all_rows,
@@ -31,9 +30,8 @@ from improvable.procedure import (
 )
 from improvable.report.provenance import versions
 from improvable.results import Result
-from improvable.rules import RULES, as_rule
-from improvable.sample import Sample, make_sample
-from improvable.stopping import Stopping, next_count, reproducible_after, stopping_cautions
+from improvable.sample import Sample
+from improvable.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.utilities import Utility
 
 
@@ -163,6 +161,7 @@ def audit(
     selection_gap: float | None = None,
     group_blind: bool = True,
     seed: int = 0,
+    challenge: str | None = None,
     n_jobs: int | None = None,
     drop_missing: bool = False,
     run_folder: str | Path | None = None,
@@ -248,6 +247,9 @@ def audit(
         Refuse features that are, or exactly determine, a group.
     seed : int
         Same seed, same data: same result, for any order of rows and any number of workers.
+    challenge : str, optional
+        Instead of a seed, a text that the other side chose (a docket number): the splits follow from it and from the
+        data, and from nothing that the analyst can turn. The audit is then sealed.
     n_jobs : int, optional
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
@@ -275,9 +277,14 @@ def audit(
     >>> len(result.splits)
     3
     """
-    design = make_design(
+    settings = Settings(
         outcome=outcome,
         group=group,
+        status_quo=status_quo,
+        rule=rule,
+        features=features,
+        exclude=exclude,
+        target=target,
         accuracy=accuracy,
         fairness=fairness,
         delta_accuracy=delta_accuracy,
@@ -292,37 +299,53 @@ def audit(
         small=small,
         weight=weight,
         cluster=cluster,
+        splits=splits,
+        combine=combine,
+        tolerance=tolerance,
+        most_splits=most_splits,
+        train_fraction=train_fraction,
         draws=draws,
         alpha=alpha,
+        capacity=capacity,
+        monotone=monotone,
+        selection_gap=selection_gap,
+        group_blind=group_blind,
         seed=seed,
-        combine=combine,
+        challenge=challenge,
+        drop_missing=drop_missing,
     )
-    check_integer("splits", splits, 1)
-    check_number("tolerance", tolerance, 0, 0.5)
-    check_integer("most_splits", most_splits, splits)
-    check_number("train_fraction", train_fraction, 0, 1)
-    algorithm = as_algorithm(status_quo)
-    constraints = make_constraints(
-        capacity_of(algorithm) if capacity is None else capacity, monotone, selection_gap, group_blind
-    )
-    selection_rule = as_rule(rule)
-    refuse_unhonoured(constraints, selection_rule, RULES)
-    rows = read_rows(data)
-    target = target or outcome
-    chosen = choose_features(rows, design, algorithm, target, features, exclude)
-    used = used_columns(rows, design, algorithm, [target, *chosen.columns])
-    sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, (used.question, used.all))
-    check_features(constraints, rows, chosen.columns, sample)
-    stopping = Stopping(tolerance, int(most_splits)) if combine == "sequential" else None
-    plan = Plan(algorithm, selection_rule, chosen, target, constraints, int(splits), train_fraction, stopping)
-    check_split_sizes(sample, train_fraction, constraints.capacity)
+    return run_audit(data, settings, n_jobs=n_jobs, run_folder=run_folder, progress=progress)
+
+
+def run_audit(
+    data: FrameLike,
+    settings: Settings,
+    *,
+    n_jobs: int | None = None,
+    run_folder: str | Path | None = None,
+    progress: bool | None = None,
+) -> Audit:
+    """Run an audit whose settings are one value, such as a protocol's."""
+    return run_prepared(prepare_audit(data, settings), n_jobs=n_jobs, run_folder=run_folder, progress=progress)
+
+
+def run_prepared(
+    ready: Prepared,
+    *,
+    n_jobs: int | None = None,
+    run_folder: str | Path | None = None,
+    progress: bool | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> Audit:
+    """Run an audit whose settings and data are checked; `begun` is called when the first split is done."""
+    design, plan, sample = ready.design, ready.plan, ready.sample
     workers = worker_count(n_jobs)
-    setting = plan_facts(plan, sample) | {"data_fingerprint": fingerprint(rows, used.all), "versions": versions()}
+    setting = _setting(ready)
     with limited_threads(workers, plan.splits):
-        gaps, doubts = status_quo_disparity(design, algorithm, sample, workers)
-        results = _run(design, plan, sample, setting, workers, run_folder, progress)
-    cautions += [*chosen.cautions, *doubts, *gather([split.cautions for split in results])]
-    cautions += stopping_cautions(stopping, results, alpha)
+        gaps, doubts = status_quo_disparity(design, plan.status_quo, sample, workers)
+        results = _run(ready, setting, workers, run_folder, progress, begun)
+    cautions = [*ready.cautions, *doubts, *gather([split.cautions for split in results])]
+    cautions += stopping_cautions(plan.stopping, results, design.question.alpha)
     emit(cautions)
     result = Audit(
         question=design.question,
@@ -336,6 +359,17 @@ def audit(
     if run_folder is not None:
         storage.write_audit_head(result, Path(run_folder))
     return result
+
+
+def _setting(ready: Prepared) -> dict[str, Any]:
+    """How candidates are found, and where everything comes from, as plain data."""
+    declared = declare(ready.settings)
+    return plan_facts(ready.plan, ready.sample) | {
+        "data_fingerprint": fingerprint(ready.rows, ready.used.all),
+        "challenge": ready.settings.challenge,
+        "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
+        "versions": versions(),
+    }
 
 
 def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
@@ -354,33 +388,38 @@ def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
 
 
 def _run(
-    design: Design,
-    plan: Plan,
-    sample: Sample,
+    ready: Prepared,
     setting: dict[str, Any],
     workers: int,
     run_folder: str | Path | None,
     progress: bool | None,
+    begun: Callable[[], None],
 ) -> list[Comparison]:
     """All splits: those that the run folder already has, and the others."""
+    design, plan, sample = ready.design, ready.plan, ready.sample
     done: dict[int, Comparison] = {}
     folder = None
     if run_folder is not None:
         identity = {"splits": plan.splits, **setting, **design.question.to_dict()}
+        identity.pop("protocol")  # what matters of it stands beside it, whoever declared it
         folder = storage.open_run(run_folder, identity)
         done = storage.finished_splits(folder, design.question, sample.backend)
+
+    fresh = not done
 
     def keep(split: Comparison) -> None:
         if folder is not None:
             storage.write_split(split, folder)
+        if fresh and split.split == 1:
+            begun()
 
     count = plan.splits
     while True:
         every = range(1, count + 1)
         left = [split for split in every if split not in done]
         done |= {one.split: one for one in run_splits(design, plan, sample, left, count, workers, progress, keep)}
-        ready = [done[split] for split in every]
-        enough = reproducible_after(plan.stopping, plan.splits, ready, design.question.alpha)
+        results = [done[split] for split in every]
+        enough = reproducible_after(plan.stopping, plan.splits, results, design.question.alpha)
         if enough is not None:
-            return ready[:enough]
+            return results[:enough]
         count = next_count(plan.stopping, count, workers)

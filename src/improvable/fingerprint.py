@@ -23,13 +23,25 @@ class UsedColumns:
     Attributes
     ----------
     question : tuple of str
-        Outcomes, groups, weight, cluster, and what the status quo reads: what is asked, whatever rule answers.
-    all : tuple of str
-        Those, and the target and features of candidates.
+        The outcome, the groups, and what the status quo reads: what is asked, whatever answers it.
+    answer : tuple of str
+        Outcomes of other utilities, and the target and features of candidates.
+    roles : tuple of str
+        Weight and cluster.
     """
 
     question: tuple[str, ...]
-    all: tuple[str, ...]
+    answer: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.question, *self.answer, *self.roles]))
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], ...]:
+        """By which columns rows are put in order: no rule deals rows anew that differ in the question's columns."""
+        return tuple(columns for columns in (self.question, self.answer, self.roles) if columns)
 
 
 def used_columns(
@@ -38,12 +50,13 @@ def used_columns(
     """The columns that an analysis reads; a function of the rows may read any, so all count as read."""
     function = isinstance(getattr(status_quo, "scorer", status_quo), RowFunction)
     if function or any(utility.reads_rows for utility in design.utilities):
-        return UsedColumns(tuple(rows.columns), tuple(rows.columns))
+        return UsedColumns(tuple(rows.columns))
     question = design.question
-    roles = [name for name in (question.weight, question.cluster) if name is not None]
     decided, read = columns_read(status_quo)
-    asked = dict.fromkeys([*design.outcome_columns, *question.group, *roles, *decided, *read])
-    return UsedColumns(tuple(asked), tuple(dict.fromkeys([*asked, *others])))
+    asked = dict.fromkeys([question.outcome, *question.group, *decided, *read])
+    answer = dict.fromkeys(name for name in [*design.outcome_columns, *others] if name not in asked)
+    roles = [name for name in (question.weight, question.cluster) if name is not None]
+    return UsedColumns(tuple(asked), tuple(answer), tuple(roles))
 
 
 def fingerprint(rows: Rows, columns: Sequence[str] | None = None) -> str:

@@ -1,0 +1,151 @@
+"""Everything of an audit before its first split: settings checked, columns chosen, rows read, splits seeded."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from improvable.algorithms import as_algorithm, capacity_of
+from improvable.cautions import Caution
+from improvable.constraints import check_features, make_constraints, refuse_unhonoured
+from improvable.data import FrameLike, Rows, read_rows
+from improvable.design import Delta, Design, Overall, check_integer, check_number, make_design
+from improvable.errors import OptionError
+from improvable.features import choose_features
+from improvable.fingerprint import UsedColumns, fingerprint, used_columns
+from improvable.procedure import Plan, check_split_sizes
+from improvable.rules import RULES, as_rule
+from improvable.sample import Sample, make_sample
+from improvable.stopping import Stopping
+from improvable.utilities import Utility
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `audit` that can change its result, as one value; see there."""
+
+    outcome: str
+    group: str | Sequence[str]
+    status_quo: Any
+    rule: Any = "forest"
+    features: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    target: str | None = None
+    accuracy: str | Utility | Sequence[str | Utility] = "calibration"
+    fairness: str | Utility | Sequence[str | Utility] | None = None
+    delta_accuracy: Delta = 0.0
+    delta_fairness: float = 0.0
+    form: str = "ratio"
+    gap: str = "signed"
+    protected: str | Sequence[str] | None = None
+    overall: Overall = None
+    groups: Sequence[str] | None = None
+    cross: bool = False
+    min_group: int = 0
+    small: str = "refuse"
+    weight: str | None = None
+    cluster: str | None = None
+    splits: int = 7
+    combine: str = "median"
+    tolerance: float = 0.01
+    most_splits: int = 101
+    train_fraction: float = 0.5
+    draws: int = 10_000
+    alpha: float = 0.05
+    capacity: float | None = None
+    monotone: Mapping[str, str | int] | None = None
+    selection_gap: float | None = None
+    group_blind: bool = True
+    seed: int = 0
+    challenge: str | None = None
+    drop_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An audit that is ready to run.
+
+    Attributes
+    ----------
+    settings : Settings
+    design : Design
+    plan : Plan
+    rows : Rows
+        As they were read, before any was dropped.
+    used : UsedColumns
+    sample : Sample
+        The rows that are analysed, in canonical order.
+    cautions : list of Caution
+    """
+
+    settings: Settings
+    design: Design
+    plan: Plan
+    rows: Rows
+    used: UsedColumns
+    sample: Sample
+    cautions: list[Caution] = field(default_factory=list)
+
+
+def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
+    """Check settings and data, and stop before the first split."""
+    design = _design(settings)
+    check_integer("splits", settings.splits, 1)
+    check_number("tolerance", settings.tolerance, 0, 0.5)
+    check_integer("most_splits", settings.most_splits, settings.splits if settings.combine == "sequential" else 1)
+    check_number("train_fraction", settings.train_fraction, 0, 1)
+    if settings.challenge is not None and settings.seed:
+        raise OptionError("a sealed audit has no seed of its own.", "Leave the seed, or the challenge, away.")
+    algorithm = as_algorithm(settings.status_quo)
+    capacity = capacity_of(algorithm) if settings.capacity is None else settings.capacity
+    constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
+    rule = as_rule(settings.rule)
+    refuse_unhonoured(constraints, rule, RULES)
+    rows = read_rows(data)
+    target = settings.target or settings.outcome
+    chosen = choose_features(rows, design, algorithm, target, settings.features, settings.exclude)
+    used = used_columns(rows, design, algorithm, [target, *chosen.columns])
+    if settings.challenge is not None:
+        seed = sealed_seed(fingerprint(rows, used.question), settings.challenge)
+        design = replace(design, question=replace(design.question, seed=seed))
+    sample, cautions = make_sample(rows, design, [algorithm], [target], settings.drop_missing, used.order)
+    check_features(constraints, rows, chosen.columns, sample)
+    sequential = settings.combine == "sequential"
+    stopping = Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None
+    plan = Plan(algorithm, rule, chosen, target, constraints, int(settings.splits), settings.train_fraction, stopping)
+    check_split_sizes(sample, settings.train_fraction, constraints.capacity)
+    return Prepared(settings, design, plan, rows, used, sample, [*cautions, *chosen.cautions])
+
+
+def sealed_seed(question_fingerprint: str, challenge: str) -> int:
+    """The seed of a sealed audit: from the data that the question is about and the other side's challenge, no more.
+
+    Rule, features, draws, level and number of splits do not enter, so that changing them does not deal the rows anew.
+    """
+    text = f"improvable seal\n{question_fingerprint}\n{challenge}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+
+
+def _design(settings: Settings) -> Design:
+    return make_design(
+        outcome=settings.outcome,
+        group=settings.group,
+        accuracy=settings.accuracy,
+        fairness=settings.fairness,
+        delta_accuracy=settings.delta_accuracy,
+        delta_fairness=settings.delta_fairness,
+        form=settings.form,
+        gap=settings.gap,
+        protected=settings.protected,
+        overall=settings.overall,
+        groups=settings.groups,
+        cross=settings.cross,
+        min_group=settings.min_group,
+        small=settings.small,
+        weight=settings.weight,
+        cluster=settings.cluster,
+        draws=settings.draws,
+        alpha=settings.alpha,
+        seed=settings.seed,
+        combine=settings.combine,
+    )
