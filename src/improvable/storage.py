@@ -249,7 +249,9 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
             listed = ", ".join(different).replace("data_fingerprint", "data")
-            raise StorageError(f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one.")
+            raise StorageError(
+                f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one."
+            )
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")

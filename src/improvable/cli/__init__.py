@@ -14,8 +14,12 @@ from improvable.cli.compare import compare
 from improvable.cli.demo import demo
 from improvable.cli.frontier import frontier
 from improvable.cli.game import game
+from improvable.cli.init import init
+from improvable.cli.ledger import ledger
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
+from improvable.cli.seal import seal
+from improvable.cli.verify import verify
 
 app = typer.Typer(
     name="improvable",
@@ -26,13 +30,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command()(demo)
-app.command()(audit)
-app.command()(compare)
-app.command()(frontier)
-app.command()(replicate)
-app.command()(power)
-app.command()(game)
+for command in (demo, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate):
+    app.command()(command)
 
 
 def _print_version(asked: bool) -> None:

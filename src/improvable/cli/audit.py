@@ -1,18 +1,27 @@
 """`improvable audit`."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.recording import open_recorder
 from improvable.errors import OptionError
+
+if TYPE_CHECKING:
+    from improvable.preparation import Settings
 
 
 def audit(
-    data: o.Data,
-    outcome: o.Outcome,
-    group: o.Group,
+    context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
+    ],
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Column of outcomes.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column of groups; several as race,sex must all improve.")] = None,
     score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
     capacity: Annotated[float | None, typer.Option(help="Share of rows that may be selected.")] = None,
     above: Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")] = None,
@@ -59,6 +68,9 @@ def audit(
     draws: o.Draws = 10_000,
     alpha: o.Alpha = 0.05,
     seed: o.Seed = 0,
+    challenge: Annotated[
+        str | None, typer.Option(help="Instead of a seed: a text that the other side chose. The run is then sealed.")
+    ] = None,
     jobs: o.Jobs = None,
     drop_missing: o.DropMissing = False,
     out: Annotated[
@@ -67,6 +79,10 @@ def audit(
     export: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the rule's choice on all rows, with skops.")
     ] = None,
+    write_protocol: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Only write these options as a protocol, .toml; run nothing.")
+    ] = None,
+    ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -98,19 +114,41 @@ def audit(
       improvable audit patients.csv --outcome gagne_sum_t --group race,dem_female \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' \\
           --fairness calibration,selection_rate --out run
-    """
-    import improvable
 
-    o.check_writable(json)
+    To declare an audit before it is run, and run it as declared:
+
+    \b
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
+      improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
+      improvable audit care.toml --data patients.csv --out care-run --report care.html
+    """
+    from improvable.audit import run_prepared
+    from improvable.data import read_rows
+    from improvable.declaration import declare, digest_of
+    from improvable.export import export_algorithm
+    from improvable.preparation import Settings, prepare_audit
+
+    for path in (json, export, write_protocol):
+        o.check_writable(path)
     check_documents(report, table)
-    o.check_writable(export)
-    result = quietly(
-        lambda: improvable.audit(
-            data,
+    file = data
+    if source.endswith(".toml"):
+        refuse_options_beside_protocol(context)
+        settings, file = settings_of_protocol(source, data)
+    else:
+        if data is not None:
+            raise OptionError(
+                "--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data."
+            )
+        if outcome is None or group is None:
+            raise OptionError("--outcome and --group say what is asked.", "Give both, or a protocol (improvable init).")
+        file = source
+        settings = Settings(
             outcome=outcome,
             group=o.parse_names(group),
             status_quo=status_quo_from(score, capacity, above, decision),
-            rule=rule if candidates is None else improvable.rules.as_tournament(o.parse_names(candidates)),
+            rule=rule if candidates is None else f"tournament:{','.join(o.parse_names(candidates))}",
             features=o.parse_names(features) or None,
             exclude=o.parse_names(exclude),
             target=target,
@@ -140,15 +178,64 @@ def audit(
             selection_gap=max_selection_gap,
             group_blind=not allow_group,
             seed=seed,
-            n_jobs=jobs,
+            challenge=challenge,
             drop_missing=drop_missing,
-            run_folder=out,
         )
+    if write_protocol is not None:
+        return write_declared(settings, file, write_protocol)
+    rows = read_rows(file)
+    ready = prepare_audit(rows, settings)
+    declared = declare(settings)
+    recorder = open_recorder(rows, file, ledger)
+    facts = {"protocol": None if declared is None else digest_of(declared), "seed": ready.design.question.seed}
+    facts["challenge"] = settings.challenge
+    result = quietly(
+        lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=lambda: recorder.begin("audit", facts))
     )
+    runs = recorder.finish("audit", result)
     if export is not None:
-        improvable.export_algorithm(result.substitute(), export)
-    write_documents(result, report, table)
-    return show(result, json, exit_code)
+        export_algorithm(result.substitute(), export)
+    write_documents(result, report, table, runs)
+    return show(result, json, exit_code, runs)
+
+
+def refuse_options_beside_protocol(context: typer.Context) -> None:
+    """What a protocol declares cannot be said again beside it."""
+    free = {"source", "data", "out", "export", "report", "table", "json", "exit_code", "jobs", "ledger"}
+    for name in context.params:
+        origin = context.get_parameter_source(name)
+        if name not in free and origin is not None and origin.name == "COMMANDLINE":
+            raise OptionError(
+                f"--{name.replace('_', '-')} is given beside a protocol.",
+                "Everything that can change the result stands in the protocol; change it there, before it is sealed.",
+            )
+
+
+def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, str]":
+    """What a protocol declares, sealed where its seal is beside it; and the data file."""
+    from improvable.declaration import from_declaration
+    from improvable.protocol.seal import sealed_protocol
+
+    if data is None:
+        raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
+    declared, seal = sealed_protocol(protocol, data)
+    return from_declaration(declared, None if seal is None else seal.challenge), data
+
+
+def write_declared(settings: "Settings", data: str, path: str) -> int:
+    """Write the protocol that the options amount to, without running it."""
+    from improvable.declaration import declare
+    from improvable.preparation import prepare_audit
+    from improvable.protocol.files import write_protocol
+
+    prepare_audit(data, settings)
+    declared = declare(settings)
+    assert declared is not None, "options of the command line are names"
+    if settings.seed == 0:
+        declared["test"].pop("seed", None)
+    write_protocol(declared, path)
+    typer.echo(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
+    return 0
 
 
 def status_quo_from(score: str | None, capacity: float | None, above: float | None, decision: str | None) -> Any:

@@ -6,6 +6,7 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.recording import open_recorder
 from improvable.errors import OptionError
 
 
@@ -37,6 +38,7 @@ def compare(
     seed: o.Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     drop_missing: o.DropMissing = False,
+    ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -55,12 +57,14 @@ def compare(
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     import improvable
+    from improvable.data import read_rows
 
     o.check_writable(json)
     check_documents(report, table)
+    rows = read_rows(data)
     result = quietly(
         lambda: improvable.compare(
-            data,
+            rows,
             outcome=outcome,
             group=o.parse_names(group),
             status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
@@ -86,8 +90,11 @@ def compare(
             drop_missing=drop_missing,
         )
     )
-    write_documents(result, report, table)
-    return show(result, json, exit_code)
+    recorder = open_recorder(rows, data, ledger)
+    recorder.begin("compare", {"seed": seed})
+    runs = recorder.finish("compare", result)
+    write_documents(result, report, table, runs)
+    return show(result, json, exit_code, runs)
 
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:

@@ -34,6 +34,9 @@ DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Drop rows wit
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
 Report = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html or .md.")]
 Table = Annotated[str | None, typer.Option("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
+Ledger = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Record the run there.", show_default="DATA.ledger, beside the data")
+]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 1 when the null is rejected.")]
 
 

@@ -25,7 +25,7 @@ def quietly(work: Callable[[], Result]) -> Result:
         return work()
 
 
-def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool) -> int:
+def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, runs: str = "") -> int:
     """Print or write a result; the exit status."""
     from improvable.storage import write_whole
 
@@ -39,9 +39,11 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool) -
         else:
             write_whole(Path(json_path), f"{document}\n".encode())
     if json_path != "-":
-        from improvable.report.text import summary
+        from improvable.report.text import paragraph, summary
 
         typer.echo(summary(facts | {"warnings": []}))
+        if runs:
+            typer.echo(paragraph(runs))
     sys.stdout.flush()
     return 1 if exit_code and result.reject else 0
 
@@ -56,11 +58,11 @@ def check_documents(report: str | None, table: str | None) -> None:
         checked_path(table, TABLES)
 
 
-def write_documents(result: "Audit | Comparison", report: str | None, table: str | None) -> None:
+def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, runs: str = "") -> None:
     """Write the report and the table that were asked for, with the command that made them."""
     from improvable.report.write import write_report, write_table
 
     if report is not None:
-        write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]))
+        write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]), runs=runs or None)
     if table is not None:
         write_table(result, table)

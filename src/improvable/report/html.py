@@ -50,7 +50,9 @@ EXPLAINED = {
 }
 
 
-def write_html(result: "Audit | Comparison", path: str | Path, command: str | None = None) -> None:
+def write_html(
+    result: "Audit | Comparison", path: str | Path, command: str | None = None, runs: str | None = None
+) -> None:
     """Write the report of a result: one file that works with no network and prints on paper.
 
     Parameters
@@ -59,11 +61,13 @@ def write_html(result: "Audit | Comparison", path: str | Path, command: str | No
     path : str or path
     command : str, optional
         The command or call that made the result, to be printed with it.
+    runs : str, optional
+        How many runs the ledger of the data has.
     """
-    write_whole(Path(path), html_page(result, command).encode())
+    write_whole(Path(path), html_page(result, command, runs).encode())
 
 
-def html_page(result: "Audit | Comparison", command: str | None = None) -> str:
+def html_page(result: "Audit | Comparison", command: str | None = None, runs: str | None = None) -> str:
     """The report as a text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -77,7 +81,7 @@ def html_page(result: "Audit | Comparison", command: str | None = None) -> str:
     pictures = [draw(result) for draw in (plots.utilities, plots.surface, plots.p_values, plots.intervals)]
     return room.get_template("report.html.j2").render(
         facts=facts,
-        details=details(result, command),
+        details=details(result, command, runs),
         verdict=verdict(facts),
         null=null_hypothesis(facts),
         alternative=alternative_hypothesis(facts),
@@ -100,7 +104,7 @@ def notebook_html(facts: dict[str, Any]) -> str:
     return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
 
 
-def details(result: "Audit | Comparison", command: str | None = None) -> dict[str, Any]:
+def details(result: "Audit | Comparison", command: str | None = None, runs: str | None = None) -> dict[str, Any]:
     """What a report says beyond the facts: bounds, selection rates, welfare, diagnostics, provenance. Plain data."""
     comparisons = _comparisons(result)
     counts = group_counts(result)
@@ -113,7 +117,7 @@ def details(result: "Audit | Comparison", command: str | None = None) -> dict[st
         "selected": fewest_selected(result.to_dict()),
         "candidate_gaps": [gap for one in comparisons for gap in candidate_gaps(one)],
         "warnings": [{"text": caution.text, "meaning": _meaning(caution.kind)} for caution in result.cautions],
-        "provenance": provenance(result.to_dict(), command),
+        "provenance": provenance(result.to_dict(), command, runs),
     }  # fmt: skip
 
 

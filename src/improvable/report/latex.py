@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from improvable.report.markdown import paper_table
-from improvable.report.words import combined_name
+from improvable.report.words import combined_name, seal_words
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -103,4 +103,4 @@ def _caption(facts: dict[str, Any]) -> str:
     )
     if len(facts["splits"]) > 1:
         text += f" The {combined_name(facts)} $p$-value is {map_cells([facts['p_value_text']])[0]}."
-    return text
+    return f"{text} {escaped(seal_words(facts))}"

@@ -143,7 +143,7 @@ def markdown(facts: dict[str, Any]) -> str:
         parts += ["## Warnings", _listed(facts["warnings"])]
     parts += [
         "## Where this comes from",
-        _listed([f"{name}: {words}" for name, words in provenance(facts, facts.get("command"))]),
+        _listed([f"{name}: {words}" for name, words in provenance(facts, facts.get("command"), facts.get("runs"))]),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -15,11 +15,15 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
 
 
-def provenance(facts: dict[str, Any], command: str | None = None) -> list[tuple[str, str]]:
+def provenance(facts: dict[str, Any], command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
     """Names and words, in the order they are printed."""
-    out = [("Seed", seal_words(facts))]
+    out = [("Seal", seal_words(facts))]
     if facts["data_fingerprint"] is not None:
         out.append(("Fingerprint of the data", facts["data_fingerprint"]))
+    if facts.get("protocol") is not None:
+        out.append(("Digest of the protocol", facts["protocol"]["digest"]))
+    if runs:
+        out.append(("Ledger", runs))
     made_with = facts.get("versions") or versions()
     out.append(("Versions", ", ".join(f"{name} {number}" for name, number in made_with.items())))
     return [*out, ("Command", command)] if command else out

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import combined_name, limits, p_text, verdict
+from improvable.report.words import combined_name, limits, p_text, seal_words, verdict
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -13,6 +13,7 @@ def summary(facts: dict[str, Any]) -> str:
     parts = [question(facts), table(facts)]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     parts += [paragraph(verdict(facts)), paragraph(limits(facts))]
+    parts.append(paragraph(seal_words(facts)))
     if facts["warnings"]:
         parts.append("\n".join(paragraph(f"Warning: {text}") for text in facts["warnings"]))
     return "\n\n".join(parts)

@@ -59,7 +59,10 @@ def combined_name(facts: dict[str, Any]) -> str:
 
 def seal_words(facts: dict[str, Any]) -> str:
     """Whether the splits could have been chosen."""
-    return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
+    if facts.get("challenge") is None:
+        return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
+    chosen = f"the challenge '{facts['challenge']}'" if facts["challenge"] else "an empty challenge"
+    return f"Sealed: the splits follow from the data and {chosen}; no seed was chosen."
 
 
 def claim_words(facts: dict[str, Any]) -> str:

@@ -20,7 +20,9 @@ REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")
 
 
-def write_report(result: "Audit | Comparison", path: str | Path, command: str | None = None) -> None:
+def write_report(
+    result: "Audit | Comparison", path: str | Path, command: str | None = None, runs: str | None = None
+) -> None:
     """Write a report: .html, one page that needs no network, or .md.
 
     Parameters
@@ -29,15 +31,17 @@ def write_report(result: "Audit | Comparison", path: str | Path, command: str | 
     path : str or path
     command : str, optional
         The command or call that made the result, to be printed with it.
+    runs : str, optional
+        How many runs the ledger of the data has.
     """
     place = checked_path(path, REPORTS)
     if place.suffix.lower() == ".html":
         from improvable.report.html import write_html
 
-        write_html(result, place, command)
+        write_html(result, place, command, runs)
         return
     bounds = [bound.words for bound in result.bounds()]
-    write_whole(place, markdown(result.to_dict() | {"bounds": bounds, "command": command}).encode())
+    write_whole(place, markdown(result.to_dict() | {"bounds": bounds, "command": command, "runs": runs}).encode())
 
 
 def write_table(result: "Audit | Comparison", path: str | Path) -> None:

@@ -1,0 +1,102 @@
+"""`improvable init`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from improvable.cli.options import check_writable, parse_names
+from improvable.errors import ImprovableError, StorageError
+
+if TYPE_CHECKING:
+    from improvable.data import Rows
+
+
+def init(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The protocol to write, such as care.toml.")],
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The data: columns are listed, and answers checked.")
+    ] = None,
+) -> int:
+    """Ask what an audit needs to know, and write it as a protocol.
+
+    Enter takes what stands in brackets. The protocol is a short text file: everything else can be added there.
+
+    Example:
+
+    \b
+      improvable demo --write patients.csv
+      improvable init care.toml --data patients.csv
+    """
+    from improvable.data import read_rows
+    from improvable.declaration import declare, from_declaration
+    from improvable.protocol.files import write_protocol
+
+    check_writable(file)
+    if Path(file).exists():
+        raise StorageError(f"'{file}' is already there.", "Name another file; a declared protocol is not overwritten.")
+    rows = None if data is None else read_rows(data)
+    if rows is not None:
+        shown = ", ".join(rows.columns[:20]) + (f" and {len(rows.columns) - 20} more" if len(rows.columns) > 20 else "")
+        typer.echo(f"Columns: {shown}")
+    columns: dict[str, Any] = {
+        "outcome": _column("Outcome: the column with what came of each person", rows),
+        "group": _columns("Group: the column, or columns, between which benefits are uneven", rows),
+    }
+    status_quo: dict[str, Any]
+    if typer.confirm("Does the algorithm in use select by a score? (no: there is a column of its 0/1 decisions)", True):
+        status_quo = {"score": _column("Score: its column", rows)}
+        status_quo["capacity"] = typer.prompt("Share of people it selects", default=0.03, type=float)
+    else:
+        status_quo = {"decision": _column("Decisions: their column", rows)}
+    rule: dict[str, Any] = {"name": _rule()}
+    exclude = typer.prompt("Columns that a challenger may not read (* stands for anything)", default="")
+    if exclude:
+        rule["exclude"] = parse_names(exclude)
+    claim = {"delta_fairness": typer.prompt("By which share must the gap shrink, at least", default=0.0, type=float)}
+    claim["delta_accuracy"] = typer.prompt("By which share must accuracy rise, at least", default=0.0, type=float)
+    test = {"alpha": typer.prompt("Level of the test", default=0.05, type=float)}
+    plain = {"columns": columns, "status_quo": status_quo, "rule": rule, "claim": claim, "test": test}
+    settings = from_declaration(plain)
+    if data is not None:
+        from improvable.preparation import prepare_audit
+
+        prepare_audit(data, settings)
+    declared = declare(settings)
+    assert declared is not None
+    declared["test"].pop("seed", None)
+    write_protocol(declared, file)
+    typer.echo(
+        f"Wrote {file}.\nNext: improvable seal {file} --data {data or 'DATA'} --challenge 'what the other side chooses'"
+    )
+    return 0
+
+
+def _column(question: str, rows: "Rows | None") -> str:
+    """Ask until the answer is a column."""
+    return _columns(question, rows)[0]
+
+
+def _columns(question: str, rows: "Rows | None") -> list[str]:
+    while True:
+        names = parse_names(str(typer.prompt(question)))
+        try:
+            if rows is not None:
+                rows.require(names)
+            if names:
+                return names
+        except ImprovableError as error:
+            typer.echo(str(error))
+
+
+def _rule() -> str:
+    from improvable.rules import as_rule
+
+    while True:
+        name = str(typer.prompt("Rule that looks for a challenger", default="forest"))
+        try:
+            as_rule(name)
+        except ImprovableError as error:
+            typer.echo(str(error))
+        else:
+            return name

@@ -1,0 +1,65 @@
+"""`improvable ledger`."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from improvable.cli.options import Json, check_writable
+
+
+def ledger(
+    file: Annotated[str, typer.Argument(metavar="DATA|LEDGER", help="A data file, or its ledger.")],
+    entry: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="Check that a line whose hash begins so is there."),
+    ] = None,
+    json: Json = None,
+) -> int:
+    """List the runs that were made on a data file, and check that no line was changed, moved or removed.
+
+    improvable audit and compare write a line beside the data when a run is begun and when it is finished. Lines are
+    chained by hashes. A line that was cut off at the end is found by the hash that the run printed: --entry.
+
+    Example:
+
+    \b
+      improvable demo --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
+      improvable ledger patients.csv
+    """
+    from improvable.data import read_rows
+    from improvable.errors import StorageError
+    from improvable.fingerprint import fingerprint
+    from improvable.protocol.ledger import check_belongs, ledger_path, read_ledger, runs_words
+    from improvable.report.text import paragraph
+    from improvable.storage import write_whole
+
+    check_writable(json)
+    named = Path(file)
+    path = named if named.suffix == ".ledger" else ledger_path(file)
+    lines = read_ledger(path)
+    beside = named if named.suffix != ".ledger" else named.with_suffix("")
+    if beside.is_file():
+        check_belongs(lines, fingerprint(read_rows(beside)), path)
+    if entry is not None and not any(line.hash.startswith(entry) for line in lines):
+        raise StorageError(f"'{path}' has no line with hash {entry}: one was removed.", "Ask who kept the ledger.")
+    facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]
+    if json is not None and json != "-":
+        write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
+    if json == "-":
+        typer.echo(json_module.dumps(facts, indent=2))
+        return 0
+    for line in lines:
+        shown = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
+        if "verdict" in line.facts:
+            shown.append(f"p = {line.facts['p_value']:.4f}, {line.facts['verdict']}")
+        sealed = line.facts.get("challenge") is not None
+        shown.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
+        if line.facts.get("protocol"):
+            shown.append(f"protocol {line.facts['protocol'][:12]}...")
+        typer.echo("  ".join(shown))
+    typer.echo(paragraph(f"The chain of {len(lines)} lines is whole: {runs_words(lines)}."))
+    return 0

@@ -1,0 +1,58 @@
+"""Runs from the command line are written to the ledger beside the data: when begun, and when finished."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from improvable.audit import Audit
+    from improvable.comparison import Comparison
+    from improvable.data import Rows
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Keeps one run in a ledger; without one, keeps nothing and says so."""
+
+    path: Path | None
+    data: str
+
+    def begin(self, kind: str, facts: dict[str, Any]) -> None:
+        """Record that a run has shown something: its first split is done."""
+        from improvable.protocol.ledger import BEGUN
+
+        self._add(BEGUN, {"kind": kind, **facts})
+
+    def finish(self, kind: str, result: "Audit | Comparison") -> str:
+        """Record what a run found; how many runs there were, in words."""
+        from improvable.protocol.ledger import FINISHED, run_facts
+
+        return self._add(FINISHED, {"kind": kind, **run_facts(result)})
+
+    def _add(self, event: str, facts: dict[str, Any]) -> str:
+        from improvable.protocol.ledger import read_ledger, record, runs_words
+
+        if self.path is None:
+            return "This run is not recorded in a ledger."
+        line = record(self.path, self.data, event, facts)
+        runs = runs_words(read_ledger(self.path))
+        return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
+
+
+def open_recorder(rows: "Rows", data: str, ledger: str | None) -> Recorder:
+    """The ledger that was named, or the one beside the data where that can be written."""
+    import os
+
+    from improvable.fingerprint import fingerprint
+    from improvable.protocol.ledger import check_belongs, ledger_path, read_ledger
+
+    path = Path(ledger) if ledger is not None else ledger_path(data)
+    if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        typer.echo(f"warning: '{path}' cannot be written, so this run is not recorded. Name one: --ledger.", err=True)
+        return Recorder(None, "")
+    recorder = Recorder(path, fingerprint(rows))
+    if path.exists():
+        check_belongs(read_ledger(path), recorder.data, path)
+    return recorder

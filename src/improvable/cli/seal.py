@@ -1,0 +1,57 @@
+"""`improvable seal`."""
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+from improvable.cli.options import Json, check_writable
+
+
+def seal(
+    protocol: Annotated[str, typer.Argument(metavar="PROTOCOL.toml", help="What was declared.")],
+    data: Annotated[str, typer.Option(metavar="FILE", help="The data that it will be run on.")],
+    challenge: Annotated[str, typer.Option(help="A text that the other side chooses, such as a docket number.")] = "",
+    json: Json = None,
+) -> int:
+    """Bind a protocol to its data before it is run, and its splits to a challenge of the other side.
+
+    Prints digests to exchange, and keeps them beside the protocol (care.toml has care.seal). They are the same for CSV
+    and Parquet, and for any order of rows. improvable audit then refuses another protocol or other data, and takes
+    the splits from the data and the challenge: no seed, number of draws or level can deal the rows anew.
+
+    Agree on the protocol first and ask for the challenge afterwards.
+
+    Example:
+
+    \b
+      improvable demo --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
+      improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
+      improvable audit care.toml --data patients.csv --out care-run
+      improvable verify care-run --data patients.csv
+    """
+    from pathlib import Path
+
+    from improvable.protocol.files import read_protocol
+    from improvable.protocol.seal import make_seal, seal_facts, seal_path, write_seal
+    from improvable.storage import write_whole
+
+    check_writable(json)
+    made = make_seal(read_protocol(protocol), data, challenge)
+    place = seal_path(protocol)
+    write_seal(made, place)
+    document = json_module.dumps(seal_facts(made), indent=2, ensure_ascii=False)
+    if json is not None and json != "-":
+        write_whole(Path(json), f"{document}\n".encode())
+    if json == "-":
+        typer.echo(document)
+        return 0
+    typer.echo(f"protocol   {made.protocol}")
+    typer.echo(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns that are read)")
+    typer.echo(f"challenge  {made.challenge or '(none)'}")
+    typer.echo(f"seal       {made.digest}")
+    typer.echo(f"\nKept in {place}. Send the seal to the other side before you run:")
+    typer.echo(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER")
+    return 0

@@ -1,0 +1,102 @@
+"""`improvable verify`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from improvable.cli.options import Jobs
+from improvable.cli.output import quietly
+
+if TYPE_CHECKING:
+    from improvable.protocol.verification import Verification
+
+MOST_SHOWN = 20
+
+
+def verify(
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="A run folder, or a file of audit --json.")],
+    data: Annotated[str, typer.Option(metavar="FILE", help="The data, as you hold them.")],
+    protocol: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The protocol that was agreed; must be the result's own.")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The ledger to find the run in.", show_default="that beside the data, if any"
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
+    jobs: Jobs = None,
+) -> int:
+    """Compute a result again from the protocol it carries, and say for each number whether it is the same.
+
+    Exit status 0 where everything is the same, 1 where anything differs. On the versions that made the result its files
+    are the same to the byte; on others the output says which version differs.
+
+    Example:
+
+    \b
+      improvable demo --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      improvable verify run --data patients.csv
+    """
+    from improvable.declaration import digest_of
+    from improvable.protocol.files import read_protocol
+    from improvable.protocol.ledger import ledger_path
+    from improvable.protocol.verification import ledger_line, read_facts
+    from improvable.protocol.verification import verify as recompute
+    from improvable.report.words import seal_words
+
+    facts = read_facts(result)
+    found = quietly(lambda: recompute(result, data, n_jobs=jobs))
+    same = found.same
+    typer.echo(seal_words(facts))
+    if protocol is not None:
+        agreed = digest_of(read_protocol(protocol)) == facts["protocol"]["digest"]
+        same &= agreed
+        typer.echo(f"{_word(agreed)} protocol, as agreed in {protocol}")
+    typer.echo("Numbers and texts of each part, computed again:")
+    _show_numbers(found, every)
+    place = Path(ledger) if ledger is not None else ledger_path(data)
+    if ledger is not None or place.exists():
+        line = ledger_line(place, facts)
+        same &= line is not None
+        where = f"line {line} of {place.name}" if line else f"no line of {place.name} records this result"
+        typer.echo(f"{_word(line is not None)} ledger: {where}")
+    total = len(found.checked)
+    if same:
+        typer.echo(f"\nVERIFIED: {total:,} numbers and texts are the same.")
+        return 0
+    typer.echo(f"\nNOT VERIFIED: {len(found.differences):,} of {total:,} numbers and texts differ, or a check failed.")
+    return 1
+
+
+def _show_numbers(found: "Verification", every: bool) -> None:
+    from improvable.protocol.verification import part_of
+
+    wrong = {difference.where for difference in found.differences}
+    parts: dict[str, list[str]] = {}
+    for where in found.checked:
+        parts.setdefault(part_of(where), []).append(where)
+    for part, places in parts.items():
+        bad = sum(where in wrong for where in places)
+        typer.echo(f"{_word(not bad)} {part}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
+        for where in places if every else ():
+            if where not in wrong:
+                typer.echo(f"           same  {where} = {found.checked[where]!r}")
+    for difference in found.differences[: None if every else MOST_SHOWN]:
+        typer.echo(f"           {difference.where}: stated {difference.stated!r}, found {difference.found!r}")
+    if len(found.differences) > MOST_SHOWN and not every:
+        typer.echo(f"           and {len(found.differences) - MOST_SHOWN:,} more: --all lists them")
+    for name, (stated, here) in found.versions.items():
+        typer.echo(f"version    {name} {stated} made the result; this is {here}")
+    if found.files:
+        equal = sum(found.files.values())
+        word = "version   " if found.versions and equal < len(found.files) else _word(equal == len(found.files))
+        typer.echo(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
+
+
+def _word(same: bool) -> str:
+    return "same      " if same else "DIFFERENT "

@@ -1,0 +1,168 @@
+"""A result computed again from its own protocol: for each number, same or different."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import improvable
+from improvable.audit import Audit, run_audit
+from improvable.data import FrameLike, Rows, read_rows
+from improvable.declaration import digest_of, from_declaration
+from improvable.errors import StorageError
+from improvable.protocol.ledger import FINISHED, read_ledger, stated_facts
+
+UNCHECKED = ("versions", "version")
+NAME_ONE = "Name a run folder, or a file of improvable audit --json."
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number or text that came out otherwise."""
+
+    where: str
+    stated: Any
+    found: Any
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What verifying a result found.
+
+    Attributes
+    ----------
+    checked : dict
+        Every number and text of the result by its place, ``splits.3.gap.candidate``, with what was stated.
+    differences : list of Difference
+    versions : dict
+        From each package whose version differs to (stated, here).
+    files : dict
+        From each file of a run folder to whether its bytes are the same.
+    """
+
+    checked: dict[str, Any]
+    differences: list[Difference] = field(default_factory=list)
+    versions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    files: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def same(self) -> bool:
+        """Whether every number and, on the same versions, every byte is the same."""
+        return not self.differences and (bool(self.versions) or all(self.files.values()))
+
+
+def read_facts(result: str | Path) -> dict[str, Any]:
+    """What a result says: a run folder, or a JSON file of `improvable audit --json`."""
+    place = Path(result)
+    if place.is_dir():
+        return _through_json(improvable.load(place).to_dict())
+    try:
+        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
+    except (OSError, ValueError) as error:
+        raise StorageError(f"'{place}' cannot be read as a result.", NAME_ONE) from error
+    if not isinstance(facts, dict) or "splits" not in facts:
+        raise StorageError(f"'{place}' is not a result.", NAME_ONE)
+    return facts
+
+
+def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Verification:
+    """Recompute a result from the protocol it carries.
+
+    Parameters
+    ----------
+    result : str or path
+        A run folder, or a file of ``improvable audit --json``.
+    data : data frame or path
+    n_jobs : int, optional
+
+    Returns
+    -------
+    Verification
+    """
+    facts = read_facts(result)
+    protocol = facts.get("protocol")
+    if facts.get("kind") != "audit" or protocol is None:
+        raise StorageError(
+            f"'{result}' has no protocol to recompute it from.",
+            "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified.",
+        )
+    declared = protocol["declared"]
+    differences = []
+    if digest_of(declared) != protocol["digest"]:
+        differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
+    rows: Rows = read_rows(data)
+    again = run_audit(rows, from_declaration(declared, facts["challenge"]), n_jobs=n_jobs)
+    found = _through_json(again.to_dict())
+    stated, now = dict(_leaves(facts)), dict(_leaves(found))
+    checked = {where: stated.get(where) for where in [*stated, *now] if where.split(".")[0] not in UNCHECKED}
+    differences += [
+        Difference(where, stated.get(where), now.get(where))
+        for where in checked
+        if where not in stated or where not in now or stated[where] != now[where]
+    ]
+    here = found["versions"]
+    versions = {
+        name: (str(number), here.get(name, "none"))
+        for name, number in facts.get("versions", {}).items()
+        if here.get(name) != number
+    }
+    return Verification(checked, differences, versions, _same_files(Path(result), again))
+
+
+def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
+    """The line of a ledger that records a result; None where no line does."""
+    stated = stated_facts(facts)
+    for line in read_ledger(ledger):
+        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items()):
+            return line.number
+    return None
+
+
+def _same_files(folder: Path, again: Audit) -> dict[str, bool]:
+    if not folder.is_dir():
+        return {}
+    with tempfile.TemporaryDirectory() as room:
+        fresh = Path(room) / "again"
+        again.save(fresh)
+        return {path.name: _bytes(folder / path.name) == path.read_bytes() for path in sorted(fresh.iterdir())}
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(facts))
+    return plain
+
+
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Every number and text, by its place: ``splits.3.gap.candidate``."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(one, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list) and value:
+        for i, one in enumerate(value, start=1):
+            yield from _leaves(one, f"{where}.{i}")
+    else:
+        yield where, value
+
+
+PARTS = {
+    "verdict": ("p_value", "p_value_text", "threshold", "reject"),
+    "data": ("data_fingerprint", "rows", "clusters"),
+    "status quo's gap": ("disparity", "disparities"),
+    "warnings": ("warnings",),
+}
+
+
+def part_of(where: str) -> str:
+    """The part of a result that a number belongs to."""
+    names = where.split(".")
+    if names[0] == "splits":
+        return f"split {names[1]}"
+    return next((part for part, fields in PARTS.items() if names[0] in fields), "what was declared")
