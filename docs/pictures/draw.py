@@ -1,0 +1,43 @@
+"""Draw the pictures of the README and the documentation again: `make pictures`."""
+
+from pathlib import Path
+
+import improvable
+from improvable import plots
+from improvable.manipulation import linear_costs, play
+from improvable.mixing import BetaMixing
+from improvable.planning.appendix_e import appendix_e, curve_rows
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    audit = improvable.audit(
+        improvable.datasets.care_management(),
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.03),
+        rule="linear",
+        features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
+        n_jobs=-1,
+    )
+    for name in ("utilities", "surface", "p_values", "intervals"):
+        plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
+    curves = [
+        row | {"series": f"n = {row['size']}", "variant": row["gap"]} for row in curve_rows(appendix_e(workers=2))
+    ]
+    power = plots.power_curves(
+        curves,
+        x_title="mean gap of the candidate (eta); the status quo's is 1.52",
+        title="Appendix E: how often the fairness test rejects",
+        subtitle=["Absolute: the paper's statistic. Signed: ours. Left: a fairer candidate."],
+        level=0.05,
+        marks=[1.52],
+    )
+    plots.save_chart(power, HERE / "power.svg")
+    game = play(*linear_costs(0.001, 7), splits=7, mixing=BetaMixing(0.3))
+    plots.save_chart(plots.repetitions(game), HERE / "repetitions.svg")
+
+
+if __name__ == "__main__":
+    main()
