@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.rules.reductions import ExponentiatedGradient, GroupThresholds, Mixture, reduction
+from improvable.rules.randomised import GroupThresholds, Mixture
+from improvable.rules.reductions import ExponentiatedGradient, reduction
 
 pytest.importorskip("fairlearn")
 NAMES = ["exponentiated_gradient", "grid_search", "threshold_optimizer"]
