@@ -21,7 +21,7 @@ from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table, value_text
 from improvable.report.provenance import provenance
-from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, verdict
+from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, seal_words, verdict
 from improvable.storage import write_whole
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def html_page(result: "Audit | Comparison", command: str | None = None, runs: st
         facts=facts,
         details=details(result, command, runs),
         verdict=verdict(facts),
+        sealed=seal_words(facts),
         null=null_hypothesis(facts),
         alternative=alternative_hypothesis(facts),
         table=paper_table(facts),
