@@ -14,6 +14,7 @@ from improvable.utilities import Measure, Utility, as_accuracy, as_utility
 Delta = float | Mapping[str, float]
 Overall = Literal["population"] | Mapping[str, float] | None
 FEWEST_DRAWS = 100
+METHODS = ("bootstrap", "delta")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Question:
     seed : int
     weight, cluster : str or None
         Columns.
+    method : {"bootstrap", "delta"} or None
+        How draws are made; None lets the number of cells decide.
     """
 
     outcome: str
@@ -44,6 +47,7 @@ class Question:
     seed: int
     weight: str | None = None
     cluster: str | None = None
+    method: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,6 +109,7 @@ def make_design(
     draws: int,
     alpha: float,
     seed: int,
+    method: str | None = None,
 ) -> Design:
     """Check the question before any row is read."""
     columns = as_names(group)
@@ -130,6 +135,8 @@ def make_design(
     check_number("alpha", alpha, 0, 0.5)
     check_integer("draws", draws, FEWEST_DRAWS)
     check_integer("seed", seed, 0)
+    if method is not None:
+        check_choice("method", method, METHODS)
     question = Question(
         outcome=outcome,
         group=columns,
@@ -141,6 +148,7 @@ def make_design(
         seed=int(seed),
         weight=weight,
         cluster=cluster,
+        method=method,
     )
     return Design(
         question=question,

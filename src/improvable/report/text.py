@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import limits, p_text, verdict
+from improvable.report.words import draws_text, limits, p_text, verdict
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -47,6 +47,8 @@ def question(facts: dict[str, Any]) -> str:
         lines.append(f"Rule '{facts['rule']}' learns {facts['target']} and may read {shown}.")
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
+    if facts["method"] != "bootstrap":
+        lines.append(f"p-values come from {draws_text(facts)}.")
     return "\n".join(paragraph(line) for line in lines)
 
 

@@ -1,6 +1,7 @@
 """The sentences of every output: hypotheses, verdict, and what the verdict does not say."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -101,3 +102,15 @@ def limits(facts: dict[str, Any]) -> str:
         "Not rejecting is no proof that nothing better exists: another rule, other features or more rows may find an "
         "improvement."
     )
+
+
+def draws_text(facts: Mapping[str, Any]) -> str:
+    """How p-values were drawn.
+
+    Examples
+    --------
+    >>> draws_text({"draws": 10_000, "method": "bootstrap"})
+    '10,000 bootstrap draws'
+    """
+    kinds = {"bootstrap": "bootstrap draws", "delta": "draws of the normal limit (method 'delta')"}
+    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, of the bootstrap or of its normal limit')}"
