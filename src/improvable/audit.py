@@ -15,6 +15,7 @@ from improvable.comparison import Comparison, change_question
 from improvable.constraints import check_features, make_constraints, refuse_unhonoured
 from improvable.data import FrameLike, content_keys, read_rows
 from improvable.design import Delta, Design, Overall, Question, check_integer, check_number, make_design
+from improvable.engines import as_engine
 from improvable.errors import OptionError
 from improvable.features import choose_features
 from improvable.inference.disparity import Disparity
@@ -35,11 +36,12 @@ from improvable.utilities import Utility
 
 @dataclass(frozen=True)
 class Source:
-    """What an audit was made from; a loaded audit has none."""
+    """What an audit was made from; a loaded audit has none. An engine's sample is not the whole, but some of its rows."""
 
     design: Design
     plan: Plan
     sample: Sample
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,10 @@ def audit(
     drop_missing: bool = False,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
+    method: str | None = None,
+    engine: str | None = None,
+    train_rows: int | None = None,
+    row_id: str | None = None,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
@@ -169,7 +175,8 @@ def audit(
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file.
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
     group : str or sequence of str
@@ -242,6 +249,18 @@ def audit(
         stopped, and ends with the same bytes as if it had never stopped.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap, unless
+        a split has more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        Where the rows are read and counted, in batches. By default frames in memory and single files are simply read,
+        and other data have their own engine. With an engine, splits come from a hash of every row, so that the result
+        is the same in all of them.
+    train_rows : int, optional
+        With an engine: how many training rows of a split a rule sees at most, and thresholds are taken from; 100,000 by
+        default. The test is valid for any number.
+    row_id : str, optional
+        With an engine: column that differs in every row. Without it the row's content tells rows apart.
 
     Returns
     -------
@@ -280,6 +299,7 @@ def audit(
         draws=draws,
         alpha=alpha,
         seed=seed,
+        method=method,
     )
     check_integer("splits", splits, 1)
     check_number("train_fraction", train_fraction, 0, 1)
@@ -289,8 +309,29 @@ def audit(
     )
     selection_rule = as_rule(rule)
     refuse_unhonoured(constraints, selection_rule, RULES)
-    rows = read_rows(data)
     target = target or outcome
+    opened = as_engine(data, engine, worker_count(n_jobs), train_rows, row_id)
+    if opened is not None:
+        from improvable.engines.procedure import Asked, audit_batches
+
+        asked = Asked(
+            design=design,
+            status_quo=algorithm,
+            rule=selection_rule,
+            features=features,
+            exclude=exclude,
+            target=target,
+            constraints=constraints,
+            splits=int(splits),
+            train_fraction=train_fraction,
+            train_rows=train_rows,
+            row_id=row_id,
+            drop_missing=drop_missing,
+        )
+        found = audit_batches(opened, asked, worker_count(n_jobs), run_folder, progress)
+        emit(found.cautions)
+        return found
+    rows = read_rows(data)
     chosen = choose_features(rows, design, algorithm, target, features, exclude)
     sample, cautions = make_sample(rows, design, [algorithm], [target], drop_missing, canonical=True)
     check_features(constraints, rows, chosen.columns, sample)

@@ -139,7 +139,7 @@ def group_counts(result: "Audit | Comparison") -> dict[str, dict[str, Any]] | No
     """
     source = getattr(result, "source", None)
     first = _comparisons(result)[0]
-    if source is not None:
+    if source is not None and source.whole:
         sample = source.sample
         codes, strata = sample.grouping.codes, sample.grouping.strata
         chosen = decide(prepare_status_quo(source.plan.status_quo, sample), sample.rows, "status quo") != 0
@@ -305,7 +305,7 @@ def provenance(result: "Audit | Comparison", command: str | None) -> list[tuple[
     """Where a result comes from: versions, seed, data, command."""
     out = [("Seed", f"{result.question.seed}, chosen by the analyst: this run is not sealed")]
     source = getattr(result, "source", None)
-    if source is not None:
+    if source is not None and source.whole:
         out.append(("Fingerprint of the rows", fingerprint(content_keys(source.sample.rows))))
     out.append(("Versions", ", ".join(f"{name} {version(name)}" for name in PACKAGES)))
     out.append(("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"))
