@@ -36,7 +36,7 @@ from improvable.utilities import Utility
 
 @dataclass(frozen=True)
 class Source:
-    """What an audit was made from; a loaded audit has none. An engine's sample is not the whole, but some of its rows."""
+    """What an audit was made from; a loaded audit has none. An engine's sample may be some of its rows."""
 
     design: Design
     plan: Plan
@@ -250,8 +250,8 @@ def audit(
     progress : bool, optional
         Show a progress bar; by default on a terminal.
     method : {"bootstrap", "delta"}, optional
-        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap, unless
-        a split has more than a million distinct contributions.
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless a split has more than a million distinct contributions.
     engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
         Where the rows are read and counted, in batches. By default frames in memory and single files are simply read,
         and other data have their own engine. With an engine, splits come from a hash of every row, so that the result

@@ -10,6 +10,7 @@ from improvable.cautions import capacity_cautions, emit, gap_cautions
 from improvable.comparison import Comparison
 from improvable.data import FrameLike, read_rows
 from improvable.design import Delta, Overall, make_design
+from improvable.engines import as_engine
 from improvable.errors import OptionError
 from improvable.evaluation import evaluate, prepare_status_quo, with_cautions
 from improvable.inference.disparity import disparities
@@ -44,6 +45,8 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
+    method: str | None = None,
+    engine: str | None = None,
 ) -> Comparison:
     """Test whether a candidate is more accurate for every group and has a smaller gap than the status quo.
 
@@ -53,7 +56,8 @@ def compare(
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file.
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
     group : str or sequence of str
@@ -97,6 +101,12 @@ def compare(
         Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
         Drop rows with holes in a needed column, and say how many.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless there are more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        Where the rows are read and counted, in batches; the result is the same. By default frames in memory and single
+        files are simply read, and other data have their own engine.
 
     Returns
     -------
@@ -134,13 +144,21 @@ def compare(
         draws=draws,
         alpha=alpha,
         seed=seed,
+        method=method,
     )
     specs = as_algorithm(status_quo), as_algorithm(candidate)
-    sample, cautions = make_sample(read_rows(data), design, specs, [], drop_missing, canonical=False)
-    algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
-    decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
-    root = np.random.SeedSequence(design.question.seed)
-    result = evaluate(design, sample, decisions, None, root, worker_count(-1 if n_jobs is None else n_jobs))
+    workers = worker_count(-1 if n_jobs is None else n_jobs)
+    opened = as_engine(data, engine, workers)
+    if opened is not None:
+        from improvable.engines.comparing import compare_batches
+
+        result, cautions = compare_batches(opened, design, specs, drop_missing, workers)
+    else:
+        sample, cautions = make_sample(read_rows(data), design, specs, [], drop_missing, canonical=False)
+        algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
+        decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
+        root = np.random.SeedSequence(design.question.seed)
+        result = evaluate(design, sample, decisions, None, root, workers)
     reached = [result.shares[name]["test"] for name in ALGORITHMS]
     cautions += capacity_cautions([*map(capacity_of, specs)], reached)
     cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)

@@ -25,13 +25,16 @@ from improvable.utilities import check_decisions
 def prepare_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
     """Complete the status quo; a score that never varies cannot be thresholded."""
     if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
-        scores = algorithm.scorer.score(training.rows)
-        if scores.min() == scores.max():
-            raise DataError(
-                f"the score '{algorithm.scorer.column}' is constant ({scores[0]:g}).",
-                "Nobody is strictly above its quantile; name the column of scores.",
-            )
+        refuse_constant_score(algorithm.scorer, algorithm.scorer.score(training.rows))
     return prepare(algorithm, training.rows, training.weights)
+
+
+def refuse_constant_score(scorer: ScoreColumn, scores: FloatArray) -> None:
+    if scores.min() == scores.max():
+        raise DataError(
+            f"the score '{scorer.column}' is constant ({scores[0]:g}).",
+            "Nobody is strictly above its quantile; name the column of scores.",
+        )
 
 
 def evaluate(

@@ -54,6 +54,12 @@ def audit(
     seed: o.Seed = 0,
     jobs: o.Jobs = None,
     drop_missing: o.DropMissing = False,
+    method: o.Method = None,
+    engine: o.Engine = None,
+    train_rows: Annotated[
+        int | None, typer.Option(help="With an engine: most rows a rule learns from.", show_default="100000")
+    ] = None,
+    row_id: Annotated[str | None, typer.Option(help="With an engine: column that differs in every row.")] = None,
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
     ] = None,
@@ -133,6 +139,10 @@ def audit(
             n_jobs=jobs,
             drop_missing=drop_missing,
             run_folder=out,
+            method=method,
+            engine=engine,
+            train_rows=train_rows,
+            row_id=row_id,
         )
     )
     if export is not None:

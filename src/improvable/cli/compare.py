@@ -37,6 +37,8 @@ def compare(
     seed: o.Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     drop_missing: o.DropMissing = False,
+    method: o.Method = None,
+    engine: o.Engine = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -84,6 +86,8 @@ def compare(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            method=method,
+            engine=engine,
         )
     )
     write_documents(result, report, table)

@@ -142,7 +142,7 @@ def _common_schema(files: Sequence[str]) -> Any:
             schema = pq.read_schema(path)
         except (pa.ArrowException, OSError) as error:
             raise _bad_file(path, error) from error
-        for name in schema.names if not first else first:
+        for name in list(first) or schema.names:
             if name not in schema.names:
                 raise DataError(
                     f"'{path}' has no column '{name}', which '{files[0]}' has.", "All files must have the same columns."

@@ -76,7 +76,7 @@ class GuardedMerge:
 
 def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:
     """One pass over the data; no row at all is refused."""
-    found = engine.fold(Guarded(work), list(dict.fromkeys(columns)), GuardedMerge(merge))
+    found: T | Failure | None = engine.fold(Guarded(work), list(dict.fromkeys(columns)), GuardedMerge(merge))
     if found is None:
         raise DataError("the data have columns and no rows.", "An audit needs rows to learn from and to test on.")
     if isinstance(found, Failure):

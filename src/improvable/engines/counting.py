@@ -93,21 +93,24 @@ Parts: TypeAlias = tuple[Part, ...]
 
 @dataclass(frozen=True)
 class Counting:
-    """The work of the third pass: one part per contest."""
+    """The work of the third pass: one part per contest. Without a splitting, every row is a test row."""
 
     reading: Reading
-    splitting: Splitting
+    splitting: Splitting | None
     contests: tuple[Contest, ...]
 
     def __call__(self, rows: Rows) -> Parts:
         sample = self.reading.sample(rows)
+        if self.splitting is None:
+            return tuple(self._part(sample, contest) for contest in self.contests)
         keys = self.splitting.keys(sample.rows)
-        return tuple(self._part(sample, keys, contest) for contest in self.contests)
+        parts = []
+        for contest in self.contests:
+            tests = self.splitting.tests(self.splitting.places(keys, contest.split), contest.split)
+            parts.append(self._part(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
+        return tuple(parts)
 
-    def _part(self, sample: Sample, keys: Keys, contest: Contest) -> Part:
-        tests = self.splitting.tests(self.splitting.places(keys, contest.split), contest.split)
-        if not tests.all():
-            sample = sample.take(np.flatnonzero(tests))
+    def _part(self, sample: Sample, contest: Contest) -> Part:
         design, grouping = self.reading.design, sample.grouping
         if len(sample):
             now = decide(contest.status_quo, sample.rows, "status quo")

@@ -59,7 +59,7 @@ def keep_counts(folder: Path | None, parts: dict[int, Part]) -> None:
     for split, part in parts.items():
         counted = part.counted
         if isinstance(counted, Cells):
-            kept = {"silent": counted.silent, "blocks": counted.blocks}
+            kept: dict[str, Any] = {"silent": counted.silent, "blocks": counted.blocks}
             arrays |= {f"{name}-{split}": getattr(counted, name) for name in ("values", "block", "counts")}
         else:
             kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
@@ -81,12 +81,12 @@ def kept_counts(folder: Path | None) -> dict[int, Part] | None:
         weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")
         counted: Cells | Moments
         if "first" in kept:
-            exact = {key: tuple(int(total, 16) for total in kept.pop(key)) for key in ("first", "second")}
-            counted = Moments(**kept, **exact)
+            first, second = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("first", "second"))
+            counted = Moments(**kept, first=first, second=second)
         else:
             counted = Cells(*(arrays[f"{key}-{name}"] for key in ("values", "block", "counts")), **kept)
-        own = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
-        parts[int(name)] = Part(counted, *own, weighed, falls)
+        sizes, selected, occupied = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
+        parts[int(name)] = Part(counted, sizes, selected, occupied, weighed, falls)
     return parts
 
 

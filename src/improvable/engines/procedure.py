@@ -34,9 +34,9 @@ from improvable.engines.survey import Survey, Surveying, conclude_survey, merge_
 from improvable.errors import DataError
 from improvable.evaluation import conclude, prepare_status_quo
 from improvable.features import Features, choose_features
+from improvable.inference.cells import CANDIDATE
 from improvable.inference.delta import most_cells
 from improvable.inference.disparity import disparities
-from improvable.inference.evidence import CANDIDATE
 from improvable.inference.resampling import child
 from improvable.procedure import (
     DRAWING,

@@ -7,6 +7,7 @@ noticed and mended.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -29,7 +30,7 @@ MOST_SHARED = 0.01
 class Brought:
     """Rows with low places in some split, with their keys; and how many rows of each split train."""
 
-    frames: tuple[nw.DataFrame[object], ...]
+    frames: tuple[nw.DataFrame[Any], ...]
     keys: tuple[Keys, ...]
     trained: IntArray
 
@@ -109,11 +110,11 @@ def lowest(splitting: Splitting, keys: Keys, split: int, most: int) -> IntArray:
         return training
     own = places[training]
     next_place = np.partition(own, most)[most]
-    kept = training[own < next_place]
+    kept: IntArray = training[own < next_place]
     return kept if len(kept) else training[own <= next_place]
 
 
-def _together(frames: tuple[nw.DataFrame[object], ...]) -> Rows:
+def _together(frames: tuple[nw.DataFrame[Any], ...]) -> Rows:
     filled = [frame for frame in frames if len(frame)]
     if not filled:
         raise DataError("no row is left to train on.", "Bring more rows, or change the train fraction.")
@@ -139,5 +140,3 @@ def check_keys(drawn: Drawn, splitting: Splitting, row_id: str | None) -> None:
         f"{shared:.0%} of the rows share their '{row_id}' with another, so it is no row id.",
         "Name one that differs in every row; rows that belong together go by cluster='...' (--cluster).",
     )
-
-

@@ -72,7 +72,7 @@ def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
 
 def _method(result: "Audit | Comparison") -> str:
     """How draws were made; splits with many cells and others may differ."""
-    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]  # type: ignore[list-item]
+    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
     return " and ".join(sorted({comparison.evidence.method for comparison in comparisons}))
 
 
