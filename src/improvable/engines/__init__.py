@@ -42,7 +42,13 @@ def home_of(data: FrameLike) -> str | None:
 def as_engine(
     data: FrameLike, engine: str | None, workers: int, train_rows: int | None = None, row_id: str | None = None
 ) -> Engine | None:
-    """The engine asked for, or the one that the data need; None where the rows are simply read into memory."""
+    """The engine asked for, or the one that the data need; None where the rows are simply read into memory.
+
+    Data that can `fold` are an engine themselves.
+    """
+    if hasattr(data, "fold") and hasattr(data, "backend"):
+        own: Engine = data
+        return own
     home = home_of(data)
     if engine is None and home is None:
         for name, value in (("train_rows", train_rows), ("row_id", row_id)):
@@ -52,8 +58,8 @@ def as_engine(
     name = engine or home or ""
     if name not in ENGINES:
         raise OptionError(f"there is no engine '{name}'.", nearest(name, ENGINES))
-    own = isinstance(data, str | PathLike) or home is None
-    if home is not None and name != home and not (own and name in ("dask", "spark")):
+    folder = isinstance(data, str | PathLike)
+    if home is not None and name != home and not (folder and name in ("dask", "spark")):
         raise OptionError(f"engine '{name}' cannot read these data, which are for '{home}'.", f"Use engine='{home}'.")
     if name == "duckdb" and home != "duckdb":
         raise OptionError("engine 'duckdb' reads relations.", "Give one, such as duckdb.sql('select ...').")

@@ -11,8 +11,6 @@ from improvable.data import MISSING_MARKS, Rows
 from improvable.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
 from improvable.errors import DataError, nearest
 
-READ_AHEAD = 2  # batches and files that are read while others are worked on: this bounds memory
-
 
 @dataclass(frozen=True)
 class Arrow:
@@ -34,30 +32,23 @@ class Arrow:
         return fold_in_threads(self._batches(columns), work, merge, self.workers)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Rows]:
-        import pyarrow as pa
+        return arrow_rows(self._tables(list(columns)), columns)
 
-        scanner = self.dataset.scanner(
-            columns=list(columns),
-            batch_size=ROWS_PER_BATCH,
-            batch_readahead=READ_AHEAD,
-            fragment_readahead=READ_AHEAD,
-        )
-        try:
-            yield from arrow_rows(scanner.to_batches(), columns)
-        except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(columns, error) from error
-
-    def _unreadable(self, columns: Sequence[str], error: Exception) -> DataError:
-        """Name the file that cannot be read, by reading one after the other."""
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        """Piece after piece: a scanner of the whole would read ahead as fast as it can, up to a gigabyte."""
         import pyarrow as pa
 
         for fragment in self.dataset.get_fragments():
             try:
-                for _ in fragment.to_batches(schema=self.dataset.schema, columns=list(columns)):
-                    pass
-            except (pa.ArrowException, OSError) as found:
-                return _bad_file(getattr(fragment, "path", "the data"), found)
-        return _bad_file("the data", error)
+                if hasattr(fragment, "split_by_row_group"):
+                    for piece in fragment.split_by_row_group():
+                        yield piece.to_table(schema=self.dataset.schema, columns=columns)
+                else:
+                    yield from fragment.to_batches(
+                        schema=self.dataset.schema, columns=columns, batch_size=ROWS_PER_BATCH, batch_readahead=1
+                    )
+            except (pa.ArrowException, OSError) as error:
+                raise _bad_file(getattr(fragment, "path", "the data"), error) from error
 
 
 def open_arrow(data: Any, workers: int) -> Arrow:

@@ -111,19 +111,19 @@ def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
 
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
-    """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together."""
+    """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
     import pyarrow as pa
 
     waiting: list[Any] = []
     size = 0
     for table in tables:
-        if not table.num_rows:
-            continue
-        waiting.append(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
-        size += table.num_rows
-        if size >= ROWS_PER_BATCH:
-            yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
-            waiting, size = [], 0
+        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        for start in range(0, whole.num_rows, ROWS_PER_BATCH):
+            waiting.append(whole.slice(start, ROWS_PER_BATCH))
+            size += waiting[-1].num_rows
+            if size >= ROWS_PER_BATCH:
+                yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
+                waiting, size = [], 0
     if waiting:
         yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
 
