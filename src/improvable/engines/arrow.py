@@ -31,6 +31,11 @@ class Arrow:
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         return fold_in_threads(self._batches(columns), work, merge, self.workers)
 
+    def refuse_damaged(self, columns: Sequence[str]) -> None:
+        """Read every file, and raise for the first that cannot be read."""
+        for _ in self._tables(list(columns)):
+            pass
+
     def _batches(self, columns: Sequence[str]) -> Iterator[Rows]:
         return arrow_rows(self._tables(list(columns)), columns)
 

@@ -112,18 +112,19 @@ class Counting:
 
     def _part(self, sample: Sample, contest: Contest) -> Part:
         design, grouping = self.reading.design, sample.grouping
+        now = new = np.empty(0)
+        vectors = np.empty((0, len(design.utilities), 2, 2))
         if len(sample):
             now = decide(contest.status_quo, sample.rows, "status quo")
             new = now if contest.candidate is None else decide(contest.candidate, sample.rows, contest.name)
-        else:
-            now = new = np.empty(0)
-        vectors = contribute(design, sample, (now, new))
-        most = most_cells(design.question.method)
+            vectors = contribute(design, sample, (now, new))
+        flat = vectors.reshape(len(sample), 4 * len(design.utilities))
+        counted: Cells | Moments
         if design.question.cluster is None:
-            counted = settle(count(vectors.reshape(len(sample), -1), grouping.codes, grouping.strata), most)
+            counted = settle(count(flat, grouping.codes, grouping.strata), most_cells(design.question.method))
         else:
             clusters = id_keys(sample.rows, design.question.cluster)
-            counted = _count_in_clusters(vectors.reshape(len(sample), -1), grouping.codes, clusters, grouping.strata)
+            counted = _count_in_clusters(flat, grouping.codes, clusters, grouping.strata)
         falls = np.zeros(len(sample), dtype=np.bool_)
         if contest.steps and contest.candidate is not None and len(sample):
             falls = monotone_falls(contest.candidate, sample.rows, dict(contest.steps))

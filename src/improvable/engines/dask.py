@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data import Rows
+from improvable.engines.arrow import Arrow, open_arrow
 from improvable.engines.batches import Merge, T, Work, merge_all, need
 from improvable.errors import DataError, ImprovableError
 
@@ -16,9 +17,10 @@ PARTS_PER_MERGE = 8
 
 @dataclass(frozen=True)
 class Dask:
-    """A Dask data frame, on whatever scheduler or cluster is current."""
+    """A Dask data frame, on whatever scheduler or cluster is current; with its files, where we opened them."""
 
     frame: Any
+    files: Arrow | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -41,6 +43,8 @@ class Dask:
         except (ImprovableError, MemoryError):
             raise
         except Exception as error:
+            if self.files is not None:
+                self.files.refuse_damaged(columns)
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:240].rstrip(".")
             raise DataError(f"Dask could not finish: {reason}.", "Try the data frame's own compute() first.") from error
         return found
@@ -67,12 +71,9 @@ def open_dask(data: Any, workers: int) -> Dask:
     if isinstance(data, dd.DataFrame):
         return Dask(data)
     if isinstance(data, str | Path):
-        from improvable.engines.arrow import open_arrow
-
-        path = Path(data)
-        open_arrow(path, workers)  # the same refusals, with the file's name
+        path, files = Path(data), open_arrow(str(data), workers)
         if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-            return Dask(dd.read_csv(str(path), sep="\t" if path.suffix.lower() == ".tsv" else ","))
-        return Dask(dd.read_parquet(str(path)))
+            return Dask(dd.read_csv(str(path), sep="\t" if path.suffix.lower() == ".tsv" else ","), files)
+        return Dask(dd.read_parquet(files.dataset.files), files)
     frame = data.frame if isinstance(data, Rows) else nw.from_native(data, eager_only=True)
     return Dask(dd.from_pandas(frame.to_pandas().reset_index(drop=True), npartitions=max(1, workers)))

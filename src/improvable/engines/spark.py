@@ -11,15 +11,17 @@ from typing import Any
 
 import narwhals as nw
 
+from improvable.engines.arrow import Arrow, open_arrow
 from improvable.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all, need
 from improvable.errors import DataError, OptionError
 
 
 @dataclass(frozen=True)
 class Spark:
-    """A Spark data frame, in whatever session it belongs to."""
+    """A Spark data frame, in whatever session it belongs to; with its files, where we opened them."""
 
     frame: Any
+    files: Arrow | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -35,6 +37,8 @@ class Spark:
         try:
             parts = counted.collect()
         except Exception as error:
+            if self.files is not None:
+                self.files.refuse_damaged(columns)
             raise _unfinished(error) from error
         return merge_all((pickle.loads(bytes(part["part"])) for part in parts), merge)
 
@@ -74,17 +78,14 @@ def open_spark(data: Any, workers: int) -> Spark:
         return Spark(data)
     session = _session(workers)
     if isinstance(data, str | Path):
-        from improvable.engines.arrow import open_arrow
-
-        path = Path(data)
-        schema = open_arrow(path, workers).dataset.schema  # the same refusals, with the file's name
+        path, files = Path(data), open_arrow(str(data), workers)
         if path.suffix.lower() in (".csv", ".tsv", ".txt"):
             from pyspark.sql.pandas.types import from_arrow_schema
 
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            reader = session.read.schema(from_arrow_schema(schema)).option("sep", separator)
-            return Spark(reader.csv(str(path), header=True))
-        return Spark(session.read.parquet(str(path)))
+            reader = session.read.schema(from_arrow_schema(files.dataset.schema)).option("sep", separator)
+            return Spark(reader.csv(str(path), header=True), files)
+        return Spark(session.read.parquet(*files.dataset.files), files)
     from improvable.data import read_rows
 
     return Spark(session.createDataFrame(read_rows(data).frame.to_arrow()))
