@@ -216,6 +216,11 @@ def test_a_frame_of_one_engine_is_not_for_another(people: pl.DataFrame) -> None:
         audited(frame, engine="spark")
 
 
+def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) -> None:
+    with pytest.raises(improvable.AlgorithmError, match="the status quo decides otherwise for the same rows"):
+        scored(Memory(read_rows(people), 1), lambda frame: frame["score"].rank() / len(frame))
+
+
 def test_an_engine_that_is_not_installed(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for engine, package in (("arrow", "pyarrow"), ("dask", "dask"), ("spark", "pyspark")):

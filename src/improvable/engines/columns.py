@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
-from improvable.algorithms import Algorithm, RowFunction, Threshold, columns_read
+from improvable.algorithms import Algorithm, RowFunction, Threshold, columns_read, decide
 from improvable.data import Rows
 from improvable.design import Design
+from improvable.errors import AlgorithmError
 from improvable.features import match_columns
 from improvable.utilities import takes_rows
 
@@ -67,3 +69,15 @@ def reads_anything(algorithm: Algorithm | Threshold) -> bool:
     """Whether an algorithm is a function of rows, which may read any column."""
     source = getattr(algorithm, "scorer", algorithm)
     return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
+
+
+def refuse_dependent(algorithm: Algorithm, rows: Rows, whose: str) -> None:
+    """Refuse a function that decides for a row by what other rows there are: batches have other rows."""
+    if not reads_anything(algorithm):
+        return
+    some = np.arange(0, len(rows), 2)
+    if (decide(algorithm, rows, whose)[some] != decide(algorithm, rows.take(some), whose)).any():
+        raise AlgorithmError(
+            f"the {whose} decides otherwise for the same rows when others are missing.",
+            "Through an engine it sees rows in batches, and must decide for each row by itself.",
+        )

@@ -24,7 +24,7 @@ from improvable.comparison import Comparison
 from improvable.constraints import SELECTION_GAP, Constraints, check_features, gap_of_rates, monotone_steps
 from improvable.design import Design, check_integer
 from improvable.engines.batches import Engine, run
-from improvable.engines.columns import Columns
+from improvable.engines.columns import Columns, refuse_dependent
 from improvable.engines.counting import Contest, Counting, MergeParts, Part, tally_of
 from improvable.engines.kept import forget_stages, keep_counts, keep_sample, kept_counts, kept_sample
 from improvable.engines.reading import Reading
@@ -225,6 +225,8 @@ def _check_parts(
 
 
 def _contest(plan: Plan, fitted: Fitted, training: Sample) -> Contest:
+    for algorithm, whose in ((fitted.status_quo, "status quo"), (fitted.candidate, "candidate")):
+        refuse_dependent(algorithm, training.rows, whose)
     steps = monotone_steps(training.rows, plan.constraints.monotone)
     candidate = None if fitted.selection.algorithm is None else fitted.candidate
     return Contest(fitted.split, fitted.status_quo, candidate, candidate_name(plan, fitted.split), (*steps.items(),))
