@@ -78,7 +78,8 @@ def open_spark(data: Any, workers: int) -> Spark:
         return Spark(data)
     session = _session(workers)
     if isinstance(data, str | Path):
-        path, files = Path(data), open_arrow(str(data), workers)
+        path = Path(data).resolve()  # Spark's own working folder may be another
+        files = open_arrow(str(path), workers)
         if path.suffix.lower() in (".csv", ".tsv", ".txt"):
             from pyspark.sql.pandas.types import from_arrow_schema
 
