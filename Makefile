@@ -12,7 +12,7 @@ demo: $(STAMP)
 test: lint types browser $(STAMP)
 	$(BIN)/pytest -n 2
 
-# Real Dask, Spark and DuckDB on this machine. Spark needs Java; where there is none its tests fail and say so.
+# Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
 ENGINES := $(VENV)/engines-installed
 test-engines: java $(ENGINES)
 	$(BIN)/pytest tests/engines

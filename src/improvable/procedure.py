@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from improvable.sample import FEWEST_CLUSTERS, Sample
 SPLITTING, SELECTING, DRAWING = 0, 1, 2
 """Each split's seed has one child for each of these."""
 FEWEST_ROWS = 20
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,10 @@ def run_splits(
     finished: Callable[[Comparison], None],
 ) -> list[Comparison]:
     """Run the splits numbered `which`; `finished` is called with each as soon as it and those before it are done."""
-    from joblib import Parallel, delayed
-
     results: list[Comparison] = []
     with Progress(plan.splits, done=plan.splits - len(which), enabled=show) as progress:
-        jobs = (delayed(_run_split)(design, plan, sample, split, progress, os.getpid()) for split in which)
-        for result in Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs):
+        jobs = ((design, plan, sample, split, progress) for split in which)
+        for result in in_parallel(_run_split, jobs, workers):
             finished(result)
             results.append(result)
             progress.done()
@@ -134,11 +134,8 @@ def split_sample(sample: Sample, train_fraction: float, seed: np.random.SeedSequ
     return sample.take(train), sample.take(test)
 
 
-def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress: Progress, parent: int) -> Comparison:
+def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress: Progress) -> Comparison:
     """One split: divide, select on the training rows, compare on the others."""
-    if os.getpid() != parent:
-        with limited_threads(workers=1, splits=plan.splits):
-            return _run_split(design, plan, sample, split, progress, os.getpid())
     seed = child(np.random.SeedSequence(design.question.seed), split)
     training, held_out = split_sample(sample, plan.train_fraction, child(seed, SPLITTING))
     fitted = fit_split(design, plan, training, split, progress)
@@ -221,6 +218,34 @@ def finish_split(plan: Plan, fitted: Fitted, result: Comparison, on_test: dict[s
     return replace(result, shares=shares, cautions=tuple(cautions), split=fitted.split, notes=notes)
 
 
+def in_parallel(work: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterable[Result]:
+    """Run jobs on joblib's current backend, threads unless the caller chose another.
+
+    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's).
+    """
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    streams = getattr(backend, "supports_return_generator", False)
+    done: Iterable[Result] = Parallel(
+        n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
+    )(delayed(_one_of_several)(work, job, workers, os.getpid()) for job in jobs)
+    return done
+
+
+def _one_of_several(work: Callable[..., Result], job: tuple[Any, ...], workers: int, parent: int) -> Result:
+    """A job beside others: estimators that would start workers of their own do without, and processes get one core."""
+    from joblib import parallel_config
+
+    with ExitStack() as held:
+        if workers > 1:
+            held.enter_context(parallel_config(backend="sequential"))
+        if os.getpid() != parent:
+            held.enter_context(limited_threads(workers=1, splits=1))
+        return work(*job)
+
+
 def fit_splits(
     design: Design,
     plan: Plan,
@@ -230,23 +255,13 @@ def fit_splits(
     show: bool | None,
 ) -> list[Fitted]:
     """Let the rule select on the training rows of several splits, in parallel."""
-    from joblib import Parallel, delayed
-
     fitted: list[Fitted] = []
     with Progress(plan.splits, done=plan.splits - left, enabled=show) as progress:
-        jobs = (delayed(_fit_alone)(design, plan, sample, split, progress, os.getpid()) for split, sample in trainings)
-        for one in Parallel(n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator")(jobs):
+        jobs = ((design, plan, sample, split, progress) for split, sample in trainings)
+        for one in in_parallel(fit_split, jobs, workers):
             fitted.append(one)
             progress.done()
     return fitted
-
-
-def _fit_alone(design: Design, plan: Plan, training: Sample, split: int, progress: Progress, parent: int) -> Fitted:
-    """`fit_split`, with one core for each process where there are several."""
-    if os.getpid() == parent:
-        return fit_split(design, plan, training, split, progress)
-    with limited_threads(workers=1, splits=plan.splits):
-        return fit_split(design, plan, training, split, progress)
 
 
 def _select(
