@@ -40,6 +40,7 @@ browser:
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python benchmarks/compare_against_peers.py
+	$(BIN)/python benchmarks/fairness_peers.py
 	$(BIN)/python benchmarks/counting_rows.py
 	$(BIN)/python benchmarks/engine_overhead.py
 	$(BIN)/python benchmarks/cost_against_size.py

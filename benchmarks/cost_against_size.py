@@ -21,7 +21,7 @@ import resource
 import statistics
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -59,6 +59,11 @@ def audited(frame: pl.DataFrame, splits: int = SPLITS, draws: int = DRAWS, engin
     )  # fmt: skip
 
 
+def case(work: Callable[..., Any], options: dict[str, Any], **about: Any) -> Callable[[], Any]:
+    """Some work on data that are made now."""
+    return partial(work, people(**{"rows": ROWS, **about}), **options)
+
+
 def timed(run: Callable[[], Any], rounds: int) -> float:
     times = []
     for _ in range(rounds):
@@ -68,11 +73,11 @@ def timed(run: Callable[[], Any], rounds: int) -> float:
     return statistics.median(times)
 
 
-def table(title: str, runs: dict[str, Callable[[], Any]], rounds: int) -> None:
+def table(title: str, cases: Mapping[str, Callable[[], Callable[[], Any]]], rounds: int) -> None:
     print(f"\n{title}\n\n  {'':24}{'seconds':>10}{'ratio':>10}{'peak GiB':>10}")
     first = None
-    for name, run in runs.items():
-        seconds = timed(run, rounds)
+    for name, make in cases.items():
+        seconds = timed(make(), rounds)
         first = first or seconds
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(f"  {name:24}{seconds:>10.3f}{seconds / first:>9.2f}x{memory:>10.2f}")
@@ -99,18 +104,19 @@ def main() -> None:
     base = people(ROWS)
     compared(base)
     audited(base, splits=1)
-    runs = {f"Q = {q:,}": partial(compared, base, q) for q in (1_000, 10_000, 100_000)}
-    table("compare, by draws", runs, options.rounds)
+    cases = {f"Q = {q:,}": partial(case, compared, {"draws": q}) for q in (1_000, 10_000, 100_000)}
+    table("compare, by draws", cases, options.rounds)
     kinds = {f"outcomes below {most}": most for most in (2, 16, 500)} | {"continuous outcome": None}
-    runs = {name: partial(compared, people(ROWS, outcomes=most)) for name, most in kinds.items()}
-    table("compare, by distinct cells", runs, options.rounds)
-    runs = {f"{g} groups": partial(compared, people(ROWS, g)) for g in (2, 5, 20)}
-    table("compare, by groups", runs, options.rounds)
-    table("audit, by splits", {f"K = {k}": partial(audited, base, k) for k in (1, 7, 21)}, 1)
-    for engine in (None, "memory"):
-        sizes = [10**power for power in range(3, 8) if 10**power <= options.most]
-        runs = {f"n = {n:,}": partial(audited, people(n), engine=engine) for n in sizes}
-        table(f"audit, by rows, engine {engine}", runs, 1)
+    cases = {name: partial(case, compared, {}, outcomes=most) for name, most in kinds.items()}
+    table("compare, by distinct cells", cases, options.rounds)
+    cases = {f"{g} groups": partial(case, compared, {}, groups=g) for g in (2, 5, 20)}
+    table("compare, by groups", cases, options.rounds)
+    cases = {f"K = {k}": partial(case, audited, {"splits": k}) for k in (1, 7, 21)}
+    table("audit, by splits", cases, 1)
+    sizes = [10**power for power in range(3, 8) if 10**power <= options.most]
+    for engine in ("memory", None):
+        cases = {f"n = {n:,}": partial(case, audited, {"engine": engine}, rows=n) for n in sizes}
+        table(f"audit, by rows, {'engine memory' if engine else 'no engine'}", cases, 1)
     profile(people(1_000_000))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import dask.dataframe as dd
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow.dataset as ds
 import pytest
@@ -118,9 +119,29 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
     )  # fmt: skip
     assert result.to_dict()["method"] == "delta"
     assert "normal limit" in result.summary()
+    assert "hash of 'person'" in result.summary()
     result.report(tmp_path / "report.html")
-    assert "draws of the normal limit" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "draws of the normal limit" in page
+    assert "at most 900 training rows" in page
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
     assert result.frontier().p_value() == result.p_value
     assert len(result.substitute().decide(people)) == len(people)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+def test_frames_of_any_kind_in_memory(people: pl.DataFrame, oracle: dict[str, str], kind: str) -> None:
+    frame = people.to_pandas() if kind == "pandas" else people.to_arrow()
+    assert audited(frame, engine="memory") == oracle["plain audited"]
+    assert audited(frame, engine="arrow") == oracle["plain audited"]
+
+
+def test_tables_are_of_a_kind_that_goes_with_the_data(people: pl.DataFrame) -> None:
+    settings = {"outcome": "visits", "group": "group", "status_quo": "insured", "candidate": "insured", "draws": 100}
+    frames = {
+        pd.DataFrame: dd.from_pandas(people.to_pandas(), npartitions=2),
+        pl.DataFrame: duckdb.from_arrow(people.to_arrow()),
+    }
+    for kind, data in frames.items():
+        assert type(improvable.compare(data, **settings).table()) is kind  # type: ignore[arg-type]

@@ -71,9 +71,10 @@ def keep_counts(folder: Path | None, parts: dict[int, Part]) -> None:
     write_whole(folder / COUNTS, buffer.getvalue())
 
 
-def kept_counts(folder: Path | None) -> dict[int, Part] | None:
+def kept_counts(folder: Path | None) -> dict[int, Part]:
+    """What was counted already, by split."""
     if folder is None or not (folder / COUNTS).exists():
-        return None
+        return {}
     with np.load(folder / COUNTS, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     parts = {}

@@ -137,7 +137,7 @@ def audit_batches(
             *(_contest(plan, one, drawn.sample(reading, one.split)) for one in fitted),
         )
         parts = kept_counts(folder)
-        if parts is None:
+        if not all(contest.split in parts for contest in contests):
             merge = MergeParts(np.inf if question.cluster is not None else most_cells(question.method))
             found = run(engine, Counting(reading, splitting, contests), columns.read, merge)
             parts = {contest.split: part for contest, part in zip(contests, found, strict=True)}

@@ -22,7 +22,15 @@ from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table, value_text
-from improvable.report.words import alternative_hypothesis, draws_text, limits, null_hypothesis, p_text, verdict
+from improvable.report.words import (
+    alternative_hypothesis,
+    draws_text,
+    limits,
+    null_hypothesis,
+    p_text,
+    training_text,
+    verdict,
+)
 from improvable.storage import fingerprint, write_whole
 
 if TYPE_CHECKING:
@@ -85,6 +93,7 @@ def html_page(result: "Audit | Comparison", command: str | None = None) -> str:
         table=paper_table(facts),
         limits=_limits(facts),
         draws=draws_text(facts),
+        training=training_text(facts) if "train_rows" in facts else "",
         level=f"{100 * (1 - facts['alpha']):g}%",
         pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
         curves=Markup(script_json(slider_curves(result))),

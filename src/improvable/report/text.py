@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import draws_text, limits, p_text, verdict
+from improvable.report.words import draws_text, limits, p_text, training_text, verdict
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -45,6 +45,8 @@ def question(facts: dict[str, Any]) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' learns {facts['target']} and may read {shown}.")
+    if "train_rows" in facts:
+        lines.append(training_text(facts))
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
     if facts["method"] != "bootstrap":

@@ -114,3 +114,19 @@ def draws_text(facts: Mapping[str, Any]) -> str:
     """
     kinds = {"bootstrap": "bootstrap draws", "delta": "draws of the normal limit (method 'delta')"}
     return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, of the bootstrap or of its normal limit')}"
+
+
+def training_text(facts: Mapping[str, Any]) -> str:
+    """How an engine divided the rows, and how many of them a rule saw.
+
+    Examples
+    --------
+    >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
+    "Rows are divided by a hash of 'person'; a rule, and thresholds, see at most 100,000 training rows of each split."
+    """
+    key = facts["cluster"] or facts["row_id"]
+    of = f"'{key}'" if key else "their content"
+    return (
+        f"Rows are divided by a hash of {of}; a rule, and thresholds, see at most {facts['train_rows']:,} "
+        "training rows of each split."
+    )
