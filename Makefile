@@ -15,7 +15,7 @@ test: lint types browser $(STAMP)
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
 ENGINES := $(VENV)/engines-installed
 test-engines: java $(ENGINES)
-	$(BIN)/pytest tests/engines
+	$(BIN)/pytest -n 2 --dist loadfile tests/engines
 
 $(ENGINES): $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,engines]"

@@ -75,6 +75,8 @@ class Rows:
             )
         if series.dtype == nw.Boolean:
             series = series.cast(nw.Int8)
+        if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
+            series = nw.from_native(series.to_polars(), series_only=True)
         return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
     def matrix(self, names: Sequence[str]) -> FloatArray:

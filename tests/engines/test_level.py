@@ -6,7 +6,7 @@ import pytest
 
 import improvable
 
-REPETITIONS = 300
+REPETITIONS = 200
 
 
 @pytest.mark.parametrize("row_id", ["id", None])
