@@ -253,12 +253,14 @@ def fit_splits(
     left: int,
     workers: int,
     show: bool | None,
+    check: Callable[[Fitted], None],
 ) -> list[Fitted]:
-    """Let the rule select on the training rows of several splits, in parallel."""
+    """Let the rule select on the training rows of several splits, in parallel; `check` may refuse each."""
     fitted: list[Fitted] = []
     with Progress(plan.splits, done=plan.splits - left, enabled=show) as progress:
         jobs = ((design, plan, sample, split, progress) for split, sample in trainings)
         for one in in_parallel(fit_split, jobs, workers):
+            check(one)
             fitted.append(one)
             progress.done()
     return fitted

@@ -221,6 +221,13 @@ def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) ->
         scored(Memory(read_rows(people), 1), lambda frame: frame["score"].rank() / len(frame))
 
 
+def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("improvable.engines.weighing.MOST_BYTES", 1 << 20)
+    audited(people, engine="memory")
+    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*--train-rows \d+"):
+        audited(people, engine="memory", rule="forest")
+
+
 def test_an_engine_that_is_not_installed(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for engine, package in (("arrow", "pyarrow"), ("dask", "dask"), ("spark", "pyspark")):

@@ -9,6 +9,7 @@ What is counted becomes comparisons exactly as rows in memory do.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from improvable.engines.reading import Reading
 from improvable.engines.sampling import TRAIN_ROWS, Drawn, check_keys, draw_rows
 from improvable.engines.splitting import Splitting, make_splitting
 from improvable.engines.survey import Survey, Surveying, conclude_survey, merge_surveys
+from improvable.engines.weighing import refuse_heavy
 from improvable.errors import DataError
 from improvable.evaluation import conclude, prepare_status_quo
 from improvable.features import Features, choose_features
@@ -73,6 +75,19 @@ class Asked:
     def most(self) -> int:
         return TRAIN_ROWS if self.train_rows is None else int(self.train_rows)
 
+    def columns(self, available: Sequence[str]) -> Columns:
+        """What is read; a rule of the caller's own may want any column."""
+        return Columns(
+            available,
+            self.design,
+            [self.status_quo],
+            target=self.target,
+            features=self.features,
+            exclude=self.exclude,
+            row_id=self.row_id,
+            everything=not type(self.rule).__module__.startswith("improvable."),
+        )
+
     def identity(self, survey: Survey) -> dict[str, Any]:
         """What makes a run in a folder this one."""
         return {
@@ -97,16 +112,7 @@ def audit_batches(
     """Run an audit through an engine."""
     check_integer("train_rows", asked.most, FEWEST_ROWS)
     design, question = asked.design, asked.design.question
-    columns = Columns(
-        engine.columns,
-        design,
-        [asked.status_quo],
-        target=asked.target,
-        features=asked.features,
-        exclude=asked.exclude,
-        row_id=asked.row_id,
-        everything=not type(asked.rule).__module__.startswith("improvable."),
-    )
+    columns = asked.columns(engine.columns)
     surveying = Surveying(design, columns.numeric, columns.labels, columns.features, run_folder is not None)
     survey = run(engine, surveying, columns.read, merge_surveys)
     reading, sizes, clusters, cautions = conclude_survey(survey, surveying, asked.drop_missing)
@@ -115,12 +121,7 @@ def audit_batches(
         question.seed, asked.splits, asked.train_fraction, asked.row_id, question.cluster, columns.read
     )
     with limited_threads(workers, asked.splits):
-        drawn = kept_sample(folder, splitting, asked.most)
-        if drawn is None:
-            drawn = draw_rows(engine, reading, splitting, columns.read, int(sizes.sum()), asked.most)
-            keep_sample(folder, drawn)
-        if question.cluster is None:
-            check_keys(drawn, splitting, asked.row_id)
+        drawn = _bring(engine, reading, splitting, columns, int(sizes.sum()), asked, folder)
         some = drawn.sample(reading, 0)
         features = _choose(some, asked, columns, survey)
         plan = Plan(
@@ -129,19 +130,13 @@ def audit_batches(
         units = _check_parts(drawn, sizes, survey, splitting, asked)
         done = {} if folder is None else storage.finished_splits(folder, question, plan.splits, engine.backend)
         left = [split for split in range(1, plan.splits + 1) if split not in done]
-        fitted = fit_splits(
-            design, plan, ((split, drawn.sample(reading, split)) for split in left), len(left), workers, progress
-        )
+        trainings = ((split, drawn.sample(reading, split)) for split in left)
+        fitted = fit_splits(design, plan, trainings, len(left), workers, progress, partial(refuse_heavy, plan, drawn))
         contests = (
             Contest(0, prepare_status_quo(plan.status_quo, some), None),
             *(_contest(plan, one, drawn.sample(reading, one.split)) for one in fitted),
         )
-        parts = kept_counts(folder)
-        if not all(contest.split in parts for contest in contests):
-            merge = MergeParts(np.inf if question.cluster is not None else most_cells(question.method))
-            found = run(engine, Counting(reading, splitting, contests), columns.read, merge)
-            parts = {contest.split: part for contest, part in zip(contests, found, strict=True)}
-            keep_counts(folder, parts)
+        parts = _count(engine, reading, splitting, columns, contests, folder)
         itself = _conclude(reading, parts[0], clusters, 0, None, workers, engine.backend)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         for one in fitted:
@@ -174,6 +169,44 @@ def audit_batches(
         storage.write_audit_head(audit, folder)
         forget_stages(folder)
     return audit
+
+
+def _bring(
+    engine: Engine,
+    reading: Reading,
+    splitting: Splitting,
+    columns: Columns,
+    total: int,
+    asked: Asked,
+    folder: Path | None,
+) -> Drawn:
+    """The second pass, unless a run before this one made it."""
+    drawn = kept_sample(folder, splitting, asked.most)
+    if drawn is None:
+        drawn = draw_rows(engine, reading, splitting, columns.read, total, asked.most)
+        keep_sample(folder, drawn)
+    if asked.design.question.cluster is None:
+        check_keys(drawn, splitting, asked.row_id)
+    return drawn
+
+
+def _count(
+    engine: Engine,
+    reading: Reading,
+    splitting: Splitting,
+    columns: Columns,
+    contests: tuple[Contest, ...],
+    folder: Path | None,
+) -> dict[int, Part]:
+    """The third pass, unless a run before this one made it."""
+    parts = kept_counts(folder)
+    if not all(contest.split in parts for contest in contests):
+        question = reading.design.question
+        merge = MergeParts(np.inf if question.cluster is not None else most_cells(question.method))
+        found = run(engine, Counting(reading, splitting, contests), columns.read, merge)
+        parts = {contest.split: part for contest, part in zip(contests, found, strict=True)}
+        keep_counts(folder, parts)
+    return parts
 
 
 def _choose(some: Sample, asked: Asked, columns: Columns, survey: Survey) -> Features:

@@ -37,7 +37,7 @@ class Survey:
     weights : tuple of int
         How many weights are negative, how many are above zero, and how many are other than one.
     clusters : array of shape (2, pairs)
-        Keys of clusters, each with the key of a combination of groups that it has rows of; distinct and sorted.
+        Keys of clusters, each with the key of a combination of groups that it has rows of; distinct.
     fingerprint : tuple of int
         Sums of two hashes of rows: the same for the same rows in any order.
     """
@@ -107,9 +107,7 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
             one.weights[1] + other.weights[1],
             one.weights[2] + other.weights[2],
         ),
-        clusters=np.unique(np.concatenate([one.clusters, other.clusters], axis=1), axis=1)
-        if one.clusters.size or other.clusters.size
-        else one.clusters,
+        clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
         fingerprint=(
             (one.fingerprint[0] + other.fingerprint[0]) % (1 << 64),
             (one.fingerprint[1] + other.fingerprint[1]) % (1 << 64),
@@ -140,7 +138,12 @@ def _weights(rows: Rows, name: str | None) -> tuple[int, int, int]:
 def _clusters(rows: Rows, name: str | None, groups: tuple[str, ...]) -> Keys:
     if name is None:
         return np.empty((2, 0), dtype=np.uint64)
-    return np.unique(np.stack([id_keys(rows, name), content_keys(Rows(rows.frame.select(groups)))]), axis=1)
+    return _distinct(np.stack([id_keys(rows, name), content_keys(Rows(rows.frame.select(groups)))]))
+
+
+def _distinct(pairs: Keys) -> Keys:
+    table = pl.DataFrame({"cluster": pairs[0], "groups": pairs[1]}).unique()
+    return np.stack([table["cluster"].to_numpy(), table["groups"].to_numpy()])
 
 
 def _fingerprint(rows: Rows) -> tuple[int, int]:
