@@ -4,13 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: demo test lint types browser bench clean
+.PHONY: demo test test-engines lint types browser java bench clean
 
 demo: $(STAMP)
 	$(BIN)/improvable demo
 
 test: lint types browser $(STAMP)
 	$(BIN)/pytest -n 2
+
+# Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
+ENGINES := $(VENV)/engines-installed
+test-engines: java $(ENGINES)
+	$(BIN)/pytest -n 2 --dist loadfile tests/engines
+
+$(ENGINES): $(STAMP)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,engines]"
+	touch $(ENGINES)
+
+java:
+	@command -v java > /dev/null || \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null) || true
 
 lint: $(STAMP)
 	$(BIN)/ruff check
@@ -27,6 +40,10 @@ browser:
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python benchmarks/compare_against_peers.py
+	$(BIN)/python benchmarks/fairness_peers.py
+	$(BIN)/python benchmarks/counting_rows.py
+	$(BIN)/python benchmarks/engine_overhead.py
+	$(BIN)/python benchmarks/cost_against_size.py
 	$(BIN)/python benchmarks/audit_a_million_rows.py
 	$(BIN)/python benchmarks/resampling_costs.py
 	$(BIN)/python benchmarks/linear_rules.py

@@ -24,6 +24,12 @@ def shared_data() -> Path:
     return folder
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Engines are tested where they are installed, and only when asked for: `make test-engines`."""
+    asked = any("engines" in argument for argument in config.args)
+    return True if collection_path.name == "engines" and "tests" in collection_path.parts and not asked else None
+
+
 class Case:
     """A sample of outcomes, decisions and groups in which group 0 of the status quo stands above group 1."""
 

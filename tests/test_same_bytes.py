@@ -96,3 +96,9 @@ def test_a_table_is_of_the_callers_own_kind(frame: pl.DataFrame, kind: str) -> N
 
 def test_another_seed_gives_other_splits(frame: pl.DataFrame) -> None:
     assert audited(frame, seed=1) != audited(frame, seed=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_beyond_what_float64_holds(frame: pl.DataFrame, kind: str) -> None:
+    with_ids = frame.with_columns(id=2**60 + pl.int_range(len(frame)))
+    assert audited(KINDS[kind](with_ids)) == audited(with_ids)

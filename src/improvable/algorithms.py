@@ -190,7 +190,10 @@ class Threshold:
     capacity: float
 
     def prepare(self, rows: Rows, weights: FloatArray | None = None) -> ThresholdedScore:
-        scores = self.scorer.score(rows)
+        return self.complete(self.scorer.score(rows), weights)
+
+    def complete(self, scores: FloatArray, weights: FloatArray | None = None) -> ThresholdedScore:
+        """The same from the scores of training rows."""
         unit = 0.0
         if not isinstance(self.scorer, ScoreColumn):
             largest = float(np.abs(scores).max())

@@ -15,12 +15,13 @@ from improvable.comparison import Comparison, change_question
 from improvable.data import FrameLike
 from improvable.declaration import declare, digest_of
 from improvable.design import Delta, Design, Overall, Question
+from improvable.engines import as_engine
 from improvable.errors import OptionError
 from improvable.fingerprint import fingerprint
 from improvable.inference.combining import combine as combine_p_values
 from improvable.inference.combining import combined_threshold
 from improvable.inference.disparity import Disparity
-from improvable.preparation import Prepared, Settings, prepare_audit
+from improvable.preparation import Prepared, Settings, check_settings, prepare_audit
 from improvable.procedure import (
     Plan,
     limited_threads,
@@ -37,11 +38,12 @@ from improvable.utilities import Utility
 
 @dataclass(frozen=True)
 class Source:
-    """What an audit was made from; a loaded audit has none."""
+    """What an audit was made from; a loaded audit has none. An engine's sample may be some of its rows."""
 
     design: Design
     plan: Plan
     sample: Sample
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,10 @@ def audit(
     drop_missing: bool = False,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
+    method: str | None = None,
+    engine: str | None = None,
+    train_rows: int | None = None,
+    row_id: str | None = None,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
@@ -175,7 +181,8 @@ def audit(
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file.
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
     group : str or sequence of str
@@ -259,6 +266,18 @@ def audit(
         stopped, and ends with the same bytes as if it had never stopped.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless a split has more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        Where the rows are read and counted, in batches. By default frames in memory and single files are simply read,
+        and other data have their own engine. With an engine, splits come from a hash of every row, so that the result
+        is the same in all of them.
+    train_rows : int, optional
+        With an engine: how many training rows of a split a rule sees at most, and thresholds are taken from; 100,000 by
+        default. The test is valid for any number.
+    row_id : str, optional
+        With an engine: column that differs in every row. Without it the row's content tells rows apart.
 
     Returns
     -------
@@ -313,6 +332,10 @@ def audit(
         seed=seed,
         challenge=challenge,
         drop_missing=drop_missing,
+        method=method,
+        engine=engine,
+        train_rows=train_rows,
+        row_id=row_id,
     )
     return run_audit(data, settings, n_jobs=n_jobs, run_folder=run_folder, progress=progress)
 
@@ -326,6 +349,11 @@ def run_audit(
     progress: bool | None = None,
 ) -> Audit:
     """Run an audit whose settings are one value, such as a protocol's."""
+    engine = as_engine(data, settings.engine, worker_count(n_jobs))
+    if engine is not None:
+        from improvable.engines.procedure import audit_batches
+
+        return audit_batches(engine, check_settings(settings), worker_count(n_jobs), run_folder, progress)
     return run_prepared(prepare_audit(data, settings), n_jobs=n_jobs, run_folder=run_folder, progress=progress)
 
 
@@ -363,10 +391,15 @@ def run_prepared(
 
 def _setting(ready: Prepared) -> dict[str, Any]:
     """How candidates are found, and where everything comes from, as plain data."""
-    declared = declare(ready.settings)
-    return plan_facts(ready.plan, ready.sample) | {
-        "data_fingerprint": fingerprint(ready.rows, ready.used.all),
-        "challenge": ready.settings.challenge,
+    return plan_facts(ready.plan, ready.sample) | origin_facts(ready.settings, fingerprint(ready.rows, ready.used.all))
+
+
+def origin_facts(settings: Settings, data_fingerprint: str | None) -> dict[str, Any]:
+    """Where an audit comes from: data, seal, protocol, versions. Plain data."""
+    declared = declare(settings)
+    return {
+        "data_fingerprint": data_fingerprint,
+        "challenge": settings.challenge,
         "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
         "versions": versions(),
     }

@@ -11,6 +11,7 @@ from improvable.cautions import capacity_cautions, emit, gap_cautions
 from improvable.comparison import Comparison
 from improvable.data import FrameLike, read_rows
 from improvable.design import Delta, Overall, make_design
+from improvable.engines import as_engine
 from improvable.errors import OptionError
 from improvable.evaluation import evaluate, prepare_status_quo, with_cautions
 from improvable.fingerprint import DataMark, used_columns
@@ -46,6 +47,8 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
+    method: str | None = None,
+    engine: str | None = None,
 ) -> Comparison:
     """Test whether a candidate is more accurate for every group and has a smaller gap than the status quo.
 
@@ -55,7 +58,8 @@ def compare(
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file.
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
     group : str or sequence of str
@@ -99,6 +103,12 @@ def compare(
         Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
         Drop rows with holes in a needed column, and say how many.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless there are more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        Where the rows are read and counted, in batches; the result is the same. By default frames in memory and single
+        files are simply read, and other data have their own engine.
 
     Returns
     -------
@@ -136,21 +146,30 @@ def compare(
         draws=draws,
         alpha=alpha,
         seed=seed,
+        method=method,
     )
     specs = as_algorithm(status_quo), as_algorithm(candidate)
-    rows = read_rows(data)
-    sample, cautions = make_sample(rows, design, specs, [], drop_missing)
-    algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
-    decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
-    root = np.random.SeedSequence(design.question.seed)
-    result = evaluate(design, sample, decisions, None, root, worker_count(-1 if n_jobs is None else n_jobs))
+    workers = worker_count(-1 if n_jobs is None else n_jobs)
+    opened = as_engine(data, engine, workers)
+    if opened is not None:
+        from improvable.engines.comparing import compare_batches
+
+        result, cautions = compare_batches(opened, design, specs, drop_missing, workers)
+    else:
+        rows = read_rows(data)
+        sample, cautions = make_sample(rows, design, specs, [], drop_missing)
+        algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
+        decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
+        root = np.random.SeedSequence(design.question.seed)
+        result = evaluate(design, sample, decisions, None, root, workers)
+        used = {name for spec in specs for name in used_columns(rows, design, spec).all}
+        result = replace(result, data=DataMark(rows, tuple(used)))
     reached = [result.shares[name]["test"] for name in ALGORITHMS]
     cautions += capacity_cautions([*map(capacity_of, specs)], reached)
     cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)
     cautions += result.cautions
     emit(cautions)
-    used = {name for spec in specs for name in used_columns(rows, design, spec).all}
-    return replace(with_cautions(result, cautions), data=DataMark(rows, tuple(used)))
+    return with_cautions(result, cautions)
 
 
 def worker_count(n_jobs: int | None) -> int:

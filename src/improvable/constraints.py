@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 
 from improvable.algorithms import Algorithm, check_capacity
-from improvable.arrays import FloatArray
+from improvable.arrays import BoolArray, FloatArray
 from improvable.data import Rows
 from improvable.errors import DataError, OptionError
 from improvable.groups import Attribute, Grouping
@@ -150,22 +150,33 @@ def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:
 
 def selection_gap(decision: FloatArray, sample: Sample) -> float:
     """The largest difference of selection rates between groups of one attribute."""
-    rates = selection_rates(decision, sample)
+    return gap_of_rates(selection_rates(decision, sample), sample.grouping.attributes)
+
+
+def gap_of_rates(rates: Mapping[str, float], attributes: Sequence[Attribute]) -> float:
     return max(
-        max(rates[g] for g in attribute.levels) - min(rates[g] for g in attribute.levels)
-        for attribute in sample.grouping.attributes
+        max(rates[g] for g in attribute.levels) - min(rates[g] for g in attribute.levels) for attribute in attributes
     )
 
 
 def monotone_violations(algorithm: Algorithm, rows: Rows, monotone: Mapping[str, int]) -> int:
     """Rows whose decision falls when a monotone feature moves by a standard deviation in its favoured direction."""
+    return int(monotone_falls(algorithm, rows, monotone_steps(rows, monotone)).sum())
+
+
+def monotone_steps(rows: Rows, monotone: Mapping[str, int]) -> dict[str, float]:
+    """A standard deviation of each monotone feature, in its favoured direction."""
+    return {name: sign * float(np.nanstd(rows.numbers(name))) for name, sign in monotone.items()}
+
+
+def monotone_falls(algorithm: Algorithm, rows: Rows, steps: Mapping[str, float]) -> BoolArray:
+    """The rows whose decision falls when a feature moves by its step."""
     before = np.asarray(algorithm.decide(rows))
     worse = np.zeros(len(rows), dtype=np.bool_)
-    for name, sign in monotone.items():
-        step = sign * float(np.nanstd(rows.numbers(name)))
+    for name, step in steps.items():
         moved = Rows(rows.frame.with_columns((nw.col(name).cast(nw.Float64) + step).alias(name)))
         worse |= np.asarray(algorithm.decide(moved)) < before
-    return int(worse.sum())
+    return worse
 
 
 def reached(

@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from os import PathLike
@@ -76,6 +76,8 @@ class Rows:
             )
         if series.dtype == nw.Boolean:
             series = series.cast(nw.Int8)
+        if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
+            series = nw.from_native(series.to_polars(), series_only=True)
         return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
     def matrix(self, names: Sequence[str]) -> FloatArray:
@@ -199,24 +201,34 @@ def missing_labels(rows: Rows, name: str) -> BoolArray:
 
 def keep_complete(rows: Rows, numeric: Sequence[str], labels: Sequence[str], drop_missing: bool) -> tuple[Rows, int]:
     """Refuse rows with missing or infinite values in the named columns, or drop them and count them."""
-    names = list(dict.fromkeys([*numeric, *labels]))
-    rows.require(names)
+    bad = incomplete(rows, numeric, labels)
+    if not bad:
+        return rows, 0
+    keep = ~np.logical_or.reduce(list(bad.values()))
+    dropped = int((~keep).sum())
+    check_complete({name: int(flags.sum()) for name, flags in bad.items()}, dropped, len(rows), drop_missing)
+    return rows.take(np.flatnonzero(keep)), dropped
+
+
+def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dict[str, BoolArray]:
+    """Which rows have missing or infinite values, for each of the named columns that has any."""
+    rows.require([*numeric, *labels])
     bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
     for name in dict.fromkeys(labels):
         bad[name] = missing_labels(rows, name)
-    incomplete = {name: int(flags.sum()) for name, flags in bad.items() if flags.any()}
-    if not incomplete:
-        return rows, 0
-    if not drop_missing:
-        listed = ", ".join(f"{count:,} in '{name}'" for name, count in incomplete.items())
+    return {name: flags for name, flags in bad.items() if flags.any()}
+
+
+def check_complete(holes: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
+    """Refuse holes, by column, unless they may be dropped and leave something."""
+    if holes and not drop_missing:
+        listed = ", ".join(f"{count:,} in '{name}'" for name, count in holes.items())
         raise DataError(
             f"missing or infinite values: {listed}.",
             "Mend them, or drop those rows with drop_missing=True (--drop-missing).",
         )
-    keep = ~np.logical_or.reduce(list(bad.values()))
-    if not keep.any():
+    if dropped == rows:
         raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
-    return rows.take(np.flatnonzero(keep)), int((~keep).sum())
 
 
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
@@ -229,7 +241,7 @@ def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArr
             f"column '{name}' has {len(values):,} levels; a group column has at most {most}.",
             "Name the column that says which group a row belongs to.",
         )
-    labelled = sorted((_label(value), value) for value in values)
+    labelled = sorted((label_text(value), value) for value in values)
     codes = np.empty(len(rows), dtype=np.int64)
     for code, (_, value) in enumerate(labelled):
         codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
@@ -238,7 +250,7 @@ def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArr
 
 def identities(rows: Rows, name: str) -> IntArray:
     """Which of the distinct values of a column each row has, numbered the same in any row order or frame library."""
-    _, codes = np.unique(_column_bits(rows, name), return_inverse=True)
+    _, codes = np.unique(column_bits(rows, name), return_inverse=True)
     return codes.astype(np.int64)
 
 
@@ -246,7 +258,7 @@ def _text(value: Any) -> str | None:
     return None if value is None or value != value else str(value)
 
 
-def _label(value: object) -> str:
+def label_text(value: object) -> str:
     """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
@@ -257,32 +269,34 @@ def content_keys(rows: Rows, columns: Sequence[str] | None = None) -> NDArray[np
     """A 64-bit key of each row's content, the same in any frame library, row order or column order."""
     keys = np.zeros(len(rows), dtype=np.uint64)
     for name in sorted(rows.columns if columns is None else columns):
-        keys = _mix(keys ^ _mix(_column_bits(rows, name) ^ np.uint64(_digest(name))))
+        keys = mix(keys ^ mix(column_bits(rows, name) ^ np.uint64(digest(name))))
     return keys
 
 
-def _column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
+def column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
+    """64 bits of each value of a column, the same in any frame library and for numbers of any width."""
     if not rows.is_numeric(name):
         return _text_bits(rows.frame[name])
-    if _beyond_floats(rows, name):
-        return np.asarray(rows.frame[name].to_numpy()).astype(np.int64).view(np.uint64)
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
-    return values.view(np.uint64)
+    bits = values.view(np.uint64)
+    large = _beyond_floats(rows, name, values)
+    if large.any():  # value by value, so that no other row of a batch matters
+        whole = np.asarray(rows.frame[name].fill_null(0).to_numpy())
+        bits[large] = whole.astype(np.uint64 if whole.dtype.kind == "u" else np.int64).view(np.uint64)[large]
+    return bits
 
 
-def _beyond_floats(rows: Rows, name: str) -> bool:
-    """Whether a column holds whole numbers, such as long ids, that a float would run together."""
-    series = rows.frame[name]
-    if not series.dtype.is_integer() or bool(series.is_null().any()):
-        return False
-    return int(series.max()) > MOST_EXACT_INTEGER or int(series.min()) < -MOST_EXACT_INTEGER
+def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
+    """Which values are whole numbers, such as long ids, that a float would run together."""
+    whole = bool(rows.frame[name].dtype.is_integer())
+    return np.abs(values) >= MOST_EXACT_INTEGER if whole else np.zeros(len(values), dtype=np.bool_)
 
 
 def exact_column(rows: Rows, name: str, order: IntArray) -> bytes:
     """A column's values in a given order, as bytes that are the same in any frame library and number type."""
-    if rows.is_numeric(name):
-        return b"numbers" + _column_bits(rows, name)[order].astype("<u8").tobytes()
+    if rows.is_numeric(name) and not _beyond_floats(rows, name, rows.read_numbers(name)).any():
+        return b"numbers" + column_bits(rows, name)[order].astype("<u8").tobytes()
     texts = [_text(value) for value in rows.frame[name].to_list()]
     levels = sorted({text for text in texts if text is not None})
     place: dict[str | None, int] = {text: code for code, text in enumerate(levels)} | {None: -1}
@@ -292,23 +306,24 @@ def exact_column(rows: Rows, name: str, order: IntArray) -> bytes:
 
 
 def canonical_order(rows: Rows, *columns: Sequence[str]) -> IntArray:
-    """The order of rows by the content of the first columns named, ties by the next: whatever order they came in."""
-    return np.lexsort([content_keys(rows, names) for names in reversed(columns)])
+    """The order of rows by the content of the first columns named, ties by the next; by default of all columns."""
+    return np.lexsort([content_keys(rows, names) for names in reversed(columns or (rows.columns,))])
 
 
 def _text_bits(series: nw.Series[Any]) -> NDArray[np.uint64]:
     values = series.to_list()
     if series.dtype != nw.String or bool(series.is_null().any()):
         values = [_text(value) for value in values]
-    digests = {text: _digest("" if text is None else f"={text}") for text in set(values)}
+    digests = {text: digest("" if text is None else f"={text}") for text in set(values)}
     return np.fromiter(map(digests.__getitem__, values), dtype=np.uint64, count=len(values))
 
 
-def _digest(text: str) -> int:
+def digest(text: str) -> int:
+    """64 bits of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of splitmix64: every input bit moves every output bit."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

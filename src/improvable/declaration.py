@@ -68,9 +68,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "draws": ("draws", WHOLE),
         "alpha": ("alpha", NUMBER),
         "seed": ("seed", WHOLE),
+        "method": ("method", TEXT),
+        "engine": ("engine", TEXT),
+        "train_rows": ("train_rows", WHOLE),
+        "row_id": ("row_id", TEXT),
     },
 }
 """Section, key, then the argument of `audit` that it is and what it must be. A new setting is a line here."""
+ANY_ENGINE = "memory"
+"""What is declared for every engine: they differ in where rows are read, not in any number."""
 SEQUENTIAL_ONLY = ("tolerance", "most_splits")
 
 
@@ -95,7 +101,7 @@ def declare(settings: Settings) -> Declaration | None:
             skipped |= key == "seed" and settings.challenge is not None
             skipped |= (section, key) == ("rule", "capacity") and value == decided.get("capacity")
             if value is not None and value != {} and not skipped:
-                plain[key] = _plain(value, kind)
+                plain[key] = ANY_ENGINE if key == "engine" else _plain(value, kind)
         out[section] = plain
     return out
 

@@ -15,6 +15,7 @@ from improvable.utilities import Measure, Utility, as_accuracy, as_utility
 Delta = float | Mapping[str, float]
 Overall = Literal["population"] | Mapping[str, float] | None
 FEWEST_DRAWS = 100
+METHODS = ("bootstrap", "delta")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Question:
         Columns.
     combine : {"median", "running_median", "sequential"}
         How the p-values of splits become one.
+    method : {"bootstrap", "delta"} or None
+        How draws are made; None lets the number of cells decide.
     """
 
     outcome: str
@@ -48,6 +51,7 @@ class Question:
     weight: str | None = None
     cluster: str | None = None
     combine: Combine = "median"
+    method: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,6 +114,7 @@ def make_design(
     alpha: float,
     seed: int,
     combine: str = "median",
+    method: str | None = None,
 ) -> Design:
     """Check the question before any row is read."""
     columns = as_names(group)
@@ -136,6 +141,8 @@ def make_design(
     check_number("alpha", alpha, 0, 0.5)
     check_integer("draws", draws, FEWEST_DRAWS)
     check_integer("seed", seed, 0)
+    if method is not None:
+        check_choice("method", method, METHODS)
     question = Question(
         outcome=outcome,
         group=columns,
@@ -148,6 +155,7 @@ def make_design(
         weight=weight,
         cluster=cluster,
         combine=cast(Combine, combine),
+        method=method,
     )
     return Design(
         question=question,

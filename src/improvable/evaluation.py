@@ -1,19 +1,21 @@
 """Decisions on held-out rows become evidence: contributions, cells, draws (Section 3.2)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from improvable.algorithms import Algorithm, ScoreColumn, Threshold, prepare
-from improvable.arrays import FloatArray
+from improvable.arrays import FloatArray, IntArray
 from improvable.cautions import Caution, component_cautions
 from improvable.comparison import Comparison
 from improvable.design import Design, Question
 from improvable.errors import DataError
-from improvable.groups import Attribute
+from improvable.groups import Attribute, Grouping
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
 from improvable.inference.criteria import utilities_of
+from improvable.inference.delta import Moments, draw_normal, most_cells, settle
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.resampling import resample
 from improvable.sample import Sample
@@ -23,13 +25,16 @@ from improvable.utilities import check_decisions
 def prepare_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
     """Complete the status quo; a score that never varies cannot be thresholded."""
     if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
-        scores = algorithm.scorer.score(training.rows)
-        if scores.min() == scores.max():
-            raise DataError(
-                f"the score '{algorithm.scorer.column}' is constant ({scores[0]:g}).",
-                "Nobody is strictly above its quantile; name the column of scores.",
-            )
+        refuse_constant_score(algorithm.scorer, algorithm.scorer.score(training.rows))
     return prepare(algorithm, training.rows, training.weights)
+
+
+def refuse_constant_score(scorer: ScoreColumn, scores: FloatArray) -> None:
+    if scores.min() == scores.max():
+        raise DataError(
+            f"the score '{scorer.column}' is constant ({scores[0]:g}).",
+            "Nobody is strictly above its quantile; name the column of scores.",
+        )
 
 
 def evaluate(
@@ -50,41 +55,98 @@ def evaluate(
     where : str
         Opens error messages: "split 3: ".
     """
+    vectors = contribute(design, sample, decisions)
+    tally = Tally(
+        counted=_cells(vectors.reshape(len(sample), -1), sample),
+        rows=len(sample),
+        clusters=None if sample.clusters is None else sample.units,
+        selected=selected_rows(sample.grouping, decisions),
+        sizes=np.bincount(sample.grouping.codes, minlength=sample.grouping.strata).astype(np.int64),
+        occupied=occupied_rows(vectors[..., W], sample.grouping),
+        shares=tuple(selected_share(decision, sample) for decision in decisions),
+    )
+    return conclude(design, sample.grouping.attributes, tally, training, seed, workers, sample.backend, where)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What counting leaves of held-out rows: all that a comparison needs of them.
+
+    Attributes
+    ----------
+    counted : Cells or Moments
+        Of contributions: of rows, one block per stratum; or of clusters, one block for all strata.
+    rows : int
+    clusters : int or None
+    selected : array of shape (strata, 2)
+        Rows with a decision other than 0, by algorithm.
+    sizes : array of shape (strata,)
+        Rows.
+    occupied : array of shape (utilities, 2, strata)
+        Rows whose w is not zero, by algorithm.
+    shares : tuple of two floats
+        Share selected, of rows or of their weight, by algorithm.
+    """
+
+    counted: Cells | Moments
+    rows: int
+    clusters: int | None
+    selected: IntArray
+    sizes: IntArray
+    occupied: IntArray
+    shares: tuple[float, ...]
+
+
+def contribute(design: Design, sample: Sample, decisions: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """What each row contributes, shape (rows, utilities, 2, 2)."""
     for decision, whose in zip(decisions, ("status quo", "candidate"), strict=True):
         check_decisions(decision, design.utilities, whose)
-    attributes = sample.grouping.attributes
-    shape = (sample.grouping.strata, len(design.utilities), 2, 2)
-    vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
-    cells = _cells(vectors.reshape(len(sample), -1), sample)
-    sums = cells.sums().reshape(shape)
+    return contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
+
+
+def conclude(
+    design: Design,
+    attributes: Sequence[Attribute],
+    tally: Tally,
+    training: FloatArray | None,
+    seed: np.random.SeedSequence,
+    workers: int,
+    backend: Any,
+    where: str = "",
+) -> Comparison:
+    """What was counted becomes evidence, by draws from it; the other parameters are those of `evaluate`."""
+    shape = (len(tally.sizes), len(design.utilities), 2, 2)
+    counted = settle(tally.counted, most_cells(design.question.method))
+    sums = counted.sums().reshape(shape)
     evidence = Evidence(
-        attributes=attributes,
+        attributes=tuple(attributes),
         measures=tuple(utility.measure(design.question.outcome) for utility in design.utilities),
         accuracy=design.accuracy,
         fairness=design.fairness,
         sums=sums,
         draws=np.empty((0, *shape)),
         training=sums[:, :, STATUS_QUO] if training is None else training,
+        method="bootstrap" if isinstance(counted, Cells) else "delta",
     )
     _refuse_undefined_status_quo(evidence, where)
     _refuse_share_of_nonpositive(evidence, design.question)
-    evidence = replace(evidence, draws=resample(cells, design.question.draws, seed, workers).reshape(-1, *shape))
-    selected = np.stack([np.bincount(sample.grouping.codes[d != 0], minlength=shape[0]) for d in decisions], axis=1)
-    shares = {
-        name: {"test": selected_share(decision, sample)} for name, decision in zip(ALGORITHMS, decisions, strict=True)
-    }
+    if isinstance(counted, Cells):
+        draws = resample(counted, design.question.draws, seed, workers)
+    else:
+        draws = draw_normal(counted, design.question.draws, seed)
+    evidence = replace(evidence, draws=draws.reshape(-1, *shape))
     result = Comparison(
         question=design.question,
         evidence=evidence,
-        rows=len(sample),
-        clusters=None if sample.clusters is None else sample.units,
-        selected=selected.astype(np.int64),
-        sizes=np.bincount(sample.grouping.codes, minlength=shape[0]).astype(np.int64),
-        shares=shares,
+        rows=tally.rows,
+        clusters=tally.clusters,
+        selected=tally.selected,
+        sizes=tally.sizes,
+        shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares, strict=True)},
         cautions=(),
-        backend=sample.backend,
+        backend=backend,
     )
-    cautions = component_cautions(evidence, result.assessment, _occupied(vectors[..., W], sample))
+    cautions = component_cautions(evidence, result.assessment, _fewest_occupied(tally.occupied, attributes))
     return with_cautions(result, cautions)
 
 
@@ -105,24 +167,29 @@ def _cells(vectors: FloatArray, sample: Sample) -> Cells:
     return count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
 
 
-def _occupied(normalizers: FloatArray, sample: Sample) -> dict[str, tuple[int, int]]:
-    """How many rows of each group count for either algorithm, in the utility where they are fewest.
+def selected_rows(grouping: Grouping, decisions: Sequence[FloatArray]) -> IntArray:
+    """Rows with a decision other than 0, shape (strata, algorithms)."""
+    counts = [np.bincount(grouping.codes[d != 0], minlength=grouping.strata) for d in decisions]
+    return np.stack(counts, axis=1).astype(np.int64)
 
-    `normalizers` is of shape (rows, utilities, 2): a row counts where its w is not zero.
-    """
-    codes, strata = sample.grouping.codes, sample.grouping.strata
+
+def occupied_rows(normalizers: FloatArray, grouping: Grouping) -> IntArray:
+    """How many rows count, (rows, utilities, 2) -> (utilities, 2, strata): a row counts where its w is not zero."""
     shape = normalizers.shape[1:]
-    counts = np.array(
-        [
-            np.bincount(codes[normalizers[:, m, t] != 0], minlength=strata)
-            for m in range(shape[0])
-            for t in range(shape[1])
-        ]
-    ).reshape(*shape, strata)
+    counts = [
+        np.bincount(grouping.codes[normalizers[:, m, t] != 0], minlength=grouping.strata)
+        for m in range(shape[0])
+        for t in range(shape[1])
+    ]
+    return np.array(counts, dtype=np.int64).reshape(*shape, grouping.strata)
+
+
+def _fewest_occupied(occupied: IntArray, attributes: Sequence[Attribute]) -> dict[str, tuple[int, int]]:
+    """How many rows of each group count for either algorithm, in the utility where they are fewest."""
     out = {}
-    for attribute in sample.grouping.attributes:
+    for attribute in attributes:
         for g, group in enumerate(attribute.levels):
-            rows = counts[:, :, attribute.member == g].sum(axis=2).min(axis=0)
+            rows = occupied[:, :, attribute.member == g].sum(axis=2).min(axis=0)
             out[group] = (int(rows[0]), int(rows[1]))
     return out
 

@@ -87,8 +87,10 @@ class GroupReading:
     notes: tuple[str, ...]
 
 
-def read_groups(rows: Rows, choice: GroupChoice) -> GroupReading:
+def read_groups(rows: Rows, choice: GroupChoice, counts: IntArray | None = None) -> GroupReading:
     """Read the group columns; levels are sorted, so that their order never depends on the rows.
+
+    With `counts`, each row stands for as many.
 
     Examples
     --------
@@ -115,7 +117,10 @@ def read_groups(rows: Rows, choice: GroupChoice) -> GroupReading:
     attributes = []
     for name, levels, codes in columns:
         used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
-        level_names, recoded = _without_small(name, tuple(levels[code] for code in used), recoded, choice, notes)
+        sizes = np.bincount(recoded, weights=None if counts is None else counts[keep], minlength=len(used))
+        level_names, recoded = _without_small(
+            name, tuple(levels[code] for code in used), recoded, sizes.astype(np.int64), choice, notes
+        )
         if len(level_names) < 2:
             raise DataError(
                 f"column '{name}' has one level, '{level_names[0]}', in the rows used.",
@@ -171,10 +176,9 @@ def _rows_kept(columns: Sequence[Column], only: tuple[str, ...]) -> BoolArray:
 
 
 def _without_small(
-    name: str, levels: tuple[str, ...], codes: IntArray, choice: GroupChoice, notes: list[str]
+    name: str, levels: tuple[str, ...], codes: IntArray, sizes: IntArray, choice: GroupChoice, notes: list[str]
 ) -> tuple[tuple[str, ...], IntArray]:
     """Pool or refuse levels with too few rows."""
-    sizes = np.bincount(codes, minlength=len(levels))
     small = [code for code in range(len(levels)) if sizes[code] < choice.fewest]
     if not small:
         return levels, codes

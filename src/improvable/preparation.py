@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from improvable.algorithms import as_algorithm, capacity_of
+from improvable.algorithms import Algorithm, Threshold, as_algorithm, capacity_of
 from improvable.cautions import Caution
-from improvable.constraints import check_features, make_constraints, refuse_unhonoured
+from improvable.constraints import Constraints, check_features, make_constraints, refuse_unhonoured
 from improvable.data import FrameLike, Rows, read_rows
 from improvable.design import Delta, Design, Overall, check_integer, check_number, make_design
 from improvable.errors import OptionError
@@ -15,6 +15,7 @@ from improvable.features import choose_features
 from improvable.fingerprint import UsedColumns, fingerprint, used_columns
 from improvable.procedure import Plan, check_split_sizes
 from improvable.rules import RULES, as_rule
+from improvable.rules.protocol import SelectionRule
 from improvable.sample import Sample, make_sample
 from improvable.stopping import Stopping
 from improvable.utilities import Utility
@@ -59,6 +60,10 @@ class Settings:
     seed: int = 0
     challenge: str | None = None
     drop_missing: bool = False
+    method: str | None = None
+    engine: str | None = None
+    train_rows: int | None = None
+    row_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,21 @@ class Prepared:
     cautions: list[Caution] = field(default_factory=list)
 
 
-def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
-    """Check settings and data, and stop before the first split."""
+@dataclass(frozen=True)
+class Checked:
+    """Settings that were checked as far as they can be without rows."""
+
+    settings: Settings
+    design: Design
+    status_quo: Algorithm | Threshold
+    rule: SelectionRule
+    constraints: Constraints
+    target: str
+    stopping: Stopping | None
+
+
+def check_settings(settings: Settings) -> Checked:
+    """Refuse what cannot be asked, before any row is read."""
     design = _design(settings)
     check_integer("splits", settings.splits, 1)
     check_number("tolerance", settings.tolerance, 0, 0.5)
@@ -101,19 +119,37 @@ def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
     constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
     rule = as_rule(settings.rule)
     refuse_unhonoured(constraints, rule, RULES)
+    sequential = settings.combine == "sequential"
+    stopping = Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None
+    return Checked(settings, design, algorithm, rule, constraints, settings.target or settings.outcome, stopping)
+
+
+def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
+    """Check settings and data in memory, and stop before the first split."""
+    checked = check_settings(settings)
+    for name in ("train_rows", "row_id"):
+        if getattr(settings, name) is not None:
+            raise OptionError(f"{name} goes with an engine.", "Name one too: engine='memory' (--engine memory).")
+    design, algorithm, target = checked.design, checked.status_quo, checked.target
     rows = read_rows(data)
-    target = settings.target or settings.outcome
     chosen = choose_features(rows, design, algorithm, target, settings.features, settings.exclude)
     used = used_columns(rows, design, algorithm, [target, *chosen.columns])
     if settings.challenge is not None:
         seed = sealed_seed(fingerprint(rows, used.question), settings.challenge)
         design = replace(design, question=replace(design.question, seed=seed))
     sample, cautions = make_sample(rows, design, [algorithm], [target], settings.drop_missing, used.order)
-    check_features(constraints, rows, chosen.columns, sample)
-    sequential = settings.combine == "sequential"
-    stopping = Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None
-    plan = Plan(algorithm, rule, chosen, target, constraints, int(settings.splits), settings.train_fraction, stopping)
-    check_split_sizes(sample, settings.train_fraction, constraints.capacity)
+    check_features(checked.constraints, rows, chosen.columns, sample)
+    plan = Plan(
+        algorithm,
+        checked.rule,
+        chosen,
+        target,
+        checked.constraints,
+        int(settings.splits),
+        settings.train_fraction,
+        checked.stopping,
+    )
+    check_split_sizes(sample, settings.train_fraction, checked.constraints.capacity)
     return Prepared(settings, design, plan, rows, used, sample, [*cautions, *chosen.cautions])
 
 
@@ -148,4 +184,5 @@ def _design(settings: Settings) -> Design:
         alpha=settings.alpha,
         seed=settings.seed,
         combine=settings.combine,
+        method=settings.method,
     )

@@ -1,14 +1,15 @@
 """The steps of one audit (Section 3.1): split the rows, let the rule select, compare on the rest."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from improvable.algorithms import Algorithm, Threshold, capacity_of, decide
-from improvable.arrays import IntArray
+from improvable.arrays import FloatArray, IntArray
 from improvable.cautions import Caution, capacity_cautions, gap_cautions
 from improvable.comparison import Comparison
 from improvable.constraints import Constraints, reached
@@ -32,6 +33,7 @@ from improvable.stopping import Stopping
 SPLITTING, SELECTING, DRAWING = 0, 1, 2
 """Each split's seed has one child for each of these."""
 FEWEST_ROWS = 20
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,10 @@ def run_splits(
     finished: Callable[[Comparison], None],
 ) -> list[Comparison]:
     """Run the splits numbered `which`, of `total`; `finished` gets each as soon as it and those before it are done."""
-    from joblib import Parallel, delayed
-
     results: list[Comparison] = []
     with Progress(total, done=total - len(which), enabled=show) as progress:
-        jobs = (delayed(_run_split)(design, plan, sample, split, progress, os.getpid()) for split in which)
-        for result in Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs):
+        jobs = ((design, plan, sample, split, progress) for split in which)
+        for result in in_parallel(_run_split, jobs, workers):
             finished(result)
             results.append(result)
             progress.done()
@@ -137,41 +137,136 @@ def split_sample(sample: Sample, train_fraction: float, seed: np.random.SeedSequ
     return sample.take(train), sample.take(test)
 
 
-def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress: Progress, parent: int) -> Comparison:
+def _run_split(design: Design, plan: Plan, sample: Sample, split: int, progress: Progress) -> Comparison:
     """One split: divide, select on the training rows, compare on the others."""
-    if os.getpid() != parent:
-        with limited_threads(workers=1, splits=plan.splits):
-            return _run_split(design, plan, sample, split, progress, os.getpid())
+    seed = child(np.random.SeedSequence(design.question.seed), split)
+    training, held_out = split_sample(sample, plan.train_fraction, child(seed, SPLITTING))
+    fitted = fit_split(design, plan, training, split, progress)
+    decisions = (
+        decide(fitted.status_quo, held_out.rows, "status quo"),
+        decide(fitted.candidate, held_out.rows, candidate_name(plan, split)),
+    )
+    progress.stage(split, f"{design.question.draws:,} draws of {len(held_out):,} rows")
+    result = evaluate(design, held_out, decisions, fitted.reference, child(seed, DRAWING), 1, f"split {split}: ")
+    return finish_split(plan, fitted, result, reached(plan.constraints, fitted.candidate, decisions[1], held_out))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What the training rows of one split gave.
+
+    Attributes
+    ----------
+    split : int
+    status_quo, candidate : Algorithm
+        Complete; without a candidate the status quo takes its place.
+    selection : Selection
+        What the rule says of it.
+    reference : array of shape (strata, utilities, 2)
+        The status quo's sums.
+    shares : tuple of two floats
+        Share selected by either.
+    reached : dict
+        What the candidate reached of each constraint.
+    """
+
+    split: int
+    status_quo: Algorithm
+    candidate: Algorithm
+    selection: Selection
+    reference: FloatArray
+    shares: tuple[float, float]
+    reached: dict[str, float | int]
+
+
+def candidate_name(plan: Plan, split: int) -> str:
+    return f"candidate of rule '{plan.rule.name}' in split {split}"
+
+
+def fit_split(design: Design, plan: Plan, training: Sample, split: int, progress: Progress) -> Fitted:
+    """Complete the status quo and let the rule select, on the training rows of one split."""
     seed = child(np.random.SeedSequence(design.question.seed), split)
     where = f"split {split}: "
-    training, held_out = split_sample(sample, plan.train_fraction, child(seed, SPLITTING))
     progress.stage(split, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = prepare_status_quo(plan.status_quo, training)
     selection = _select(
         design, plan, training, status_quo, child(seed, SELECTING), where, lambda text: progress.stage(split, text)
     )
     candidate = status_quo if selection.algorithm is None else selection.algorithm
-    whose = f"candidate of rule '{plan.rule.name}' in split {split}"
-    decided = decide(status_quo, training.rows, "status quo"), decide(candidate, training.rows, whose)
-    reference = status_quo_sums(design, training, decided[0])
+    now = decide(status_quo, training.rows, "status quo")
+    new = decide(candidate, training.rows, candidate_name(plan, split))
+    reference = status_quo_sums(design, training, now)
     refuse_undefined_training(design, reference, training.grouping.attributes, where)
-    decisions = decide(status_quo, held_out.rows, "status quo"), decide(candidate, held_out.rows, whose)
-    progress.stage(split, f"{design.question.draws:,} draws of {len(held_out):,} rows")
-    result = evaluate(design, held_out, decisions, reference, child(seed, DRAWING), 1, where)
+    return Fitted(
+        split=split,
+        status_quo=status_quo,
+        candidate=candidate,
+        selection=selection,
+        reference=reference,
+        shares=(selected_share(now, training), selected_share(new, training)),
+        reached=reached(plan.constraints, candidate, new, training),
+    )
+
+
+def finish_split(plan: Plan, fitted: Fitted, result: Comparison, on_test: dict[str, float | int]) -> Comparison:
+    """The comparison of one split, with what is known of its training."""
     shares = {
-        name: {"train": selected_share(decision, training), **result.shares[name]}
-        for name, decision in zip(result.shares, decided, strict=True)
+        name: {"train": share, **result.shares[name]} for name, share in zip(result.shares, fitted.shares, strict=True)
     }
     capacities = capacity_of(plan.status_quo), plan.constraints.capacity
-    cautions = [*capacity_cautions(capacities, [share["train"] for share in shares.values()]), *result.cautions]
-    if selection.algorithm is None:
+    cautions = [*capacity_cautions(capacities, fitted.shares), *result.cautions]
+    if fitted.selection.algorithm is None:
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
-    kept = {
-        "train": reached(plan.constraints, candidate, decided[1], training),
-        "test": reached(plan.constraints, candidate, decisions[1], held_out),
-    }
-    notes = {**selection.notes, "reached": kept}
-    return replace(result, shares=shares, cautions=tuple(cautions), split=split, notes=notes)
+    notes = {**fitted.selection.notes, "reached": {"train": fitted.reached, "test": on_test}}
+    return replace(result, shares=shares, cautions=tuple(cautions), split=fitted.split, notes=notes)
+
+
+def in_parallel(work: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterable[Result]:
+    """Run jobs on joblib's current backend, threads unless the caller chose another.
+
+    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's).
+    """
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    streams = getattr(backend, "supports_return_generator", False)
+    done: Iterable[Result] = Parallel(
+        n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
+    )(delayed(_one_of_several)(work, job, workers, os.getpid()) for job in jobs)
+    return done
+
+
+def _one_of_several(work: Callable[..., Result], job: tuple[Any, ...], workers: int, parent: int) -> Result:
+    """A job beside others: estimators that would start workers of their own do without, and processes get one core."""
+    from joblib import parallel_config
+
+    with ExitStack() as held:
+        if workers > 1:
+            held.enter_context(parallel_config(backend="sequential"))
+        if os.getpid() != parent:
+            held.enter_context(limited_threads(workers=1, splits=1))
+        return work(*job)
+
+
+def fit_splits(
+    design: Design,
+    plan: Plan,
+    trainings: Iterable[tuple[int, Sample]],
+    left: int,
+    workers: int,
+    show: bool | None,
+    check: Callable[[Fitted], None],
+) -> list[Fitted]:
+    """Let the rule select on the training rows of several splits, in parallel; `check` may refuse each."""
+    fitted: list[Fitted] = []
+    with Progress(plan.splits, done=plan.splits - left, enabled=show) as progress:
+        jobs = ((design, plan, sample, split, progress) for split, sample in trainings)
+        for one in in_parallel(fit_split, jobs, workers):
+            check(one)
+            fitted.append(one)
+            progress.done()
+    return fitted
 
 
 def _select(

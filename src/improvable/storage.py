@@ -95,6 +95,7 @@ def write_split(result: Comparison, folder: Path) -> None:
         "measures": [asdict(measure) for measure in evidence.measures],
         "accuracy": evidence.accuracy,
         "fairness": evidence.fairness,
+        "method": evidence.method,
     }
     buffer = io.BytesIO()
     np.savez(
@@ -137,6 +138,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         sums=arrays["sums"],
         draws=arrays["draws"],
         training=arrays["training"],
+        method=meta.get("method", "bootstrap"),
     )
     return Comparison(
         question=question,

@@ -139,6 +139,11 @@ def _arity(part: Part) -> int:
     return sum(1 for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty)
 
 
+def takes_rows(utility: Utility) -> bool:
+    """Whether a part of a utility is a function of the rows, which may read any column."""
+    return any(part is not None and _arity(part) == 3 for part in (utility.numerator, utility.normalizer))
+
+
 def _is_binary(values: FloatArray) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 

@@ -56,7 +56,7 @@ SCORE = f"{BASE} --score score --capacity 0.2"
 AUDITS = {
     f"audit absent.csv {SCORE}": "there is no file",
     f"audit goood.csv {SCORE}": "Did you mean 'good.csv'",
-    f"audit . {SCORE}": "is a folder",
+    f"audit . {SCORE}": "broken.parquet' cannot be read",
     f"audit empty.csv {SCORE}": "is empty",
     f"audit header.csv {SCORE}": "header and no rows",
     f"audit notes.docx {SCORE}": "unknown kind",

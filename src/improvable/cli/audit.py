@@ -1,5 +1,6 @@
 """`improvable audit`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -73,6 +74,12 @@ def audit(
     ] = None,
     jobs: o.Jobs = None,
     drop_missing: o.DropMissing = False,
+    method: o.Method = None,
+    engine: o.Engine = None,
+    train_rows: Annotated[
+        int | None, typer.Option(help="With an engine: most rows a rule learns from.", show_default="100000")
+    ] = None,
+    row_id: Annotated[str | None, typer.Option(help="With an engine: column that differs in every row.")] = None,
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
     ] = None,
@@ -123,7 +130,7 @@ def audit(
       improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
-    from improvable.audit import run_prepared
+    from improvable.audit import run_audit, run_prepared
     from improvable.data import read_rows
     from improvable.declaration import declare, digest_of
     from improvable.export import export_algorithm
@@ -180,18 +187,27 @@ def audit(
             seed=seed,
             challenge=challenge,
             drop_missing=drop_missing,
+            method=method,
+            engine=engine,
+            train_rows=train_rows,
+            row_id=row_id,
         )
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
-    rows = read_rows(file)
-    ready = prepare_audit(rows, settings)
     declared = declare(settings)
-    recorder = open_recorder(rows, file, ledger)
-    facts = {"protocol": None if declared is None else digest_of(declared), "seed": ready.design.question.seed}
+    facts: dict[str, Any] = {"protocol": None if declared is None else digest_of(declared)}
     facts["challenge"] = settings.challenge
-    result = quietly(
-        lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=lambda: recorder.begin("audit", facts))
-    )
+    if settings.engine is not None or Path(file).is_dir():
+        recorder = open_recorder(None, file, ledger)
+        result = quietly(lambda: run_audit(file, settings, n_jobs=jobs, run_folder=out))
+    else:
+        rows = read_rows(file)
+        ready = prepare_audit(rows, settings)
+        recorder = open_recorder(rows, file, ledger)
+        facts["seed"] = ready.design.question.seed
+        result = quietly(
+            lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=lambda: recorder.begin("audit", facts))
+        )
     runs = recorder.finish("audit", result)
     if export is not None:
         export_algorithm(result.substitute(), export)
@@ -225,10 +241,13 @@ def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, st
 def write_declared(settings: "Settings", data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
     from improvable.declaration import declare
-    from improvable.preparation import prepare_audit
+    from improvable.preparation import check_settings, prepare_audit
     from improvable.protocol.files import write_protocol
 
-    prepare_audit(data, settings)
+    if settings.engine is None:
+        prepare_audit(data, settings)
+    else:
+        check_settings(settings)
     declared = declare(settings)
     assert declared is not None, "options of the command line are names"
     if settings.seed == 0:

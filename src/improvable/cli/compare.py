@@ -1,5 +1,6 @@
 """`improvable compare`."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,8 @@ def compare(
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     drop_missing: o.DropMissing = False,
     ledger: o.Ledger = None,
+    method: o.Method = None,
+    engine: o.Engine = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -61,10 +64,10 @@ def compare(
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = read_rows(data)
+    rows = None if engine is not None or Path(data).is_dir() else read_rows(data)
     result = quietly(
         lambda: improvable.compare(
-            rows,
+            data if rows is None else rows,
             outcome=outcome,
             group=o.parse_names(group),
             status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
@@ -88,6 +91,8 @@ def compare(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            method=method,
+            engine=engine,
         )
     )
     recorder = open_recorder(rows, data, ledger)

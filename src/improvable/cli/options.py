@@ -7,7 +7,9 @@ import typer
 
 from improvable.errors import OptionError
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one row per person.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, or a folder of Parquet, one row per person.")
+]
 Outcome = Annotated[str, typer.Option(help="Column of outcomes.")]
 Group = Annotated[str, typer.Option(help="Column of groups; several as race,sex must all improve.")]
 Cross = Annotated[bool, typer.Option("--cross", help="Cross several group columns into intersections.")]
@@ -31,6 +33,13 @@ Alpha = Annotated[float, typer.Option(help="Level of the test.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same data: same result.")]
 Jobs = Annotated[int | None, typer.Option(help="Workers; -1 for all cores.", show_default="1")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Drop rows with holes in a needed column.")]
+Method = Annotated[
+    str | None,
+    typer.Option(help="Draws: bootstrap, or delta, the normal limit.", show_default="by the number of cells"),
+]
+Engine = Annotated[
+    str | None, typer.Option(help="Read rows in batches: memory, arrow, dask or spark.", show_default="by the data")
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
 Report = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html or .md.")]
 Table = Annotated[str | None, typer.Option("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]

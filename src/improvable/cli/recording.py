@@ -41,13 +41,16 @@ class Recorder:
         return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
 
 
-def open_recorder(rows: "Rows", data: str, ledger: str | None) -> Recorder:
+def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorder:
     """The ledger that was named, or the one beside the data where that can be written."""
     import os
 
     from improvable.fingerprint import fingerprint
     from improvable.protocol.ledger import check_belongs, ledger_path, read_ledger
 
+    if rows is None:
+        typer.echo("warning: runs through an engine are not recorded in a ledger.", err=True)
+        return Recorder(None, "")
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
         typer.echo(f"warning: '{path}' cannot be written, so this run is not recorded. Name one: --ledger.", err=True)

@@ -43,6 +43,8 @@ class Evidence:
     draws : array of shape (Q, S, M, 2, 2)
     training : array of shape (S, M, 2)
         The status quo's sums on the training rows, which fix the reference pair of groups.
+    method : {"bootstrap", "delta"}
+        How the draws were made: from cells, or from the normal limit.
     """
 
     attributes: tuple[Attribute, ...]
@@ -52,6 +54,7 @@ class Evidence:
     sums: FloatArray
     draws: FloatArray
     training: FloatArray
+    method: str = "bootstrap"
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import improvable
 from improvable.data import FrameLike
 from improvable.declaration import Declaration, digest_of, from_declaration
-from improvable.errors import StorageError
+from improvable.errors import OptionError, StorageError
 from improvable.fingerprint import fingerprint
 from improvable.preparation import prepare_audit
 from improvable.protocol.files import read_protocol
@@ -53,7 +53,10 @@ def seal_path(protocol: str | Path) -> Path:
 
 def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
     """Check that a protocol can be run on the data, and seal both; no split is made."""
-    ready = prepare_audit(data, from_declaration(declared, challenge))
+    settings = from_declaration(declared, challenge)
+    if settings.engine is not None:
+        raise OptionError("a sealed audit reads its data into memory.", "Take the engine out of the protocol.")
+    ready = prepare_audit(data, settings)
     columns = tuple(sorted(ready.used.all))
     return Seal(digest_of(declared), fingerprint(ready.rows, columns), columns, len(ready.rows), challenge)
 

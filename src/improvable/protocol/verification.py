@@ -3,14 +3,15 @@
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import improvable
 from improvable.audit import Audit, run_audit
-from improvable.data import FrameLike, Rows, read_rows
+from improvable.data import FrameLike
 from improvable.declaration import digest_of, from_declaration
+from improvable.engines import home_of
 from improvable.errors import StorageError
 from improvable.protocol.ledger import FINISHED, read_ledger, stated_facts
 
@@ -94,8 +95,10 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     differences = []
     if digest_of(declared) != protocol["digest"]:
         differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
-    rows: Rows = read_rows(data)
-    again = run_audit(rows, from_declaration(declared, facts["challenge"]), n_jobs=n_jobs)
+    settings = from_declaration(declared, facts["challenge"])
+    if settings.engine is not None:
+        settings = replace(settings, engine=home_of(data) or settings.engine)
+    again = run_audit(data, settings, n_jobs=n_jobs)
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
     checked = {where: stated.get(where) for where in [*stated, *now] if where.split(".")[0] not in UNCHECKED}

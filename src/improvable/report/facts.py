@@ -66,9 +66,16 @@ def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
         "cluster": question.cluster,
         "combine": question.combine,
         "draws": question.draws,
+        "method": _method(result),
         "seed": question.seed,
         "version": improvable.__version__,
     }
+
+
+def _method(result: "Audit | Comparison") -> str:
+    """How draws were made; splits with many cells and others may differ."""
+    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
+    return " and ".join(sorted({comparison.evidence.method for comparison in comparisons}))
 
 
 def _measure_facts(measure: Measure) -> dict[str, str]:
@@ -98,6 +105,7 @@ def split_facts(result: "Comparison") -> dict[str, Any]:
         "split": result.split,
         "rows": result.rows,
         "clusters": result.clusters,
+        "method": evidence.method,
         "p_value": assessment.p_value,
         "p_value_text": p_text(assessment.p_value, result.question.draws),
         "p_accuracy": assessment.p_accuracy,

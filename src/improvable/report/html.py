@@ -21,7 +21,16 @@ from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table, value_text
 from improvable.report.provenance import provenance
-from improvable.report.words import alternative_hypothesis, limits, null_hypothesis, p_text, seal_words, verdict
+from improvable.report.words import (
+    alternative_hypothesis,
+    draws_text,
+    limits,
+    null_hypothesis,
+    p_text,
+    seal_words,
+    training_text,
+    verdict,
+)
 from improvable.storage import write_whole
 
 if TYPE_CHECKING:
@@ -88,6 +97,8 @@ def html_page(result: "Audit | Comparison", command: str | None = None, runs: st
         alternative=alternative_hypothesis(facts),
         table=paper_table(facts),
         limits=_limits(facts),
+        draws=draws_text(facts),
+        training=training_text(facts) if "train_rows" in facts else "",
         level=f"{100 * (1 - facts['alpha']):g}%",
         pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
         curves=Markup(script_json(slider_curves(result))),
@@ -142,7 +153,7 @@ def group_counts(result: "Audit | Comparison") -> dict[str, dict[str, Any]] | No
     """
     source = getattr(result, "source", None)
     first = _comparisons(result)[0]
-    if source is not None:
+    if source is not None and source.whole:
         sample = source.sample
         codes, strata = sample.grouping.codes, sample.grouping.strata
         chosen = decide(prepare_status_quo(source.plan.status_quo, sample), sample.rows, "status quo") != 0

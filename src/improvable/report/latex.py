@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from improvable.report.markdown import paper_table
-from improvable.report.words import combined_name, seal_words
+from improvable.report.words import combined_name, draws_text, seal_words
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -99,7 +99,7 @@ def _caption(facts: dict[str, Any]) -> str:
     found = f"is found by the rule '{escaped(facts['rule'])}'" if facts["kind"] == "audit" else "is the candidate"
     text = (
         f"$a_1$ {found}; $a_0$ is the status quo. Reported $p$-values are computed via bootstrap with "
-        f"{facts['draws']:,} draws; the {facts['gap_statistic']} gap statistic decides."
+        f"{draws_text(facts)}; the {facts['gap_statistic']} gap statistic decides."
     )
     if len(facts["splits"]) > 1:
         text += f" The {combined_name(facts)} $p$-value is {map_cells([facts['p_value_text']])[0]}."

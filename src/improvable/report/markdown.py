@@ -6,7 +6,15 @@ from typing import Any
 
 from improvable.plots import component_name
 from improvable.report.provenance import provenance
-from improvable.report.words import alternative_hypothesis, combined_name, limits, null_hypothesis, p_text, verdict
+from improvable.report.words import (
+    alternative_hypothesis,
+    combined_name,
+    draws_text,
+    limits,
+    null_hypothesis,
+    p_text,
+    verdict,
+)
 
 MOST_BLOCKS = 4
 
@@ -109,7 +117,7 @@ def _numbers(component: dict[str, Any], draws: int) -> list[str]:
 
 def _note(facts: dict[str, Any]) -> str:
     found = "what the rule found on the training rows" if facts["kind"] == "audit" else "the candidate"
-    return f"new: {found}; now: the status quo. p-values from {facts['draws']:,} bootstrap draws"
+    return f"new: {found}; now: the status quo. p-values from {draws_text(facts)}"
 
 
 def value_text(value: float | None) -> str:
@@ -170,7 +178,7 @@ def _asked(facts: dict[str, Any]) -> list[str]:
         f"Gap: the difference between groups of {named['fairness']}.",
         f"Groups: {', '.join(facts['groups'])} (column {', '.join(facts['group'])}).",
         f"Level {facts['alpha']:g}; {len(facts['splits'])} split{'s' if len(facts['splits']) > 1 else ''}; "
-        f"{facts['draws']:,} draws each.",
+        f"{draws_text(facts)} each.",
     ]
 
 

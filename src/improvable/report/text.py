@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import combined_name, limits, p_text, seal_words, verdict
+from improvable.report.words import combined_name, draws_text, limits, p_text, seal_words, training_text, verdict
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -46,8 +46,12 @@ def question(facts: dict[str, Any]) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' learns {facts['target']} and may read {shown}.")
+    if "train_rows" in facts:
+        lines.append(training_text(facts))
     candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
     lines.append(f"Below, now is the status quo and new is {candidate}.")
+    if facts["method"] != "bootstrap":
+        lines.append(f"p-values come from {draws_text(facts)}.")
     return "\n".join(paragraph(line) for line in lines)
 
 

@@ -1,6 +1,7 @@
 """The sentences of every output: hypotheses, verdict, and what the verdict does not say."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -113,4 +114,32 @@ def limits(facts: dict[str, Any]) -> str:
     return (
         "Not rejecting is no proof that nothing better exists: another rule, other features or more rows may find an "
         "improvement."
+    )
+
+
+def draws_text(facts: Mapping[str, Any]) -> str:
+    """How p-values were drawn.
+
+    Examples
+    --------
+    >>> draws_text({"draws": 10_000, "method": "bootstrap"})
+    '10,000 bootstrap draws'
+    """
+    kinds = {"bootstrap": "bootstrap draws", "delta": "draws of the normal limit (method 'delta')"}
+    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, of the bootstrap or of its normal limit')}"
+
+
+def training_text(facts: Mapping[str, Any]) -> str:
+    """How an engine divided the rows, and how many of them a rule saw.
+
+    Examples
+    --------
+    >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
+    "Rows are divided by a hash of 'person'; a rule, and thresholds, see at most 100,000 training rows of each split."
+    """
+    key = facts["cluster"] or facts["row_id"]
+    of = f"'{key}'" if key else "their content"
+    return (
+        f"Rows are divided by a hash of {of}; a rule, and thresholds, see at most {facts['train_rows']:,} "
+        "training rows of each split."
     )

@@ -1,0 +1,88 @@
+"""Splits in parallel on joblib's backends: the same result, in other processes, with nobody oversubscribed."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+import pytest
+from joblib import parallel_config
+
+import improvable
+
+
+def make_rule() -> Any:
+    """A rule that tells where it ran and how many workers an estimator of its own would get; pickled by value."""
+
+    class Nosy:
+        name = "nosy"
+
+        def select(self, training: Any, status_quo: Any) -> Any:
+            import os
+
+            from joblib import effective_n_jobs
+
+            import improvable
+            from improvable.rules import as_rule
+
+            found = as_rule("linear").select(training, status_quo)
+            return improvable.Selection(found, {"process": os.getpid(), "workers": effective_n_jobs(8)})
+
+    return Nosy()
+
+
+@contextmanager
+def dask_cluster() -> Iterator[None]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster),
+        parallel_config(backend="dask"),
+    ):
+        yield
+
+
+@contextmanager
+def ray_cluster() -> Iterator[None]:
+    import ray
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    try:
+        with parallel_config(backend="ray"):
+            yield
+    finally:
+        ray.shutdown()
+
+
+BACKENDS: dict[str, Callable[[], Any]] = {
+    "threading": lambda: parallel_config(backend="threading"),
+    "loky": lambda: parallel_config(backend="loky"),
+    "dask": dask_cluster,
+    "ray": ray_cluster,
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning:ray")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_backends(people: pl.DataFrame, backend: str) -> None:
+    def audited(n_jobs: int, engine: str | None) -> tuple[str, set[int], set[int]]:
+        result = improvable.audit(
+            people, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
+            rule=make_rule(), features=["signal", "small"], splits=3, draws=200, n_jobs=n_jobs, engine=engine,
+        )  # fmt: skip
+        facts = result.to_dict()
+        notes = [split["selection"] for split in facts["splits"]]
+        found = {note.pop("process") for note in notes}, {note.pop("workers") for note in notes}
+        return json.dumps(facts), *found
+
+    with BACKENDS[backend]():
+        together = {engine: audited(2, engine) for engine in (None, "memory")}
+    for engine, (found, processes, workers) in together.items():
+        assert found == audited(1, engine)[0]
+        assert workers == {1}
+        assert (os.getpid() in processes) == (backend == "threading")
