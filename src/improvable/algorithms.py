@@ -160,7 +160,15 @@ class LinearClassifier:
         rows = read_rows(frame)
         rows.require(self.features)
         matrix = rows.matrix(self.features) if self.encoder is None else self.encoder.encode(rows)
-        return (matrix @ self.coefficients + self.constant >= 0).astype(np.float64)
+        return (linear_sum(matrix, self.coefficients) + self.constant >= 0).astype(np.float64)
+
+
+def linear_sum(matrix: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Column after column: BLAS may round a row's sum differently with other rows beside it."""
+    out = np.zeros(len(matrix))
+    for j, coefficient in enumerate(coefficients):
+        out += coefficient * matrix[:, j]
+    return out
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,21 @@ def test_other_rules(people: pl.DataFrame, rule: str, tmp_path: Path) -> None:
     assert audited(dd.from_pandas(binary.to_pandas(), npartitions=5), **options) == whole
 
 
+@pytest.mark.parametrize("rule", ["linear", "lasso"])
+def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame, rule: str) -> None:
+    """Prices are not rounded, and BLAS may add up otherwise in a batch of another size."""
+    priced = people.with_columns(price=40 * pl.col("score").abs().round(1))
+    found = {
+        improvable.audit(
+            Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
+            accuracy="profit", rule=rule, features=["signal", "small", "insured"], splits=2, draws=100, row_id="person",
+            train_rows=900,
+        ).splits[1].evidence.draws.tobytes()
+        for size in (5, 97, 1_000, 3_000)
+    }  # fmt: skip
+    assert len(found) == 1
+
+
 def test_rows_are_told_apart_by_content_without_an_id(people: pl.DataFrame, tmp_path: Path) -> None:
     options = {"row_id": None, "features": ["signal", "small"]}
     whole = audited(people, engine="memory", **options)

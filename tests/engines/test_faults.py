@@ -247,5 +247,6 @@ def test_no_java_for_spark(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 
 def test_too_many_levels_over_all_batches() -> None:
     people = make_people(800).with_columns(group=(pl.int_range(800) // 10).cast(pl.String))
-    with pytest.raises(improvable.DataError, match="levels"):
-        audited(Memory(read_rows(people), 1, 100))
+    for data in (Memory(read_rows(people), 1, 100), dd.from_pandas(people.to_pandas(), npartitions=8)):
+        with pytest.raises(improvable.DataError, match="a group column has more than 50 levels"):
+            audited(data)

@@ -71,7 +71,10 @@ class GuardedMerge:
         failures = [part for part in (one, other) if isinstance(part, Failure)]
         if failures:
             return min(failures, key=lambda failure: str(failure.error))
-        return self.merge(one, other)
+        try:
+            return self.merge(one, other)
+        except ImprovableError as error:
+            return Failure(error)
 
 
 def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:

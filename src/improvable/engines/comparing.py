@@ -4,11 +4,11 @@ The same rows give the same bits as a comparison in memory: there is nothing to 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.algorithms import Algorithm, Score, ScoreColumn, Threshold
+from improvable.algorithms import Algorithm, FittedModel, Score, ScoreColumn, Threshold
 from improvable.arrays import FloatArray
 from improvable.cautions import Caution
 from improvable.comparison import Comparison
@@ -18,6 +18,7 @@ from improvable.engines.batches import Engine, run
 from improvable.engines.columns import Columns
 from improvable.engines.counting import Contest, Counting, MergeParts, tally_of
 from improvable.engines.reading import Reading
+from improvable.engines.steadiness import steady, steady_model
 from improvable.engines.survey import Surveying, conclude_survey, merge_surveys
 from improvable.errors import DataError
 from improvable.evaluation import conclude, refuse_constant_score
@@ -50,7 +51,9 @@ def _complete(
 ) -> Algorithm:
     """Thresholds come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
     if not isinstance(spec, Threshold):
-        return spec
+        return steady(spec)
+    if isinstance(spec.scorer, FittedModel):
+        spec = replace(spec, scorer=steady_model(spec.scorer))
     cells = run(engine, Scoring(reading, spec.scorer), columns, _merge_scores)
     scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
     if constant_is_refused and isinstance(spec.scorer, ScoreColumn):

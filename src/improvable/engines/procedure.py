@@ -32,6 +32,7 @@ from improvable.engines.kept import forget_stages, keep_counts, keep_sample, kep
 from improvable.engines.reading import Reading
 from improvable.engines.sampling import TRAIN_ROWS, Drawn, check_keys, draw_rows
 from improvable.engines.splitting import Splitting, make_splitting
+from improvable.engines.steadiness import steady
 from improvable.engines.survey import Survey, Surveying, conclude_survey, merge_surveys
 from improvable.engines.weighing import refuse_heavy
 from improvable.errors import DataError, OptionError
@@ -144,7 +145,7 @@ def audit_batches(
         trainings = ((split, drawn.sample(reading, split)) for split in left)
         fitted = fit_splits(design, plan, trainings, len(left), workers, progress, partial(refuse_heavy, plan, drawn))
         contests = (
-            Contest(0, prepare_status_quo(plan.status_quo, some), None),
+            Contest(0, steady(prepare_status_quo(plan.status_quo, some)), None),
             *(_contest(plan, one, drawn.sample(reading, one.split)) for one in fitted),
         )
         parts = _count(engine, reading, splitting, columns, contests, folder)
@@ -277,8 +278,9 @@ def _contest(plan: Plan, fitted: Fitted, training: Sample) -> Contest:
     for algorithm, whose in ((fitted.status_quo, "status quo"), (fitted.candidate, "candidate")):
         refuse_dependent(algorithm, training.rows, whose)
     steps = monotone_steps(training.rows, plan.constraints.monotone)
-    candidate = None if fitted.selection.algorithm is None else fitted.candidate
-    return Contest(fitted.split, fitted.status_quo, candidate, candidate_name(plan, fitted.split), (*steps.items(),))
+    candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
+    name = candidate_name(plan, fitted.split)
+    return Contest(fitted.split, steady(fitted.status_quo), candidate, name, (*steps.items(),))
 
 
 def _conclude(
