@@ -1,5 +1,6 @@
 """Rows fall to splits by their keys: at random, each split anew, and the same however the rows are stored."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,15 @@ def test_few_or_many_training_rows(rows: int) -> None:
     """Rows are brought by a guess of how low their places are; what is brought is exact."""
     people = make_people(rows)
     engine = Memory(read_rows(people), 1, 1_111)
-    results = {most: audited(engine, train_rows=most, splits=2) for most in (50, 180, 10**6)}
+    results = {most: _found(engine, most) for most in (50, 180, 10**5, 10**6)}
     assert len(set(results.values())) == 3
-    assert results[10**6] == audited(engine, train_rows=10**5, splits=2).replace(
-        '"train_rows": 100000', '"train_rows": 1000000'
-    )
+    assert results[10**6] == results[10**5]
+
+
+def _found(engine: Memory, most: int) -> str:
+    """What an audit found, without what it was asked."""
+    plain = re.sub(r'"protocol": \{"digest".*?\}\}\}, ', "", audited(engine, train_rows=most, splits=2))
+    return plain.replace(f'"train_rows": {most}', '"train_rows": 0')
 
 
 def test_a_shared_key_is_refused() -> None:
