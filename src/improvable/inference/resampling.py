@@ -18,7 +18,8 @@ DRAWS_PER_BLOCK = 500
 FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
 ROWS_WORTH_THREADS = 50_000_000  # below this, handing work to threads costs more than it saves
-ITEMS_PER_BATCH = 1 << 16  # rows drawn at a time, so that they stay in the cache
+FEW_ROWS, FEW_ITEMS, MANY_ITEMS = 4_096, 1 << 15, 1 << 16
+"""Rows drawn at a time stay in the cache; with many rows, larger batches let threads take turns less often."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +87,21 @@ def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rng: np.rand
     sizes = np.array([*large.counts, *(lot.rows for lot in lots)] + [cells.silent] * (cells.silent > 0))
     edge = len(large.counts)
     out = np.empty((draws, cells.blocks, cells.values.shape[1]))
-    step = max(1, ITEMS_PER_BATCH // len(sizes))
+    items = FEW_ITEMS if sum(lot.rows for lot in lots) < FEW_ROWS else MANY_ITEMS
+    step = max(1, items // len(sizes))
     for start in range(0, draws, step):
         part = slice(start, min(start + step, draws))
         drawn = rng.multinomial(cells.rows, sizes / cells.rows, size=part.stop - part.start)
         out[part] = weigh(large, drawn[:, :edge])
         for j, lot in enumerate(lots, start=edge):
-            _draw_lot(lot, drawn[:, j], out[part], rng)
+            _draw_lot(lot, drawn[:, j], out[part], items, rng)
     return out
 
 
-def _draw_lot(lot: _Lot, sizes: IntArray, out: FloatArray, rng: np.random.Generator) -> None:
+def _draw_lot(lot: _Lot, sizes: IntArray, out: FloatArray, items: int, rng: np.random.Generator) -> None:
     """Add the sums of `sizes[q]` rows of a lot to `out[q]`; the pair (draw, cell) is counted as one number."""
     width = len(lot.cells.counts)
-    step = max(1, ITEMS_PER_BATCH // lot.rows)
+    step = max(1, items // lot.rows)
     for start in range(0, len(sizes), step):
         size = sizes[start : start + step]
         pairs = np.repeat(np.arange(len(size)) * width, size)
