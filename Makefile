@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: demo test test-engines lint types browser java bench clean
+.PHONY: demo test test-engines lint types browser java bench validity docs notebooks pictures dist clean
 
 demo: $(STAMP)
 	$(BIN)/improvable demo
@@ -37,6 +37,24 @@ browser:
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
 
+# Levels and power by simulation, written to docs/validity.md: about half an hour.
+validity: $(STAMP)
+	$(BIN)/python tests/simulation/validity.py --out docs/validity.md
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+notebooks: $(STAMP)
+	$(BIN)/jupytext --quiet --to ipynb examples/*/*.py
+
+pictures: $(STAMP)
+	$(BIN)/python docs/pictures/draw.py
+
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	ls dist
+
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
 	$(BIN)/python benchmarks/compare_against_peers.py
@@ -55,4 +73,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache
