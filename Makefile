@@ -55,17 +55,10 @@ dist: $(STAMP)
 	$(BIN)/python -m build --quiet
 	ls dist
 
+# Against peers, engines and sizes, written to docs/benchmarks.md: about a quarter of an hour.
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
-	$(BIN)/python benchmarks/compare_against_peers.py
-	$(BIN)/python benchmarks/fairness_peers.py
-	$(BIN)/python benchmarks/counting_rows.py
-	$(BIN)/python benchmarks/engine_overhead.py
-	$(BIN)/python benchmarks/cost_against_size.py
-	$(BIN)/python benchmarks/audit_a_million_rows.py
-	$(BIN)/python benchmarks/resampling_costs.py
-	$(BIN)/python benchmarks/linear_rules.py
-	$(BIN)/python benchmarks/tournament_overhead.py
+	$(BIN)/python benchmarks/write_page.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

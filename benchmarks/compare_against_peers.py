@@ -87,7 +87,7 @@ def make_case(name: str) -> Case:
     need = rng.gamma(1.3, 1.0, ROWS) * np.where(in_b, 1.3, 1.0)
     if name == "count":
         capacity, outcome = 0.03, np.minimum(rng.poisson(need), 15).astype(np.float64)
-        targets = {"arch": 50.0, "SciPy": 50.0}
+        targets = {"arch": 60.0, "SciPy": 50.0}
     else:
         capacity, outcome = 0.5, need + rng.exponential(1.0, ROWS)
         targets = {"NumPy loop": 3.0, "NumPy, masks": 3.0}

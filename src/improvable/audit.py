@@ -177,6 +177,7 @@ def audit(
 
     Each of `splits` times: the rows are divided at random, `rule` finds a candidate on the training rows, and the
     candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2.
+    Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def audit(
     group_blind : bool
         Refuse features that are, or exactly determine, a group.
     seed : int
-        Same seed, same data: same result, for any order of rows and any number of workers.
+        Same seed, data and question: same result, for any order of rows and any number of workers.
     challenge : str, optional
         Instead of a seed, a text that the other side chose (a docket number): the splits follow from it and from the
         data, and from nothing that the analyst can turn. The audit is then sealed.

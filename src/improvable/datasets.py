@@ -1,12 +1,14 @@
 """Simulated data in the schema of a published study, for examples, tests and teaching."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from improvable.errors import OptionError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["CARE_MANAGEMENT_COVARIATES", "COVARIATE_FAMILIES", "care_management"]
 
@@ -148,7 +150,7 @@ CARE_MANAGEMENT_COVARIATES: Final[tuple[str, ...]] = (
 """The 149 covariates of :func:`care_management`, in the order of its columns."""
 
 
-def care_management(n: int = 48_784, seed: int = 0) -> pl.DataFrame:
+def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
     """Draw a SIMULATED hospital care-management programme.
 
     Every row is invented; no patient record was used. Names and types of the columns are those of the
@@ -196,6 +198,8 @@ def care_management(n: int = 48_784, seed: int = 0) -> pl.DataFrame:
     >>> frame.shape
     (1000, 160)
     """
+    import polars as pl
+
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {least}.")

@@ -110,7 +110,12 @@ def check_settings(settings: Settings) -> Checked:
     design = _design(settings)
     check_integer("splits", settings.splits, 1)
     check_number("tolerance", settings.tolerance, 0, 0.5)
-    check_integer("most_splits", settings.most_splits, settings.splits if settings.combine == "sequential" else 1)
+    check_integer("most_splits", settings.most_splits, 1)
+    if settings.combine == "sequential" and settings.most_splits < settings.splits:
+        raise OptionError(
+            f"most_splits is {settings.most_splits}, and splits, with which it begins, is {settings.splits}.",
+            "Allow more, or begin with fewer.",
+        )
     check_number("train_fraction", settings.train_fraction, 0, 1)
     if settings.challenge is not None and settings.seed:
         raise OptionError("a sealed audit has no seed of its own.", "Leave the seed, or the challenge, away.")

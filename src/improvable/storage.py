@@ -216,8 +216,10 @@ def load(folder: str | Path) -> "Audit | Comparison":
     from improvable.audit import Audit
 
     place = Path(folder)
+    if not place.is_dir():
+        raise StorageError(f"there is no folder '{place}'.", "Name a folder of improvable audit --out, or of save.")
     if not (place / RESULT).exists():
-        done = len(list(place.glob("split-*.npz"))) if place.is_dir() else 0
+        done = len(list(place.glob("split-*.npz")))
         what = f"a run that has not ended: {done} splits are done" if done or (place / RUN).exists() else "no result"
         raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
     plain = read_json(place / RESULT)

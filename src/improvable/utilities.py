@@ -52,6 +52,8 @@ class Utility:
         Whether decisions or outcomes must be 0/1.
     outcome : str, optional
         Another outcome column than the audit's.
+    reads_outcome : bool
+        Whether outcomes matter to it at all; outputs name no outcome column otherwise.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Utility:
     binary_decision: bool = False
     binary_outcome: bool = False
     outcome: str | None = None
+    reads_outcome: bool = True
 
     def __post_init__(self) -> None:
         for part in (self.numerator, self.normalizer):
@@ -95,7 +98,8 @@ class Utility:
 
     def measure(self, outcome: str) -> Measure:
         """What a result keeps of it; `outcome` is the audit's own outcome column."""
-        return Measure(self.label, self.words or self.name, self.outcome or outcome, self.higher_is_better)
+        read = (self.outcome or outcome) if self.reads_outcome else ""
+        return Measure(self.label, self.words or self.name, read, self.higher_is_better)
 
     def parts(self, rows: Rows, outcome: FloatArray, decision: FloatArray) -> tuple[FloatArray, FloatArray]:
         """U and w of every row."""
@@ -237,6 +241,7 @@ UTILITIES: dict[str, Utility] = {
             name="selection_rate",
             words="the rate of selection",
             binary_decision=True,
+            reads_outcome=False,
         ),
         Utility(
             lambda y, d: d * (y >= d),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.output import check_documents, quietly, show, warn_of_code, write_documents
 from improvable.cli.recording import open_recorder
 from improvable.errors import OptionError
 
@@ -29,7 +29,7 @@ def audit(
     decision: Annotated[
         str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
     ] = None,
-    rule: Annotated[str, typer.Option(help="How a candidate is found; see below, or module:object.")] = "forest",
+    rule: Annotated[str, typer.Option(help="How a candidate is found: a name as above, or module:object.")] = "forest",
     candidates: Annotated[
         str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
     ] = None,
@@ -230,10 +230,12 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
 def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, str]":
     """What a protocol declares, sealed where its seal is beside it; and the data file."""
     from improvable.declaration import from_declaration
+    from improvable.protocol.files import read_protocol
     from improvable.protocol.seal import sealed_protocol
 
     if data is None:
         raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
+    warn_of_code(read_protocol(protocol))
     declared, seal = sealed_protocol(protocol, data)
     return from_declaration(declared, None if seal is None else seal.challenge), data
 

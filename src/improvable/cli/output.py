@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -66,3 +66,12 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
         write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]), runs=runs or None)
     if table is not None:
         write_table(result, table)
+
+
+def warn_of_code(declared: dict[str, Any]) -> None:
+    """Say so before code that a protocol names is run: it may come from the other side."""
+    from improvable.rules import imports_code
+
+    name = declared.get("rule", {}).get("name", "")
+    if isinstance(name, str) and imports_code(name):
+        typer.echo(f"warning: the protocol's rule '{name}' is Python code of its author, and is run.", err=True)

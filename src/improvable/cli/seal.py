@@ -6,12 +6,16 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import Json, check_writable
+from improvable.cli.output import warn_of_code
 
 
 def seal(
     protocol: Annotated[str, typer.Argument(metavar="PROTOCOL.toml", help="What was declared.")],
     data: Annotated[str, typer.Option(metavar="FILE", help="The data that it will be run on.")],
-    challenge: Annotated[str, typer.Option(help="A text that the other side chooses, such as a docket number.")] = "",
+    challenge: Annotated[
+        str,
+        typer.Option(help="A text of the other side, chosen once the protocol is agreed and hard to foresee."),
+    ] = "",
     json: Json = None,
 ) -> int:
     """Bind a protocol to its data before it is run, and its splits to a challenge of the other side.
@@ -39,7 +43,9 @@ def seal(
     from improvable.storage import write_whole
 
     check_writable(json)
-    made = make_seal(read_protocol(protocol), data, challenge)
+    declared = read_protocol(protocol)
+    warn_of_code(declared)
+    made = make_seal(declared, data, challenge)
     place = seal_path(protocol)
     write_seal(made, place)
     document = json_module.dumps(seal_facts(made), indent=2, ensure_ascii=False)

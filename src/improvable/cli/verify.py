@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from improvable.cli.options import Jobs
-from improvable.cli.output import quietly
+from improvable.cli.output import quietly, warn_of_code
 
 if TYPE_CHECKING:
     from improvable.protocol.verification import Verification
@@ -50,6 +50,7 @@ def verify(
     from improvable.report.words import seal_words
 
     facts = read_facts(result)
+    warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
     same = found.same
     typer.echo(seal_words(facts))

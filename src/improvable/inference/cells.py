@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 
 from improvable.arrays import FloatArray, IntArray
 from improvable.data import Rows
@@ -156,6 +155,8 @@ def merge(*parts: Cells) -> Cells:
 
 
 def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int) -> Cells:
+    import polars as pl
+
     width = values.shape[1]
     columns = {"block": block} | {f"v{j}": np.ascontiguousarray(values[:, j]) for j in range(width)}
     keys = list(columns)

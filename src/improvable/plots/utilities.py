@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
+from improvable.report.words import measure_words
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,7 +31,7 @@ def utilities(result: "Result") -> "alt.LayerChart":
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     measure = facts["accuracy_utilities"][0]
     same = measure == facts["fairness_utilities"][0]
-    subtitle = [f"Accuracy: {measure['words']} ({measure['outcome']}).", "Right and up: more accurate."]
+    subtitle = [f"Accuracy: {measure_words(measure)}.", "Right and up: more accurate."]
     subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
     if len(facts["splits"]) > 1:
         subtitle.append("Light: each split. Bold: mean of the splits.")

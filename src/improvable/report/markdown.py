@@ -11,6 +11,7 @@ from improvable.report.words import (
     combined_name,
     draws_text,
     limits,
+    measure_words,
     null_hypothesis,
     p_text,
     verdict,
@@ -168,8 +169,7 @@ def markdown_table(facts: dict[str, Any]) -> str:
 
 def _asked(facts: dict[str, Any]) -> list[str]:
     named = {
-        kind: ", and ".join(f"{m['words']} ({m['outcome']})" for m in facts[f"{kind}_utilities"])
-        for kind in ("accuracy", "fairness")
+        kind: ", and ".join(measure_words(m) for m in facts[f"{kind}_utilities"]) for kind in ("accuracy", "fairness")
     }
     return [
         f"Null hypothesis: {null_hypothesis(facts)}",

@@ -3,7 +3,16 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import combined_name, draws_text, limits, p_text, seal_words, training_text, verdict
+from improvable.report.words import (
+    combined_name,
+    draws_text,
+    limits,
+    measure_words,
+    p_text,
+    seal_words,
+    training_text,
+    verdict,
+)
 
 WIDTH = 100
 MOST_BLOCKS = 4
@@ -56,7 +65,7 @@ def question(facts: dict[str, Any]) -> str:
 
 
 def _named(measures: list[dict[str, str]]) -> str:
-    return ", and ".join(f"{measure['words']} ({measure['outcome']})" for measure in measures)
+    return ", and ".join(measure_words(measure) for measure in measures)
 
 
 def table(facts: dict[str, Any]) -> str:

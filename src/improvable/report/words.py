@@ -53,6 +53,11 @@ def _gap_claim(facts: dict[str, Any]) -> str:
     return f"has a gap {where} wider by no more than {_amount(delta, form)}, if at all"
 
 
+def measure_words(measure: dict[str, str]) -> str:
+    """What a utility measures, with the column it reads."""
+    return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
+
+
 def combined_name(facts: dict[str, Any]) -> str:
     """What the combined p-value of several splits is called."""
     return "smallest running median" if facts["combine"] == "running_median" else "median"

@@ -75,6 +75,12 @@ def _named(spec: str) -> SelectionRule:
     raise OptionError(f"there is no rule '{spec}'.", nearest(spec, [*RULES, *EXAMPLES.values()]))
 
 
+def imports_code(spec: str) -> bool:
+    """Whether a rule's name is code of somebody's own, which is run when the rule is made."""
+    family, separator, _ = spec.partition(":")
+    return bool(separator) and spec not in RULES and family not in FAMILIES
+
+
 def _imported(module: str, name: str) -> SelectionRule:
     """A user's own rule, ``module:object``."""
     try:
