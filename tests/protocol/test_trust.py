@@ -293,6 +293,23 @@ def test_a_result_of_python_objects_has_no_protocol(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("room")
+def test_code_that_a_protocol_names_is_announced_before_it_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("their_rules.py").write_text("from sklearn.linear_model import LinearRegression\nrule = LinearRegression()\n")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path("own.toml").write_text(Path("care.toml").read_text().replace('"linear"', '"their_rules:rule"'))
+    capsys.readouterr()
+    for command in (
+        ["seal", "own.toml", "--data", "people.csv"],
+        ["audit", "own.toml", "--data", "people.csv", "--out", "run"],
+        ["verify", "run", "--data", "people.csv"],
+    ):
+        assert run(command) == 0
+        assert "warning: the protocol's rule 'their_rules:rule' is Python code of its author" in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
 def test_init_asks_and_writes_a_protocol_that_runs() -> None:
     answers = ["gagne_sum", "gagne_sum_t", "race", "y", "risk_score_t", "0.1", "liner", "linear", "cost_t", "", "", ""]
     result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
