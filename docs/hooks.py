@@ -1,0 +1,84 @@
+"""What the site takes from the program when it is built: the commands' own help, and the tables of the JSON schema."""
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+SCHEMA = Path(__file__).parent / "reference" / "result.schema.json"
+WIDTH = "80"
+TABLES = {
+    "common": "Every result",
+    "audit": "Audits only",
+    "split": "Each entry of `splits`",
+    "component": "Each entry of `components`",
+    "interval": "Each entry of `intervals`",
+    "disparity": "`disparity`, and each entry of `disparities`",
+    "utility": "Each entry of `accuracy_utilities` and `fairness_utilities`",
+}
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Fill in what is generated."""
+    parts = {"reference/commands.md": commands, "reference/json.md": tables}
+    make = parts.get(page.file.src_uri)
+    return markdown if make is None else markdown.replace("<!-- generated -->", make())
+
+
+def names() -> list[str]:
+    """Every command of the program."""
+    from improvable.cli import app
+
+    return [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+def commands() -> str:
+    """The help of every command, as the program prints it."""
+    parts = [f"```text\n{_help([])}\n```"]
+    parts += [f"## improvable {name}\n\n```text\n{_help([name])}\n```" for name in names()]
+    return "\n\n".join(parts)
+
+
+def _help(words: list[str]) -> str:
+    from improvable.cli import app
+
+    before, out = os.environ.get("COLUMNS"), io.StringIO()
+    os.environ["COLUMNS"] = WIDTH
+    try:
+        with contextlib.redirect_stdout(out):
+            app(args=[*words, "--help"], prog_name="improvable", standalone_mode=False)
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+    return out.getvalue().strip()
+
+
+def tables() -> str:
+    """A table of keys for every object of the schema."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return "\n\n".join(f"## {title}\n\n{_table(schema['$defs'][name])}" for name, title in TABLES.items())
+
+
+def _table(part: dict[str, Any]) -> str:
+    lines = ["| key | kind | meaning |", "|---|---|---|"]
+    lines += [f"| `{key}` | {_kind(value)} | {value['description']} |" for key, value in part["properties"].items()]
+    return "\n".join(lines)
+
+
+def _kind(value: dict[str, Any]) -> str:
+    if "enum" in value:
+        return " or ".join(f"`{one}`" for one in value["enum"])
+    if "anyOf" in value:
+        return " or ".join(_kind(one) for one in value["anyOf"])
+    if "$ref" in value:
+        words = {"probability": "number from 0 to 1", "by_group": "object by group", "pair": "pair"}
+        name = value["$ref"].rpartition("/")[2]
+        return words.get(name, "object")
+    if value["type"] == "array":
+        return f"list of {_kind(value['items'])}"
+    kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]
+    return " or ".join("text" if kind == "string" else kind for kind in kinds)

@@ -1,0 +1,109 @@
+"""Pages of the documentation as programs: their blocks run from top to bottom, and must print what the page shows.
+
+On a page that has ```py blocks, or says ``<!-- run -->``: ```py blocks share one namespace, ```sh blocks hold
+`improvable` commands, and a ```text block is what the block before it prints. A page that works on a file of the
+reader's own says which: ``<!-- needs compas.csv -->``.
+
+``python tests/pages.py`` writes the outputs of all pages anew, ``python tests/pages.py NAME`` those of one.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+from improvable.cli import run
+
+DOCS = Path(__file__).parents[1] / "docs"
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+PYTHON, SHELL, OUTPUT = "py", "sh", "text"
+CHANGING = {
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00": "2026-11-02T09:30:00+00:00",
+    r"hash [0-9a-f]{16}": "hash 8ab4924eeb6bb8d9",
+}
+"""Times, and hashes of ledger lines that hold times: on pages they are always these."""
+
+
+def pages() -> list[Path]:
+    """Every page that runs."""
+    return [
+        path for path in sorted(DOCS.rglob("*.md")) if f"```{PYTHON}\n" in _text(path) or "<!-- run -->" in _text(path)
+    ]
+
+
+def needs(path: Path) -> str | None:
+    """The file of the reader's own that a page works on."""
+    found = re.search(r"<!-- needs (\S+) -->", _text(path))
+    return found.group(1) if found else None
+
+
+def rerun(path: Path) -> str:
+    """The page with the outputs that its blocks print now, in the current folder."""
+    names: dict[str, Any] = {"__name__": "page"}
+    printed: str | None = None
+
+    def turn(fence: re.Match[str]) -> str:
+        nonlocal printed
+        kind, body = fence.groups()
+        if kind == OUTPUT and printed is not None:
+            shown, printed = f"```{OUTPUT}\n{printed}\n```", None
+            return shown
+        printed = _output(kind, body, names) if kind in (PYTHON, SHELL) else None
+        return fence.group(0)
+
+    return FENCE.sub(turn, _text(path))
+
+
+def _output(kind: str, body: str, names: dict[str, Any]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        if kind == PYTHON:
+            exec(compile(body, "page", "exec"), names)
+        else:
+            for command in body.replace("\\\n", " ").splitlines():
+                _command(command)
+    text = "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
+    for pattern, example in CHANGING.items():
+        text = re.sub(pattern, example, text)
+    return text
+
+
+def _command(line: str) -> None:
+    program, *words = shlex.split(line, comments=True) or [""]
+    if program == "cat":
+        print(_text(Path(words[0])))
+    elif program:
+        assert program == "improvable", f"pages run improvable, not {program}"
+        assert run(words) == 0, line
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def write(data: Path, wanted: list[str]) -> None:
+    """Write outputs anew, of all pages or of those named."""
+    for path in pages():
+        if wanted and path.stem not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as room, contextlib.chdir(room):
+            need = needs(path)
+            if need is not None:
+                shutil.copy(data / need, room)
+            text = rerun(path)
+        if text != _text(path):
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path.relative_to(DOCS)}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    beside = DOCS.parents[1] / "shared" / "data"
+    write(Path(os.environ.get("IMPROVABLE_DATA", beside)), sys.argv[1:])

@@ -1,0 +1,19 @@
+"""The pages' own code runs as printed, and prints what they show."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pages import DOCS, needs, pages, rerun
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(DOCS).with_suffix("")))
+def test_pages_print_what_they_show(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    need = needs(path)
+    if need is not None:
+        shutil.copy(request.getfixturevalue("shared_data") / need, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert rerun(path) == path.read_text(encoding="utf-8"), "run python tests/pages.py and look at what changed"
