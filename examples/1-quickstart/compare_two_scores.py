@@ -1,0 +1,33 @@
+# %% [markdown]
+# # Compare two scores
+#
+# Where a challenger already exists, there is nothing to search for: compare it with the status quo, on rows that
+# neither was fitted on.
+
+# %%
+import improvable
+
+patients = improvable.datasets.care_management(12_000, seed=1).to_pandas()
+result = improvable.compare(
+    patients,
+    outcome="gagne_sum_t",
+    group="race",
+    status_quo=improvable.threshold("risk_score_t", capacity=0.05),
+    candidate=improvable.threshold("gagne_sum_tm1", capacity=0.05),
+)
+print(result.summary())
+
+# %% [markdown]
+# `table()` is a data frame of the same kind that went in: pandas here.
+
+# %%
+table = result.table()
+print(type(table).__module__.split(".")[0], table[["p_value", "rows"]].to_dict("records"))
+
+# %% [markdown]
+# The same draws answer other questions at once. Is the gap smaller by at least a quarter?
+
+# %%
+quarter = result.reconsider(delta_fairness=0.25)
+print(quarter.alternative_hypothesis)
+print(quarter.p_value, quarter.reject)

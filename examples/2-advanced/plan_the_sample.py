@@ -1,0 +1,41 @@
+# %% [markdown]
+# # Plan the sample
+#
+# How many rows would an audit need, and how should they be divided? First from assumptions, then from a pilot.
+
+# %%
+import improvable
+from improvable.planning import AssumedGroup, Tried, power_from_assumptions, power_from_pilot
+
+groups = [
+    AssumedGroup("black", share=0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
+    AssumedGroup("white", share=0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
+]
+assumed = power_from_assumptions(groups, rows=60_000, repetitions=500)
+print(f"power with 60,000 rows: {assumed.asked.power:.2f}; rows for a power of 0.8: {assumed.sample_sizes[0].rows:,}")
+
+# %% [markdown]
+# A pilot also tells how much the rule gains from more training rows. Use other rows for the audit itself.
+
+# %%
+pilot = improvable.datasets.care_management(4_000, seed=1)
+plan = power_from_pilot(
+    pilot,
+    rows=16_000,
+    outcome="gagne_sum_t",
+    group="race",
+    status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    rule="linear",
+    features=["gagne_sum_tm1", "*_elixhauser_tm1"],
+    fits=5,
+    sizes=3,
+    repetitions=300,
+    tried=Tried(train_fractions=(0.2, 0.35, 0.5)),
+)
+print(plan.summary())
+
+# %% [markdown]
+# The curve of power against rows, as an Altair chart.
+
+# %%
+chart = plan.plot()

@@ -1,0 +1,60 @@
+# %% [markdown]
+# # Seal and verify, from Python
+#
+# What the commands `seal`, `audit` and `verify` do, step by step. On the command line a ledger is kept as well.
+
+# %%
+from pathlib import Path
+
+import improvable
+from improvable.audit import run_audit
+from improvable.declaration import declare, from_declaration
+from improvable.preparation import Settings
+from improvable.protocol.files import read_protocol, write_protocol
+from improvable.protocol.seal import make_seal, seal_path, sealed_protocol, write_seal
+from improvable.protocol.verification import verify
+
+improvable.datasets.care_management(4_000, seed=0).write_csv("patients.csv")
+
+# %% [markdown]
+# The analyst declares the audit.
+
+# %%
+settings = Settings(
+    outcome="gagne_sum_t",
+    group="race",
+    status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    rule="linear",
+    features=["gagne_sum_tm1", "*_elixhauser_tm1"],
+    splits=3,
+    draws=500,
+)
+declared = declare(settings)
+assert declared is not None
+declared["test"].pop("seed")  # a sealed audit has none
+write_protocol(declared, "care.toml")
+print(Path("care.toml").read_text())
+
+# %% [markdown]
+# The other side answers with a challenge. The seal binds protocol, data and challenge.
+
+# %%
+seal = make_seal(read_protocol("care.toml"), "patients.csv", challenge="docket 24-1234")
+write_seal(seal, seal_path("care.toml"))
+print(seal.digest)
+
+# %% [markdown]
+# The audit runs as sealed: another protocol, or other data, would be refused.
+
+# %%
+protocol, kept = sealed_protocol("care.toml", "patients.csv")
+assert kept is not None
+result = run_audit("patients.csv", from_declaration(protocol, kept.challenge), run_folder="run")
+print(result.p_value, result.reject)
+
+# %% [markdown]
+# The other side computes it again, from its own copy of the data.
+
+# %%
+verification = verify("run", "patients.csv")
+print(verification.same, len(verification.checked), "numbers and texts are the same")
