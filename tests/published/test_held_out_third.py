@@ -35,6 +35,19 @@ def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[
     assert result.reject
 
 
+def test_the_report_of_the_held_out_third_states_these_numbers(
+    shared_data: Path, options: dict[str, object], tmp_path: Path
+) -> None:
+    result = improvable.compare(shared_data / "obermeyer_holdout.csv", gap="absolute", **options)  # type: ignore[arg-type]
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    for number in ("5.194", "6.563", "1.369", "7.458", "7.493", "0.035", "&lt; 0.0001"):
+        assert number in page
+    p_black = result.to_dict()["splits"][0]["p_accuracy"]["black"]
+    assert f"{p_black:.4f}" in page
+    assert p_black == pytest.approx(0.0009, abs=0.0012)
+
+
 def test_accuracy_measured_by_cost_is_not_rejected(shared_data: Path, options: dict[str, object]) -> None:
     result = improvable.compare(
         shared_data / "obermeyer_holdout.csv",

@@ -19,7 +19,7 @@ from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
-from improvable.report.markdown import paper_table, value_text
+from improvable.report.markdown import paper_table
 from improvable.report.provenance import provenance
 from improvable.report.words import (
     alternative_hypothesis,
@@ -29,6 +29,7 @@ from improvable.report.words import (
     p_text,
     seal_words,
     training_text,
+    value_text,
     verdict,
 )
 from improvable.storage import write_whole

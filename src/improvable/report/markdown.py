@@ -14,6 +14,7 @@ from improvable.report.words import (
     measure_words,
     null_hypothesis,
     p_text,
+    value_text,
     verdict,
 )
 
@@ -119,14 +120,6 @@ def _numbers(component: dict[str, Any], draws: int) -> list[str]:
 def _note(facts: dict[str, Any]) -> str:
     found = "what the rule found on the training rows" if facts["kind"] == "audit" else "the candidate"
     return f"new: {found}; now: the status quo. p-values from {draws_text(facts)}"
-
-
-def value_text(value: float | None) -> str:
-    """An estimate with digits enough to compare."""
-    if value is None:
-        return "none"
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 10_000 else f"{value:.1f}" if size >= 100 else f"{value:.3f}"
 
 
 def markdown(facts: dict[str, Any]) -> str:

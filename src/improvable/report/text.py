@@ -11,6 +11,7 @@ from improvable.report.words import (
     p_text,
     seal_words,
     training_text,
+    value_text,
     verdict,
 )
 
@@ -46,9 +47,9 @@ def question(facts: dict[str, Any]) -> str:
     units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
-        low, high = (_value(bound) for bound in gap["interval"])
+        low, high = (value_text(bound) for bound in gap["interval"])
         lines.append(
-            f"Status quo's gap{several} on {units}: {_value(gap['gap'])}, {gap['higher']} above {gap['lower']} "
+            f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
             f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
         )
     if facts["kind"] == "audit":
@@ -131,7 +132,7 @@ def changes(facts: dict[str, Any]) -> str:
                 if other["quantity"] == "ratio" and (other["group"], other["measure"]) == (one["group"], one["measure"])
             )  # fmt: skip
             name = one["group"] + (f", {one['measure']}" if several else "")
-            numbers = [[_value(x[key]) for key in ("estimate", "low", "high")] for x in (one, ratio)]
+            numbers = [[value_text(x[key]) for key in ("estimate", "low", "high")] for x in (one, ratio)]
             body.append([[name], *numbers])
     width = max(len(line[0][0]) for line in body)
     for line in body:
@@ -173,7 +174,7 @@ def _title(component: dict[str, Any], facts: dict[str, Any]) -> str:
 
 
 def _numbers(component: dict[str, Any], draws: int) -> list[str]:
-    out = [_value(component["status_quo"]), _value(component["candidate"]), p_text(component["p_value"], draws)]
+    out = [value_text(component["status_quo"]), value_text(component["candidate"]), p_text(component["p_value"], draws)]
     return [*out, p_text(component["p_other"], draws)] if component["kind"] == "fairness" else out
 
 
@@ -195,12 +196,4 @@ def _aligned(titles: list[str], head: list[list[str]], body: list[list[list[str]
 
 def _mean(values: list[float | None]) -> str:
     defined = [value for value in values if value is not None]
-    return _value(sum(defined) / len(defined) if len(defined) == len(values) else None)
-
-
-def _value(value: float | None) -> str:
-    """Enough digits to compare, never more than a reader can hold."""
-    if value is None:
-        return "none"
-    size = abs(value)
-    return f"{value:,.0f}" if size >= 10_000 else f"{value:.1f}" if size >= 100 else f"{value:.3f}"
+    return value_text(sum(defined) / len(defined) if len(defined) == len(values) else None)

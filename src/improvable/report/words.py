@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 
@@ -17,6 +18,20 @@ def p_text(p_value: float, draws: int) -> str:
     if p_value == 0:
         return f"< {math.ceil(10**digits / draws) / 10**digits:.{digits}f}".rstrip("0")
     return f"{p_value:.{4 if p_value >= 1e-4 else digits}f}"
+
+
+def value_text(value: float | None) -> str:
+    """An estimate with digits enough to compare; a half is rounded up, as readers do who check by hand.
+
+    Examples
+    --------
+    >>> value_text(6.5625), value_text(1234.5678), value_text(None)
+    ('6.563', '1234.6', 'none')
+    """
+    if value is None:
+        return "none"
+    digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{',' if digits == 0 else ''}f}"
 
 
 def _amount(delta: float, form: str) -> str:
