@@ -149,6 +149,6 @@ def test_the_command_reads_a_run_folder(
     assert audit.bounds()[0].words.split()[0] in out
     assert "The absolute edge is the paper's" in out
     assert run(["frontier", str(tmp_path / "absent")]) == 2
-    assert "holds no result" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
     assert run(["frontier", str(tmp_path / "run"), "--form", "share"]) == 2
     assert "form is 'share'" in capsys.readouterr().err

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 if TYPE_CHECKING:
     from improvable.audit import Audit
     from improvable.comparison import Comparison
@@ -18,6 +16,7 @@ class Recorder:
 
     path: Path | None
     data: str
+    reason: str = ""
 
     def begin(self, kind: str, facts: dict[str, Any]) -> None:
         """Record that a run has shown something: its first split is done."""
@@ -35,7 +34,7 @@ class Recorder:
         from improvable.protocol.ledger import read_ledger, record, runs_words
 
         if self.path is None:
-            return "This run is not recorded in a ledger."
+            return self.reason
         line = record(self.path, self.data, event, facts)
         runs = runs_words(read_ledger(self.path))
         return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
@@ -49,12 +48,10 @@ def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorde
     from improvable.protocol.ledger import check_belongs, ledger_path, read_ledger
 
     if rows is None:
-        typer.echo("warning: runs through an engine are not recorded in a ledger.", err=True)
-        return Recorder(None, "")
+        return Recorder(None, "", "An engine reads data piece by piece, so this run is not recorded in a ledger.")
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        typer.echo(f"warning: '{path}' cannot be written, so this run is not recorded. Name one: --ledger.", err=True)
-        return Recorder(None, "")
+        return Recorder(None, "", f"'{path}' cannot be written, so this run is not recorded. Name one: --ledger FILE.")
     recorder = Recorder(path, fingerprint(rows))
     if path.exists():
         check_belongs(read_ledger(path), recorder.data, path)
