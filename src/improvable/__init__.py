@@ -9,7 +9,8 @@ __version__ = _version("improvable")
 
 from improvable import datasets
 from improvable.algorithms import Algorithm, threshold
-from improvable.audit import Audit, audit
+from improvable.audit import audit
+from improvable.audit_result import Audit
 from improvable.compare import compare
 from improvable.comparison import Comparison
 from improvable.errors import (

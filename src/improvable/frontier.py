@@ -15,7 +15,7 @@ from improvable.inference.criteria import Claim, Form, Gap
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.comparison import Comparison
 
 BOTH = ("signed", "absolute")

@@ -33,7 +33,7 @@ from improvable.inference.evidence import Evidence
 from improvable.utilities import Measure
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
 
 FORMAT = 1
 RESULT, RUN = "result.json", "run.json"
@@ -213,7 +213,7 @@ def load(folder: str | Path) -> "Audit | Comparison":
     -------
     Audit or Comparison
     """
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
 
     place = Path(folder)
     if not place.is_dir():

@@ -10,7 +10,7 @@ import numpy as np
 
 import improvable
 from improvable.arrays import FloatArray, IntArray
-from improvable.audit import Audit
+from improvable.audit_result import Audit
 from improvable.comparison import Comparison
 from improvable.errors import ImprovableWarning
 from improvable.groups import Attribute

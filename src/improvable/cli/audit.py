@@ -130,11 +130,11 @@ def audit(
       improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
-    from improvable.audit import run_audit, run_prepared
     from improvable.data import read_rows
     from improvable.declaration import declare, digest_of
     from improvable.export import export_algorithm
     from improvable.preparation import Settings, prepare_audit
+    from improvable.running import run_audit, run_prepared
 
     for path in (json, export, write_protocol):
         o.check_writable(path)

@@ -9,7 +9,7 @@ import typer
 from improvable.cli.options import Json, check_writable
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.manipulation import Game
     from improvable.mixing import Mixing
     from improvable.reruns import Correlation, RerunRisk

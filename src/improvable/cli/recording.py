@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.comparison import Comparison
     from improvable.data import Rows
 

@@ -19,7 +19,7 @@ import numpy as np
 from improvable import storage
 from improvable.algorithms import describe
 from improvable.arrays import FloatArray, IntArray
-from improvable.audit import Audit, Source, origin_facts, plan_facts
+from improvable.audit_result import Audit, Source
 from improvable.cautions import emit, gap_cautions, gather
 from improvable.comparison import Comparison
 from improvable.constraints import SELECTION_GAP, check_features, gap_of_rates, monotone_steps
@@ -53,6 +53,7 @@ from improvable.procedure import (
     fit_splits,
     limited_threads,
 )
+from improvable.running import origin_facts, plan_facts
 from improvable.sample import FEWEST_CLUSTERS, Sample
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from improvable.arrays import FloatArray
-from improvable.audit import Audit, audit
+from improvable.audit import audit
+from improvable.audit_result import Audit
 from improvable.compare import compare
 from improvable.comparison import Comparison
 from improvable.data import FrameLike, read_rows

@@ -19,7 +19,7 @@ import improvable
 from improvable.errors import StorageError
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.comparison import Comparison
 
 BEGUN, FINISHED = "begun", "finished"

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import improvable
-from improvable.audit import Audit, run_audit
+from improvable.audit_result import Audit
 from improvable.data import FrameLike
 from improvable.declaration import digest_of, from_declaration
 from improvable.engines import home_of
 from improvable.errors import StorageError
 from improvable.protocol.ledger import FINISHED, read_ledger, stated_facts
+from improvable.running import run_audit
 
 UNCHECKED = ("versions", "version")
 NAME_ONE = "Name a run folder, or a file of improvable audit --json."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import improvable
 from improvable import plots
-from improvable.audit import Audit
+from improvable.audit_result import Audit
 from improvable.planning.appendix_e import GapRejections, curve_rows
 from improvable.replication.study import COST, HELD_OUT, MAIN, Effort, Row, Section
 from improvable.storage import FORMAT, as_json, write_whole

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import improvable
-from improvable.audit import Audit
+from improvable.audit_result import Audit
 from improvable.comparison import Comparison
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES
 from improvable.replication import published

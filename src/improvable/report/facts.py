@@ -13,7 +13,7 @@ from improvable.report.words import p_text
 from improvable.utilities import Measure
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.comparison import Comparison
 
 

@@ -35,7 +35,7 @@ from improvable.report.words import (
 from improvable.storage import write_whole
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
 
 FOUR_FIFTHS = 0.8
 NEAR = 2.0

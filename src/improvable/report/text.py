@@ -151,7 +151,9 @@ def selection_notes(facts: dict[str, Any]) -> list[str]:
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
     if "status" in notes[0]:
         found = {note["status"]: sum(other["status"] == note["status"] for other in notes) for note in notes}
-        lines.append("Solver: " + ", ".join(f"{status} in {n} splits" for status, n in found.items()) + ".")
+        lines.append(
+            "Solver: " + ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items()) + "."
+        )
     if facts["selection_gap"] is not None:
         gaps = [max(note["reached"][sample]["selection_gap"] for note in notes) for sample in ("train", "test")]
         lines.append(

@@ -13,7 +13,7 @@ from improvable.report.markdown import markdown, markdown_table
 from improvable.storage import write_whole
 
 if TYPE_CHECKING:
-    from improvable.audit import Audit
+    from improvable.audit_result import Audit
     from improvable.comparison import Comparison
 
 REPORTS = (".html", ".md")

@@ -1,0 +1,145 @@
+"""Runs an audit: every split that is not done yet, kept as soon as it is, and the result."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from improvable import storage
+from improvable.algorithms import describe
+from improvable.audit_result import Audit, Source
+from improvable.cautions import emit, gather
+from improvable.compare import worker_count
+from improvable.comparison import Comparison
+from improvable.data import FrameLike
+from improvable.declaration import declare, digest_of
+from improvable.engines import as_engine
+from improvable.fingerprint import fingerprint
+from improvable.preparation import Prepared, Settings, check_settings, prepare_audit
+from improvable.procedure import (
+    Plan,
+    limited_threads,
+    run_splits,
+    status_quo_disparity,
+)
+from improvable.report.provenance import versions
+from improvable.sample import Sample
+from improvable.stopping import next_count, reproducible_after, stopping_cautions
+
+
+def run_audit(
+    data: FrameLike,
+    settings: Settings,
+    *,
+    n_jobs: int | None = None,
+    run_folder: str | Path | None = None,
+    progress: bool | None = None,
+) -> Audit:
+    """Run an audit whose settings are one value, such as a protocol's."""
+    engine = as_engine(data, settings.engine, worker_count(n_jobs))
+    if engine is not None:
+        from improvable.engines.procedure import audit_batches
+
+        return audit_batches(engine, check_settings(settings), worker_count(n_jobs), run_folder, progress)
+    return run_prepared(prepare_audit(data, settings), n_jobs=n_jobs, run_folder=run_folder, progress=progress)
+
+
+def run_prepared(
+    ready: Prepared,
+    *,
+    n_jobs: int | None = None,
+    run_folder: str | Path | None = None,
+    progress: bool | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> Audit:
+    """Run an audit whose settings and data are checked; `begun` is called when the first split is done."""
+    design, plan, sample = ready.design, ready.plan, ready.sample
+    workers = worker_count(n_jobs)
+    setting = _setting(ready)
+    with limited_threads(workers, plan.splits):
+        gaps, doubts = status_quo_disparity(design, plan.status_quo, sample, workers)
+        results = _run(ready, setting, workers, run_folder, progress, begun)
+    cautions = [*ready.cautions, *doubts, *gather([split.cautions for split in results])]
+    cautions += stopping_cautions(plan.stopping, results, design.question.alpha)
+    emit(cautions)
+    result = Audit(
+        question=design.question,
+        setting=setting,
+        splits=tuple(results),
+        disparities=tuple(gaps),
+        cautions=tuple(cautions),
+        source=Source(design, plan, sample),
+        backend=sample.backend,
+    )
+    if run_folder is not None:
+        storage.write_audit_head(result, Path(run_folder))
+    return result
+
+
+def _setting(ready: Prepared) -> dict[str, Any]:
+    """How candidates are found, and where everything comes from, as plain data."""
+    return plan_facts(ready.plan, ready.sample) | origin_facts(ready.settings, fingerprint(ready.rows, ready.used.all))
+
+
+def origin_facts(settings: Settings, data_fingerprint: str | None) -> dict[str, Any]:
+    """Where an audit comes from: data, seal, protocol, versions. Plain data."""
+    declared = declare(settings)
+    return {
+        "data_fingerprint": data_fingerprint,
+        "challenge": settings.challenge,
+        "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
+        "versions": versions(),
+    }
+
+
+def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
+    """How candidates are found, as plain data."""
+    return {
+        "status_quo": describe(plan.status_quo),
+        "rule": plan.rule.name,
+        "features": plan.features.treatment,
+        "target": plan.target,
+        **plan.constraints.facts(),
+        "train_fraction": plan.train_fraction,
+        "stopping": None if plan.stopping is None else asdict(plan.stopping),
+        "rows": len(sample),
+        "clusters": None if sample.clusters is None else sample.units,
+    }
+
+
+def _run(
+    ready: Prepared,
+    setting: dict[str, Any],
+    workers: int,
+    run_folder: str | Path | None,
+    progress: bool | None,
+    begun: Callable[[], None],
+) -> list[Comparison]:
+    """All splits: those that the run folder already has, and the others."""
+    design, plan, sample = ready.design, ready.plan, ready.sample
+    done: dict[int, Comparison] = {}
+    folder = None
+    if run_folder is not None:
+        identity = {"splits": plan.splits, **setting, **design.question.to_dict()}
+        identity.pop("protocol")  # what matters of it stands beside it, whoever declared it
+        folder = storage.open_run(run_folder, identity)
+        done = storage.finished_splits(folder, design.question, sample.backend)
+
+    fresh = not done
+
+    def keep(split: Comparison) -> None:
+        if folder is not None:
+            storage.write_split(split, folder)
+        if fresh and split.split == 1:
+            begun()
+
+    count = plan.splits
+    while True:
+        every = range(1, count + 1)
+        left = [split for split in every if split not in done]
+        done |= {one.split: one for one in run_splits(design, plan, sample, left, count, workers, progress, keep)}
+        results = [done[split] for split in every]
+        enough = reproducible_after(plan.stopping, plan.splits, results, design.question.alpha)
+        if enough is not None:
+            return results[:enough]
+        count = next_count(plan.stopping, count, workers)
