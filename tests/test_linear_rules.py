@@ -82,7 +82,7 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]
-    assert "Solver: optimal in 1 splits" in result.summary()
+    assert "Solver: optimal in 1 split" in result.summary()
 
 
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
@@ -116,7 +116,7 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
     )  # fmt: skip
     assert result.to_dict()["splits"][0]["selection"]["status"] == "infeasible"
     assert result.p_value == 1.0
-    assert "infeasible in 1 splits" in result.summary()
+    assert "infeasible in 1 split" in result.summary()
 
 
 def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> None:
