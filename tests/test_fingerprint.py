@@ -1,5 +1,6 @@
 """Fingerprints are the same for the same content however it is held, and another for any other content."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_ids_that_a_float_would_run_together_stay_apart() -> None:
     assert fingerprint(rows) != fingerprint(read_rows(pl.DataFrame({"id": [2**60, 2**60, 2**60 + 2]})))
     assert fingerprint(rows) == fingerprint(read_rows(pd.DataFrame({"id": ids})))
     assert fingerprint(rows) == fingerprint(read_rows(pa.table({"id": ids})))
+
+
+def test_decimals_and_nanoseconds_keep_all_their_digits() -> None:
+    ids = [10**17 + k for k in range(150)]
+    decimals = read_rows(pl.DataFrame({"id": [Decimal(one) for one in ids]}))
+    assert len(set(identities(decimals, "id").tolist())) == 150
+    assert fingerprint(decimals) == fingerprint(read_rows(pl.DataFrame({"id": ids})))
+    holes = pd.DataFrame({"id": pd.array([*ids[:-1], None], dtype="Int64")})
+    assert fingerprint(read_rows(holes)) != fingerprint(decimals)
+    times = [read_rows(pl.DataFrame({"t": pl.Series(stamps).cast(pl.Datetime("ns"))})) for stamps in ([1, 2], [3, 4])]
+    assert fingerprint(times[0]) != fingerprint(times[1])
+    number, text = read_rows(pl.DataFrame({"t": [2**60]})), read_rows(pl.DataFrame({"t": [str(2**60)]}))
+    assert fingerprint(number) != fingerprint(text)
 
 
 def test_only_the_columns_that_are_read_matter() -> None:

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -255,7 +256,18 @@ def identities(rows: Rows, name: str) -> IntArray:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None or value != value else str(value)
+    if value is None or type(value).__name__ == "NAType" or value != value:  # pandas' NA is not even equal to itself
+        return None
+    return str(value)
+
+
+def _texts(series: nw.Series[Any]) -> list[str | None]:
+    """Values as texts; of times, also what is below a microsecond, which Python's own times leave away."""
+    texts = [_text(value) for value in series.to_list()]
+    if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
+        below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]
+        texts = [f"{text} {rest} ns" if text and rest else text for text, rest in zip(texts, below, strict=True)]
+    return texts
 
 
 def label_text(value: object) -> str:
@@ -280,29 +292,44 @@ def column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     bits = values.view(np.uint64)
-    large = _beyond_floats(rows, name, values)
-    if large.any():  # value by value, so that no other row of a batch matters
-        whole = np.asarray(rows.frame[name].fill_null(0).to_numpy())
-        bits[large] = whole.astype(np.uint64 if whole.dtype.kind == "u" else np.int64).view(np.uint64)[large]
+    rough = _beyond_floats(rows, name, values)
+    if rough.any():  # value by value, so that no other row of a batch matters
+        exact = _exact_texts(rows.frame[name])
+        bits[rough] = [digest(f"#{exact[row]}") for row in np.flatnonzero(rough)]
     return bits
 
 
 def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
-    """Which values are whole numbers, such as long ids, that a float would run together."""
-    whole = bool(rows.frame[name].dtype.is_integer())
-    return np.abs(values) >= MOST_EXACT_INTEGER if whole else np.zeros(len(values), dtype=np.bool_)
+    """Which numbers a float would run together with others: long ids, decimals with many digits."""
+    dtype = rows.frame[name].dtype
+    if not (dtype.is_integer() or dtype.is_decimal()):
+        return np.zeros(len(values), dtype=np.bool_)
+    rough = np.abs(values) >= MOST_EXACT_INTEGER
+    if dtype.is_decimal():
+        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
+        rough |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
+    return rough
+
+
+def _exact_texts(series: nw.Series[Any]) -> list[str | None]:
+    """Numbers with all their digits, the same for whole numbers and decimals."""
+    values = [None if _text(value) is None else Decimal(str(value)) for value in series.to_list()]
+    return [None if value is None else f"{value.normalize():f}" for value in values]
 
 
 def exact_column(rows: Rows, name: str, order: IntArray) -> bytes:
     """A column's values in a given order, as bytes that are the same in any frame library and number type."""
-    if rows.is_numeric(name) and not _beyond_floats(rows, name, rows.read_numbers(name)).any():
-        return b"numbers" + column_bits(rows, name)[order].astype("<u8").tobytes()
-    texts = [_text(value) for value in rows.frame[name].to_list()]
+    kind, texts = b"text", None
+    if rows.is_numeric(name):
+        if not _beyond_floats(rows, name, rows.read_numbers(name)).any():
+            return b"numbers" + column_bits(rows, name)[order].astype("<u8").tobytes()
+        kind, texts = b"digits", _exact_texts(rows.frame[name])
+    texts = _texts(rows.frame[name]) if texts is None else texts
     levels = sorted({text for text in texts if text is not None})
     place: dict[str | None, int] = {text: code for code, text in enumerate(levels)} | {None: -1}
     codes = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
     listed = b"".join(len(text.encode()).to_bytes(8, "little") + text.encode() for text in levels)
-    return b"text" + len(levels).to_bytes(8, "little") + listed + codes[order].astype("<i8").tobytes()
+    return kind + len(levels).to_bytes(8, "little") + listed + codes[order].astype("<i8").tobytes()
 
 
 def canonical_order(rows: Rows, *columns: Sequence[str]) -> IntArray:
@@ -313,7 +340,7 @@ def canonical_order(rows: Rows, *columns: Sequence[str]) -> IntArray:
 def _text_bits(series: nw.Series[Any]) -> NDArray[np.uint64]:
     values = series.to_list()
     if series.dtype != nw.String or bool(series.is_null().any()):
-        values = [_text(value) for value in values]
+        values = _texts(series)
     digests = {text: digest("" if text is None else f"={text}") for text in set(values)}
     return np.fromiter(map(digests.__getitem__, values), dtype=np.uint64, count=len(values))
 
