@@ -216,6 +216,13 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:
     for name in claim.protected:
         if name not in known:
             raise OptionError(f"the protected group '{name}' is not a group.", nearest(name, known))
+    for levels in attributes:
+        several = [name for name in claim.protected if name in levels]
+        if len(several) > 1:
+            raise OptionError(
+                f"'{several[0]}' and '{several[1]}' of one group column are both protected.",
+                "Protect one of them, and ask for the other in an audit of its own.",
+            )
     if isinstance(claim.overall, Mapping):
         for name in claim.overall:
             if name not in known:
