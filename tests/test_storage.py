@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 import improvable
 from improvable import storage
@@ -260,3 +261,41 @@ def test_what_is_no_result_or_not_finished_says_so(
     (place / "result.json").write_text("{")
     with pytest.raises(improvable.StorageError, match="cannot be read"):
         improvable.load(place)
+
+
+class TestWhatARunIs:
+    """A folder belongs to one audit: objects and functions count as what they do, not by their names."""
+
+    def audited(self, folder: Path, **changes: Any) -> improvable.Audit:
+        people = improvable.datasets.care_management(2_000, seed=3)
+        options: dict[str, Any] = {
+            "outcome": "gagne_sum_t", "group": ["race", "dem_female"], "features": ["gagne_sum_tm1"], "rule": "linear",
+            "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "splits": 2, "draws": 200,
+            "run_folder": folder,
+        }  # fmt: skip
+        return improvable.audit(people, **options | changes)
+
+    @pytest.mark.parametrize(
+        ("first", "then"),
+        [
+            ({"rule": RandomForestRegressor(2, max_depth=1)}, {"rule": RandomForestRegressor(5)}),
+            ({"min_group": 5}, {"min_group": 6}),
+            (
+                {"status_quo": lambda rows: rows["risk_score_t"] > 3, "capacity": 0.2},
+                {"status_quo": lambda rows: rows["risk_score_t"] > 6, "capacity": 0.2},
+            ),
+        ],
+    )
+    def test_another_one_is_refused(self, tmp_path: Path, first: dict[str, Any], then: dict[str, Any]) -> None:
+        for _ in range(2):
+            self.audited(tmp_path / "run", **first)
+        with pytest.raises(improvable.StorageError, match="belongs to another audit"):
+            self.audited(tmp_path / "run", **then)
+
+    def test_a_split_of_another_seed_is_refused(self, tmp_path: Path) -> None:
+        self.audited(tmp_path / "one")
+        self.audited(tmp_path / "two", seed=5)
+        (tmp_path / "one" / "result.json").unlink()
+        (tmp_path / "two" / "split-002.npz").rename(tmp_path / "one" / "split-002.npz")
+        with pytest.raises(improvable.StorageError, match="is a split of another run"):
+            self.audited(tmp_path / "one")

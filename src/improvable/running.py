@@ -15,6 +15,7 @@ from improvable.data import FrameLike
 from improvable.declaration import declare, digest_of
 from improvable.engines import as_engine
 from improvable.fingerprint import fingerprint
+from improvable.identity import asked_identity
 from improvable.preparation import Prepared, Settings, check_settings, prepare_audit
 from improvable.procedure import (
     Plan,
@@ -50,9 +51,12 @@ def run_prepared(
     n_jobs: int | None = None,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
-    begun: Callable[[], None] = lambda: None,
+    begun: Callable[[bool], None] = lambda _: None,
 ) -> Audit:
-    """Run an audit whose settings and data are checked; `begun` is called when the first split is done."""
+    """Run an audit whose settings and data are checked.
+
+    `begun` is called when the first split is done, with False; or at once, with True, where a folder has splits.
+    """
     design, plan, sample = ready.design, ready.plan, ready.sample
     workers = worker_count(n_jobs)
     setting = _setting(ready)
@@ -87,6 +91,7 @@ def origin_facts(settings: Settings, data_fingerprint: str | None) -> dict[str, 
     return {
         "data_fingerprint": data_fingerprint,
         "challenge": settings.challenge,
+        "seal": settings.seal,
         "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
         "versions": versions(),
     }
@@ -113,25 +118,27 @@ def _run(
     workers: int,
     run_folder: str | Path | None,
     progress: bool | None,
-    begun: Callable[[], None],
+    begun: Callable[[bool], None],
 ) -> list[Comparison]:
     """All splits: those that the run folder already has, and the others."""
     design, plan, sample = ready.design, ready.plan, ready.sample
     done: dict[int, Comparison] = {}
     folder = None
     if run_folder is not None:
-        identity = {"splits": plan.splits, **setting, **design.question.to_dict()}
+        identity = {"splits": plan.splits, **setting, **design.question.to_dict(), **asked_identity(ready.settings)}
         identity.pop("protocol")  # what matters of it stands beside it, whoever declared it
         folder = storage.open_run(run_folder, identity)
         done = storage.finished_splits(folder, design.question, sample.backend)
 
     fresh = not done
+    if not fresh:
+        begun(True)
 
     def keep(split: Comparison) -> None:
         if folder is not None:
             storage.write_split(split, folder)
         if fresh and split.split == 1:
-            begun()
+            begun(False)
 
     count = plan.splits
     while True:

@@ -86,6 +86,7 @@ def write_split(result: Comparison, folder: Path) -> None:
         "format": FORMAT,
         "version": improvable.__version__,
         "split": result.split,
+        "seed": result.question.seed,
         "rows": result.rows,
         "clusters": result.clusters,
         "shares": result.shares,
@@ -266,5 +267,17 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
 
 def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
     """The splits that are already there, whole."""
-    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
-    return {result.split: result for result in found}
+    found = {}
+    for path in sorted(folder.glob("split-*.npz")):
+        result = read_split(path, question, backend)
+        if split_path(folder, result.split) != path or split_seed(path) != question.seed:
+            raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+        found[result.split] = result
+    return found
+
+
+def split_seed(path: Path) -> int | None:
+    """The seed of the run that a split was kept by."""
+    with np.load(path, allow_pickle=False) as file:
+        seed: int | None = json.loads(file["meta"].tobytes()).get("seed")
+    return seed

@@ -38,6 +38,7 @@ from improvable.engines.weighing import refuse_heavy
 from improvable.errors import DataError, OptionError
 from improvable.evaluation import conclude, prepare_status_quo
 from improvable.features import Features, choose_features
+from improvable.identity import asked_identity
 from improvable.inference.cells import CANDIDATE
 from improvable.inference.delta import most_cells
 from improvable.inference.disparity import disparities
@@ -110,6 +111,7 @@ class Asked:
             "train_rows": self.most,
             "row_id": settings.row_id,
             **self.checked.design.question.to_dict(),
+            **asked_identity(settings),
         }
 
 
