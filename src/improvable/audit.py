@@ -141,8 +141,8 @@ def audit(
     seed : int
         Same seed, data and question: same result, for any order of rows and any number of workers.
     challenge : str, optional
-        Instead of a seed, a text that the other side chose (a docket number): the splits follow from it and from the
-        data, and from nothing that the analyst can turn. The audit is then sealed.
+        Instead of a seed, a text that the other side chose: the splits follow from it and from what the question reads
+        of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool

@@ -22,6 +22,9 @@ from improvable.procedure import (
 from improvable.results import Result
 from improvable.sample import Sample
 
+ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
+"""What another question of the same evidence no longer has: it was not declared before the run."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -89,9 +92,9 @@ class Audit(Result):
             `audit`; what is not named stays.
         """
         question = change_question(self.question, self.splits[0].evidence.attributes, changes)
-        return replace(
-            self, question=question, splits=tuple(replace(split, question=question) for split in self.splits)
-        )
+        setting = self.setting if question == self.question else self.setting | ASKED_AGAIN
+        splits = tuple(replace(split, question=question) for split in self.splits)
+        return replace(self, question=question, setting=setting, splits=splits)
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

@@ -1,6 +1,7 @@
 """Everything of an audit before its first split: settings checked, columns chosen, rows read, splits seeded."""
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -59,6 +60,7 @@ class Settings:
     group_blind: bool = True
     seed: int = 0
     challenge: str | None = None
+    seal: str | None = None
     drop_missing: bool = False
     method: str | None = None
     engine: str | None = None
@@ -119,6 +121,8 @@ def check_settings(settings: Settings) -> Checked:
     check_number("train_fraction", settings.train_fraction, 0, 1)
     if settings.challenge is not None and settings.seed:
         raise OptionError("a sealed audit has no seed of its own.", "Leave the seed, or the challenge, away.")
+    if settings.challenge is not None:
+        check_challenge(settings.challenge)
     algorithm = as_algorithm(settings.status_quo)
     capacity = capacity_of(algorithm) if settings.capacity is None else settings.capacity
     constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
@@ -158,10 +162,20 @@ def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
     return Prepared(settings, design, plan, rows, used, sample, [*cautions, *chosen.cautions])
 
 
+def check_challenge(challenge: str) -> None:
+    """Refuse texts that look like another: each would deal the rows anew."""
+    plain = " ".join(unicodedata.normalize("NFKC", challenge).split())
+    if challenge != plain or not challenge.isprintable():
+        raise OptionError(
+            "the challenge has blanks or characters that do not show.", f"Write it plainly, as '{plain}'."
+        )
+
+
 def sealed_seed(question_fingerprint: str, challenge: str) -> int:
     """The seed of a sealed audit: from the data that the question is about and the other side's challenge, no more.
 
-    Rule, features, draws, level and number of splits do not enter, so that changing them does not deal the rows anew.
+    Rule, features, draws, level and number of splits do not enter. They deal no rows anew that differ in what the
+    question reads, as rows with a score do; rows that agree in all of that are told apart by their other columns.
     """
     text = f"improvable seal\n{question_fingerprint}\n{challenge}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1

@@ -54,7 +54,7 @@ def test_any_column_name_can_be_declared(name: str) -> None:
 
 def test_every_setting_is_in_a_section() -> None:
     named = {name for keys in SECTIONS.values() for name, _ in keys.values() if name}
-    assert named == set(Settings.__dataclass_fields__) - {"status_quo", "challenge"}
+    assert named == set(Settings.__dataclass_fields__) - {"status_quo", "challenge", "seal"}
 
 
 def test_defaults_written_or_not_are_the_same_protocol() -> None:

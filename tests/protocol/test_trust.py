@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -92,10 +93,18 @@ def test_every_output_says_whether_a_run_is_sealed(capsys: pytest.CaptureFixture
     assert "2 runs begun on these data, 2 finished" in Path("r.md").read_text()
     assert json.loads(Path("r.json").read_text())["challenge"] is None
     capsys.readouterr()
-    assert run(["audit", "people.csv", *OPTIONS, "--challenge", "x", "--report", "s.html"]) == 0
-    assert "Sealed: the splits follow from the data and the challenge 'x'" in said(capsys)
-    assert Path("s.html").read_text().count("Sealed: the splits") == 2
+    assert run(["audit", "people.csv", *OPTIONS, "--challenge", "x"]) == 0
+    assert "given by whoever ran this: this run is not sealed" in said(capsys)
+    assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "x"]) == 0
+    assert run(["audit", "care.toml", "--data", "people.csv", "--report", "s.html", "--out", "run"]) == 0
+    words = f"Sealed ({read_seal('care.seal').digest[:16]}...): the splits follow from the data and the challenge 'x'"
+    assert words in said(capsys)
+    assert Path("s.html").read_text().count(f"Sealed ({read_seal('care.seal').digest[:16]}") == 2
     assert "not sealed" not in Path("s.html").read_text()
+    again = improvable.load("run").reconsider(alpha=0.4)
+    assert "this question is not the one that was declared" in again.summary()
+    assert again.to_dict()["protocol"] is None
+    assert again.to_dict()["seal"] is None
 
 
 @pytest.mark.usefixtures("room")
@@ -154,6 +163,81 @@ def test_one_number_changed_in_a_result_is_found_and_named(capsys: pytest.Captur
     assert "splits.2.accuracy.black.candidate: stated" in shown
     assert run(["verify", "run", "--data", "people.csv", "--all"]) == 0
     assert "same splits.3.gap.candidate = " in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
+def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys that look like places of others, keys said twice, settings that shadow, a version to hide behind."""
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run", "--json", "run.json"]) == 0
+    true = json.loads(Path("run.json").read_text())
+    forged = json.loads(Path("run.json").read_text())
+    forged["p_value"], forged["splits"][0]["p_value"] = 0.0001, 0.0
+    forged["splits.1.p_value"] = true["splits"][0]["p_value"]
+    forged[""] = {"p_value": true["p_value"]}
+    Path("forged.json").write_text(json.dumps(forged))
+    assert run(["verify", "forged.json", "--data", "people.csv"]) == 1
+    Path("twice.json").write_text('{"p_value": 0.0001, ' + Path("run.json").read_text().lstrip()[1:])
+    capsys.readouterr()
+    assert run(["verify", "twice.json", "--data", "people.csv"]) == 2
+    assert "cannot be read as a result" in said(capsys)
+
+    head = json.loads(Path("run/result.json").read_text())
+    head["setting"] |= {"p_value": 0.0001, "reject": True}
+    Path("run/result.json").write_text(json.dumps(head))
+    assert improvable.load("run").to_dict()["p_value"] == true["p_value"]
+
+    head["setting"]["versions"]["numpy"] = "0.1"
+    Path("run/result.json").write_text(json.dumps(head))
+    with np.load("run/split-001.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays["draws"] = arrays["draws"] * 1.01
+    np.savez("run/split-001.npz", **arrays)
+    Path("run/notes.txt").write_text("mine")
+    capsys.readouterr()
+    assert run(["verify", "run", "--data", "people.csv"]) == 1
+    shown = said(capsys)
+    assert "split-001.npz: stated 'arrays in the folder'" in shown
+    assert "not part of the result: notes.txt" in shown
+
+
+@pytest.mark.usefixtures("room")
+def test_a_seal_in_a_result_must_be_the_one_of_these_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "people.csv", *OPTIONS, "--challenge", "x", "--json", "run.json"]) == 0
+    facts = json.loads(Path("run.json").read_text())
+    facts["seal"] = "0" * 64
+    Path("run.json").write_text(json.dumps(facts))
+    capsys.readouterr()
+    assert run(["verify", "run.json", "--data", "people.csv"]) == 1
+    assert "seal: stated '0000" in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("challenge", ["docket 1 ", "docket  1", "docket\u20281", "docket\u00a01"])
+def test_a_challenge_that_looks_like_another_is_refused(challenge: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", challenge]) == 2
+    assert "characters that do not show" in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
+def test_a_ledger_without_its_last_newline_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "people.csv", *OPTIONS]) == 0
+    ledger = ledger_path("people.csv")
+    ledger.write_bytes(ledger.read_bytes().rstrip(b"\n"))
+    assert run(["audit", "people.csv", *OPTIONS]) == 0
+    assert len(read_ledger(ledger)) == 4
+
+
+@pytest.mark.usefixtures("room")
+def test_a_run_begun_elsewhere_is_recorded_as_resumed() -> None:
+    improvable.audit(
+        "people.csv", outcome="gagne_sum_t", group=["race"], rule="linear", features=["gagne_sum_tm1", "dem_female"],
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), splits=3, draws=300, run_folder="run",
+    )  # fmt: skip
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0, "shown again, and not recorded again"
+    lines = read_ledger(ledger_path("people.csv"))
+    assert [(line.event, line.facts.get("resumed")) for line in lines] == [("begun", True), ("finished", None)]
+    assert runs_words(lines).startswith("1 run begun on these data, 1 finished")
 
 
 @pytest.mark.usefixtures("room")

@@ -25,7 +25,7 @@ from improvable.report.html import (
 from improvable.report.write import write_report
 
 SECTIONS = [
-    "Declared in advance", "The three steps of a disparate impact case", "The test, split by split", "Pictures",
+    "What was asked", "The three steps of a disparate impact case", "The test, split by split", "Pictures",
     "Diagnostics", "Welfare of both algorithms", "What this does not say", "Where this comes from",
 ]  # fmt: skip
 EVIL = "<script>alert(1)</script>"

@@ -1,5 +1,6 @@
 """`improvable audit`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +71,7 @@ def audit(
     alpha: o.Alpha = 0.05,
     seed: o.Seed = 0,
     challenge: Annotated[
-        str | None, typer.Option(help="Instead of a seed: a text that the other side chose. The run is then sealed.")
+        str | None, typer.Option(help="Instead of a seed: a text that the other side chose; see improvable seal.")
     ] = None,
     jobs: o.Jobs = None,
     drop_missing: o.DropMissing = False,
@@ -106,6 +107,10 @@ def audit(
     :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are Fairlearn's;
     drop:cost_*:linear without some features; blend:0.5:linear mixed with the status quo's score;
     tournament:linear,boosting or --candidates let several compete inside the training rows.
+
+    Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
+    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
+    name lists them all.
 
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
     both groups, and more evenly?
@@ -198,17 +203,22 @@ def audit(
     facts: dict[str, Any] = {"protocol": None if declared is None else digest_of(declared)}
     facts["challenge"] = settings.challenge
     if settings.engine is not None or Path(file).is_dir():
-        recorder = open_recorder(None, file, ledger)
+        recorder, known = open_recorder(None, file, ledger), None
         result = quietly(lambda: run_audit(file, settings, n_jobs=jobs, run_folder=out))
     else:
         rows = read_rows(file)
         ready = prepare_audit(rows, settings)
         recorder = open_recorder(rows, file, ledger)
         facts["seed"] = ready.design.question.seed
-        result = quietly(
-            lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=lambda: recorder.begin("audit", facts))
-        )
-    runs = recorder.finish("audit", result)
+
+        known = recorder.knows(out)
+
+        def begun(resumed: bool) -> None:
+            if known is None:
+                recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
+
+        result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
+    runs = recorder.finish("audit", result) if known is None else f"This run was finished before: line {known}."
     if export is not None:
         export_algorithm(result.substitute(), export)
     write_documents(result, report, table, runs)
@@ -230,6 +240,7 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
 def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, str]":
     """What a protocol declares, sealed where its seal is beside it; and the data file."""
     from improvable.declaration import from_declaration
+    from improvable.engines import home_of
     from improvable.protocol.files import read_protocol
     from improvable.protocol.seal import sealed_protocol
 
@@ -237,7 +248,11 @@ def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, st
         raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
     warn_of_code(read_protocol(protocol))
     declared, seal = sealed_protocol(protocol, data)
-    return from_declaration(declared, None if seal is None else seal.challenge), data
+    if seal is None:
+        settings = from_declaration(declared)
+        needed = home_of(data) if settings.engine is not None else None
+        return replace(settings, engine=needed or settings.engine), data
+    return replace(from_declaration(declared, seal.challenge), seal=seal.digest), data
 
 
 def write_declared(settings: "Settings", data: str, path: str) -> int:
@@ -254,6 +269,13 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
     assert declared is not None, "options of the command line are names"
     if settings.seed == 0:
         declared["test"].pop("seed", None)
+    if settings.engine is not None:
+        declared["test"]["engine"] = settings.engine
+        write_protocol(declared, path)
+        typer.echo(
+            f"Wrote {path}. Audits through an engine cannot be sealed.\nNext: improvable audit {path} --data {data}"
+        )
+        return 0
     write_protocol(declared, path)
     typer.echo(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
     return 0

@@ -52,6 +52,10 @@ def compare(
     Each algorithm is a column of decisions (--status-quo, --candidate) or a score of which the top share is
     selected (--status-quo-score, --candidate-score, with --capacity).
 
+    Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
+    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
+    name lists them all.
+
     Example: would selecting by last year's conditions reach sicker patients, more evenly, than the risk score?
 
     \b

@@ -1,6 +1,7 @@
 """`improvable frontier`."""
 
 import json as json_module
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -62,4 +63,5 @@ def frontier(
 
 
 def _short(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}"
+    """Down to three digits: the edge itself is not rejected."""
+    return "none" if value is None else f"{math.floor(value * 1000) / 1000:.3f}"

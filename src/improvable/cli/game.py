@@ -67,7 +67,12 @@ def game(
     count = splits if splits is not None else (len(audit.splits) if audit is not None and len(audit.splits) > 1 else 7)
     found, hang = _mixing(audit, correlation, mixing)
     solved = play(*linear_costs(cost, count), splits=count, alpha=level, mixing=hang)
-    risk = None if audit is None else rerun_risk([split.p_value for split in audit.splits], alpha=level)
+    risk = None
+    if audit is not None and audit.question.combine == "running_median":
+        typer.echo("warning: this audit took the running median; what follows is about the median.", err=True)
+    elif audit is not None:
+        threshold = audit.threshold
+        risk = rerun_risk([split.p_value for split in audit.splits], alpha=level, threshold=threshold)
     facts = solved.to_dict() | {
         "cost": cost,
         "splits_needed": {
@@ -191,15 +196,11 @@ def _rerun_words(risk: "RerunRisk") -> list[str]:
         f"(90% interval {low} to {high})."
     )
     goal = f"under {_chance(risk.target)}"
-    if risk.enough is None:
-        second = f"No number of splits up to 100,000 makes two runs disagree with probability {goal} at this estimate."
-    else:
-        second = f"Two runs of {risk.enough} splits would disagree with probability {goal}, if that estimate is right"
-        second += "; " + (
-            "but so few splits cannot exclude that half of all splits reject, and then no number of splits is enough."
-            if risk.enough_surely is None
-            else f"{risk.enough_surely:,} splits are enough with 95% confidence."
-        )
+    second = (
+        f"So few splits cannot exclude that half of all splits reject, and then no number of splits makes it {goal}."
+        if risk.enough_surely is None
+        else f"With {risk.enough_surely:,} splits two runs disagree with probability {goal}, with 95% confidence."
+    )
     return [first, second]
 
 

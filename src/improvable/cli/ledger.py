@@ -19,8 +19,9 @@ def ledger(
 ) -> int:
     """List the runs that were made on a data file, and check that no line was changed, moved or removed.
 
-    improvable audit and compare write a line beside the data when a run is begun and when it is finished. Lines are
-    chained by hashes. A line that was cut off at the end is found by the hash that the run printed: --entry.
+    improvable audit and compare write a line beside the data when a run's first split is done, and when it is finished.
+    Lines are chained by hashes. Who cuts lines off at the end, or writes the ledger anew, is found by the hash that a
+    run printed: --entry.
 
     Example:
 

@@ -30,6 +30,18 @@ class Recorder:
 
         return self._add(FINISHED, {"kind": kind, **run_facts(result)})
 
+    def knows(self, folder: str | None) -> int | None:
+        """The line that records a finished run in a folder, if there is one."""
+        from improvable.errors import StorageError
+        from improvable.protocol.verification import ledger_line, read_facts
+
+        if self.path is None or not self.path.exists() or folder is None or not (Path(folder) / "result.json").exists():
+            return None
+        try:
+            return ledger_line(self.path, read_facts(folder))
+        except StorageError:  # a folder that is damaged or not finished
+            return None
+
     def _add(self, event: str, facts: dict[str, Any]) -> str:
         from improvable.protocol.ledger import read_ledger, record, runs_words
 

@@ -46,6 +46,10 @@ def seal(
     declared = read_protocol(protocol)
     warn_of_code(declared)
     made = make_seal(declared, data, challenge)
+    if not challenge:
+        typer.echo(
+            "warning: without a challenge of the other side, who holds the data could try the splits first.", err=True
+        )
     place = seal_path(protocol)
     write_seal(made, place)
     document = json_module.dumps(seal_facts(made), indent=2, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """`improvable verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,7 +45,7 @@ def verify(
     from improvable.declaration import digest_of
     from improvable.protocol.files import read_protocol
     from improvable.protocol.ledger import ledger_path
-    from improvable.protocol.verification import ledger_line, read_facts
+    from improvable.protocol.verification import read_facts
     from improvable.protocol.verification import verify as recompute
     from improvable.report.words import seal_words
 
@@ -61,17 +61,34 @@ def verify(
     typer.echo("Numbers and texts of each part, computed again:")
     _show_numbers(found, every)
     place = Path(ledger) if ledger is not None else ledger_path(data)
-    if ledger is not None or place.exists():
-        line = ledger_line(place, facts)
-        same &= line is not None
-        where = f"line {line} of {place.name}" if line else f"no line of {place.name} records this result"
-        typer.echo(f"{_word(line is not None)} ledger: {where}")
-    total = len(found.checked)
+    recorded = ledger is not None or place.exists()
+    if recorded:
+        good, where = _in_ledger(place, facts)
+        same &= good
+        typer.echo(f"{_word(good)} ledger: {where}")
+    else:
+        typer.echo(f"unchecked  ledger: there is no {place.name}, so how often these data were tried is not known")
+    total, wrong = len(found.checked), len(found.differences)
     if same:
-        typer.echo(f"\nVERIFIED: {total:,} numbers and texts are the same.")
+        typer.echo(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was seen'}.")
         return 0
-    typer.echo(f"\nNOT VERIFIED: {len(found.differences):,} of {total:,} numbers and texts differ, or a check failed.")
+    numbers = (
+        f"{wrong:,} of {total:,} numbers and texts differ" if wrong else f"all {total:,} numbers and texts are the same"
+    )
+    typer.echo(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}.")
     return 1
+
+
+def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a ledger is whole and has a result, and where."""
+    from improvable.errors import StorageError
+    from improvable.protocol.verification import ledger_line
+
+    try:
+        line = ledger_line(place, facts)
+    except StorageError as error:
+        return False, error.message
+    return line is not None, f"line {line} of {place.name}" if line else f"no line of {place.name} records this result"
 
 
 def _show_numbers(found: "Verification", every: bool) -> None:
@@ -97,6 +114,8 @@ def _show_numbers(found: "Verification", every: bool) -> None:
         equal = sum(found.files.values())
         word = "version   " if found.versions and equal < len(found.files) else _word(equal == len(found.files))
         typer.echo(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
+    if found.unchecked:
+        typer.echo(f"unchecked  not part of the result: {', '.join(found.unchecked)}")
 
 
 def _word(same: bool) -> str:

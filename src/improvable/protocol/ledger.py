@@ -1,8 +1,9 @@
-"""A ledger beside the data: every audit that was begun on them, in a chain in which no line can be changed unseen.
+"""A ledger beside the data: the audits that were begun on them from the command line, in a chain of hashes.
 
 Each line is a JSON object with the hash of the line before it and its own. A line that was edited no longer has its
-hash; where a line was removed, the next one points to a line that is not there. Lines cut off at the end leave a chain
-that is whole: they are found by the hash that reports and outputs print, or by `verify`.
+hash; where a line was removed, the next one points to a line that is not there. There is no secret in the chain: who
+cuts lines off at the end, or writes it anew from the start, is found by the hashes that outputs printed and the other
+side kept, or by `verify`.
 """
 
 import fcntl
@@ -60,7 +61,7 @@ def read_ledger(path: str | Path) -> list[Line]:
         raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
     lines: list[Line] = []
     previous = ORIGIN
-    for number, text in enumerate(place.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, text in enumerate(filter(None, place.read_bytes().split(b"\n")), start=1):
         try:
             plain = json.loads(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
@@ -101,7 +102,8 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
                 "previous": lines[-1].hash if lines else ORIGIN,
             }
             hash_ = _hash(plain)
-            file.write((_canonical(plain | {"hash": hash_}) + "\n").encode())
+            begin = b"" if place.read_bytes().endswith(b"\n") or not lines else b"\n"
+            file.write(begin + (_canonical(plain | {"hash": hash_}) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
     except StorageError:
@@ -150,10 +152,10 @@ def runs_words(lines: Sequence[Line]) -> str:
     """
     begun = sum(line.event == BEGUN for line in lines)
     verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
-    if not begun:
+    if not lines:
         return "no run is recorded"
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
-    what = f"{begun} run{'s' if begun > 1 else ''} begun on these data, {len(verdicts)} finished"
+    what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
     return f"{what} ({told})" if told else what
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import improvable
 from improvable.audit_result import Audit
 from improvable.data import FrameLike
@@ -14,6 +16,7 @@ from improvable.declaration import digest_of, from_declaration
 from improvable.engines import home_of
 from improvable.errors import StorageError
 from improvable.protocol.ledger import FINISHED, read_ledger, stated_facts
+from improvable.protocol.seal import make_seal
 from improvable.running import run_audit
 
 UNCHECKED = ("versions", "version")
@@ -42,12 +45,15 @@ class Verification:
         From each package whose version differs to (stated, here).
     files : dict
         From each file of a run folder to whether its bytes are the same.
+    unchecked : list of str
+        Files in the folder that are not part of the result: nobody looked at them.
     """
 
     checked: dict[str, Any]
     differences: list[Difference] = field(default_factory=list)
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     files: dict[str, bool] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
 
     @property
     def same(self) -> bool:
@@ -61,7 +67,7 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if place.is_dir():
         return _through_json(improvable.load(place).to_dict())
     try:
-        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
     except FileNotFoundError as error:
         raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
     except (OSError, ValueError) as error:
@@ -96,17 +102,23 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     differences = []
     if digest_of(declared) != protocol["digest"]:
         differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
-    settings = from_declaration(declared, facts["challenge"])
+    settings = replace(from_declaration(declared, facts["challenge"]), seal=facts.get("seal"))
+    if settings.seal is not None:
+        made = make_seal(declared, data, settings.challenge or "").digest
+        differences += [Difference("seal", settings.seal, made)] if made != settings.seal else []
     if settings.engine is not None:
         settings = replace(settings, engine=home_of(data) or settings.engine)
-    again = run_audit(data, settings, n_jobs=n_jobs)
+    with tempfile.TemporaryDirectory() as room:  # through an engine, the data are digested for a folder only
+        folder = Path(room) / "run" if settings.engine is not None and facts["data_fingerprint"] is not None else None
+        again = run_audit(data, settings, n_jobs=n_jobs, run_folder=folder)
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
-    checked = {where: stated.get(where) for where in [*stated, *now] if where.split(".")[0] not in UNCHECKED}
+    places = [path for path in dict.fromkeys([*stated, *now]) if path[0] not in UNCHECKED]
+    checked = {".".join(path): stated.get(path) for path in places}
     differences += [
-        Difference(where, stated.get(where), now.get(where))
-        for where in checked
-        if where not in stated or where not in now or stated[where] != now[where]
+        Difference(".".join(path), stated.get(path), now.get(path))
+        for path in places
+        if path not in stated or path not in now or stated[path] != now[path]
     ]
     here = found["versions"]
     versions = {
@@ -114,7 +126,10 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
         for name, number in facts.get("versions", {}).items()
         if here.get(name) != number
     }
-    return Verification(checked, differences, versions, _same_files(Path(result), again))
+    files, others = _compared_files(Path(result), again)
+    place = Path(result)
+    beside = {path.name for path in place.iterdir()} - set(files) - {"run.json"} if place.is_dir() else set()
+    return Verification(checked, [*differences, *others], versions, files, sorted(beside))
 
 
 def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
@@ -126,17 +141,39 @@ def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _same_files(folder: Path, again: Audit) -> dict[str, bool]:
+def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
+    """Which files are the same to the byte; and arrays that differ whatever version wrote them, or are not there."""
     if not folder.is_dir():
-        return {}
+        return {}, []
     with tempfile.TemporaryDirectory() as room:
         fresh = Path(room) / "again"
         again.save(fresh)
-        return {path.name: _bytes(folder / path.name) == path.read_bytes() for path in sorted(fresh.iterdir())}
+        files, differences = {}, []
+        for path in sorted(fresh.iterdir()):
+            twin = folder / path.name
+            files[path.name] = twin.exists() and twin.read_bytes() == path.read_bytes()
+            if path.suffix == ".npz" and not (files[path.name] or _same_arrays(twin, path)):
+                differences.append(Difference(path.name, "arrays in the folder", "other arrays"))
+        return files, differences
 
 
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+def _same_arrays(one: Path, other: Path) -> bool:
+    if not one.exists():
+        return False
+    with np.load(one, allow_pickle=False) as first, np.load(other, allow_pickle=False) as second:
+        names = set(first.files) | set(second.files)
+        shared = set(first.files) & set(second.files)
+        return names == shared and all(
+            np.array_equal(first[name], second[name], equal_nan=True) for name in names if name != "meta"
+        )
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that says a thing twice could show a reader what was not verified."""
+    plain = dict(pairs)
+    if len(plain) != len(pairs):
+        raise ValueError("a key stands twice")
+    return plain
 
 
 def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
@@ -144,16 +181,16 @@ def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    """Every number and text, by its place: ``splits.3.gap.candidate``."""
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every number and text, by its place."""
     if isinstance(value, dict) and value:
         for key, one in value.items():
-            yield from _leaves(one, f"{where}.{key}" if where else str(key))
+            yield from _leaves(one, (*path, str(key)))
     elif isinstance(value, list) and value:
         for i, one in enumerate(value, start=1):
-            yield from _leaves(one, f"{where}.{i}")
+            yield from _leaves(one, (*path, f"{i}"))
     else:
-        yield where, value
+        yield path, value
 
 
 PARTS = {

@@ -24,6 +24,7 @@ def comparison_facts(result: "Comparison") -> dict[str, Any]:
         "rows": result.rows,
         "clusters": result.clusters,
         "data_fingerprint": result.data_fingerprint,
+        "seal": None,
         **_disparity_facts(gaps),
         "splits": [split_facts(result)],
         "warnings": list(result.warnings),
@@ -32,8 +33,8 @@ def comparison_facts(result: "Comparison") -> dict[str, Any]:
 
 def audit_facts(result: "Audit") -> dict[str, Any]:
     return {
-        **_common_facts("audit", result),
         **result.setting,
+        **_common_facts("audit", result),
         **_disparity_facts(result.disparities),
         "splits": [split_facts(split) for split in result.splits],
         "warnings": list(result.warnings),

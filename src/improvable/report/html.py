@@ -49,6 +49,7 @@ EXPLAINED = {
     "assured (Assumption 1).",
     "ties": "Many rows share the score at the threshold, so the algorithm selects fewer than it may. The comparison is "
     "of the algorithms as they decide here.",
+    "shares": "An algorithm that selects others by selecting more or fewer is compared as it decides here.",
     "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
     "group note": "The groups were read in this way.",
     "groups": "The result holds for the groups that were kept.",
@@ -325,7 +326,7 @@ def _limits(facts: dict[str, Any]) -> list[str]:
         if facts["reject"]
         else "Had the test rejected, it would say that an improvement of the declared size "
         "can be found, with the stated error rate in large samples; not that the status quo is unlawful.",
-        "The p-value speaks of the sizes declared in advance. Sizes chosen after looking at the pictures or the "
+        "The p-value speaks of the sizes asked for above. Sizes chosen after looking at the pictures or the "
         "sliders are exploration; each of the bounds above carries its confidence on its own.",
         "Accuracy and the gap mean what the utilities above measure, on rows like these. Nothing here is legal advice.",
     ]

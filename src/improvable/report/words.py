@@ -17,7 +17,7 @@ def p_text(p_value: float, draws: int) -> str:
     digits = max(4, math.ceil(math.log10(draws)))
     if p_value == 0:
         return f"< {math.ceil(10**digits / draws) / 10**digits:.{digits}f}".rstrip("0")
-    return f"{p_value:.{4 if p_value >= 1e-4 else digits}f}"
+    return f"{p_value:.{digits}f}"
 
 
 def value_text(value: float | None) -> str:
@@ -79,11 +79,15 @@ def combined_name(facts: dict[str, Any]) -> str:
 
 
 def seal_words(facts: dict[str, Any]) -> str:
-    """Whether the splits could have been chosen."""
+    """Whether the splits, or the question, could have been chosen after looking."""
+    if facts.get("asked_again"):
+        return "Asked again of a finished run: this question is not the one that was declared."
     if facts.get("challenge") is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge '{facts['challenge']}'" if facts["challenge"] else "an empty challenge"
-    return f"Sealed: the splits follow from the data and {chosen}; no seed was chosen."
+    if facts.get("seal") is None:
+        return f"The splits follow from the data and {chosen}, given by whoever ran this: this run is not sealed."
+    return f"Sealed ({facts['seal'][:16]}...): the splits follow from the data and {chosen}; no seed was chosen."
 
 
 def claim_words(facts: dict[str, Any]) -> str:
