@@ -91,6 +91,18 @@ def capacity_cautions(capacities: Sequence[float | None], reached: Sequence[floa
     return out
 
 
+def share_cautions(shares: Sequence[float]) -> list[Caution]:
+    """Algorithms that select very different shares may differ for that reason alone: (status quo, candidate)."""
+    now, new = shares
+    if abs(new - now) <= 0.1 * now:
+        return []
+    text = (
+        f"the candidate selects {new:.1%} of the rows and the status quo {now:.1%}, which alone can change accuracy "
+        f"and gap. To hold the share selected, give a capacity (--capacity {now:.2g})."
+    )
+    return [Caution("shares", text)]
+
+
 def gather(by_split: Sequence[Sequence[Caution]]) -> list[Caution]:
     """One caution per kind, saying in which splits it arose; the text is that of the first."""
     first: dict[str, Caution] = {}

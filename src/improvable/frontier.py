@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +135,7 @@ class Frontier:
             if what == "fairness":
                 return "It is not shown that the gap can be cut at no loss of accuracy."
             return f"It is not shown that the {whose} can rise with no wider gap."
-        size = f"{100 * _floor(value):g}%" if self.form == "ratio" else f"{value:.3g}"
+        size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
         if what == "fairness":
             return f"{sure} the gap can be cut by at least {size} at no loss of accuracy."
         return f"{sure} the {whose} can rise by at least {size} with no wider gap."
@@ -177,6 +178,12 @@ def _plain(value: float) -> float | None:
 def _floor(share: float) -> float:
     """Down to a tenth of a percent: a bound is never rounded up."""
     return float(np.floor(share * 1000 + 1e-9) / 1000)
+
+
+def _floored(amount: float) -> str:
+    """Down to three digits: a bound is never rounded up."""
+    step = Decimal(1).scaleb(Decimal(amount).adjusted() - 2)
+    return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 
 
 def make_frontier(result: "Audit | Comparison", form: str | None = None) -> Frontier:

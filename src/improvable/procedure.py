@@ -10,7 +10,7 @@ import numpy as np
 
 from improvable.algorithms import Algorithm, Threshold, capacity_of, decide
 from improvable.arrays import FloatArray, IntArray
-from improvable.cautions import Caution, capacity_cautions, gap_cautions
+from improvable.cautions import Caution, capacity_cautions, gap_cautions, share_cautions
 from improvable.comparison import Comparison
 from improvable.constraints import Constraints, reached
 from improvable.design import Design
@@ -72,6 +72,7 @@ def limited_threads(workers: int, splits: int) -> Iterator[None]:
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
+    import sklearn.ensemble  # noqa: F401  loads OpenMP: what is loaded later would not be limited
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // splits)}):
@@ -215,6 +216,8 @@ def finish_split(plan: Plan, fitted: Fitted, result: Comparison, on_test: dict[s
     }
     capacities = capacity_of(plan.status_quo), plan.constraints.capacity
     cautions = [*capacity_cautions(capacities, fitted.shares), *result.cautions]
+    if plan.constraints.capacity is None:
+        cautions += share_cautions([result.shares[name]["test"] for name in result.shares])
     if fitted.selection.algorithm is None:
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
     notes = {**fitted.selection.notes, "reached": {"train": fitted.reached, "test": on_test}}

@@ -189,7 +189,7 @@ def _frontier_rows(result: Audit | Comparison, name: str) -> list[Row]:
     ):
         absolute, signed = (frontier.bounds(gap)[i].value for gap in ("absolute", "signed"))
         shown = f"{theirs:.2f}" if name == MAIN else ""
-        difference = f"{absolute - theirs:+.2f}" if name == MAIN and absolute > float("-inf") else ""
+        difference = f"{absolute - theirs:+.2f}" if name == MAIN and absolute > 0 else ""
         rows.append(Row(f"{words}, absolute gap", shown, _share(absolute), difference))
         rows.append(Row(f"{words}, signed gap", "", _share(signed)))
     return rows

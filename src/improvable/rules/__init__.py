@@ -77,8 +77,12 @@ def _named(spec: str) -> SelectionRule:
 
 def imports_code(spec: str) -> bool:
     """Whether a rule's name is code of somebody's own, which is run when the rule is made."""
-    family, separator, _ = spec.partition(":")
-    return bool(separator) and spec not in RULES and family not in FAMILIES
+    family, separator, setting = spec.partition(":")
+    if family in ("drop", "blend"):
+        return imports_code(setting.partition(":")[2])
+    if family == "tournament":
+        return any(map(imports_code, setting.split(",")))
+    return bool(separator) and family not in FAMILIES
 
 
 def _imported(module: str, name: str) -> SelectionRule:
