@@ -21,6 +21,8 @@ from improvable.cli.replicate import replicate
 from improvable.cli.seal import seal
 from improvable.cli.verify import verify
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="improvable",
     help="Can this algorithm be made fairer without making it less accurate?",
@@ -49,6 +51,15 @@ def program(
     pass
 
 
+def _kept(arguments: Sequence[str]) -> str:
+    """What an interrupted audit leaves behind."""
+    if "audit" not in arguments[:1]:
+        return ""
+    if "--out" in arguments:
+        return "Finished splits are kept; run the same command again to go on."
+    return "Nothing was kept; --out FOLDER keeps finished splits."
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong is one line on standard error and exit status 2."""
     sys.exit(run(arguments))
@@ -58,7 +69,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     from improvable.errors import ImprovableError
 
     try:
-        return int(app(args=arguments, standalone_mode=False) or 0)
+        status = int(app(args=arguments, standalone_mode=False) or 0)
+        if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+        return status
     except ImprovableError as error:
         typer.echo(f"improvable: {error}", err=True)
     except typer.TyperException as error:
@@ -70,6 +84,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         typer.echo(f"improvable: cannot write: {error}", err=True)
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("improvable: interrupted.", err=True)
-        return 130
+        typer.echo(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
+        return INTERRUPTED
     return 2
