@@ -1,0 +1,45 @@
+"""A run through an engine can be declared and verified."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import improvable
+from improvable.cli import run
+from improvable.protocol.verification import read_facts
+
+OPTIONS = [
+    *(
+        "--outcome",
+        "gagne_sum_t",
+        "--group",
+        "race",
+        "--score",
+        "risk_score_t",
+        "--capacity",
+        "0.1",
+        "--rule",
+        "linear",
+    ),
+    *("--features", "gagne_sum_tm1,dem_female", "--row-id", "person", "--draws", "200", "--splits", "2"),
+]
+
+
+def test_a_run_on_pieces_is_verified_and_can_be_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = improvable.datasets.care_management(6_000, seed=1).with_columns(person=pl.int_range(6_000))
+    Path("people").mkdir()
+    for piece in range(3):
+        people.slice(2_000 * piece, 2_000).write_parquet(f"people/{piece}.parquet")
+    assert run(["audit", "people", "--engine", "arrow", *OPTIONS, "--out", "run", "--json", "run.json"]) == 0
+    assert run(["verify", "run", "--data", "people"]) == 0
+    assert "no ledger was seen" in capsys.readouterr().out
+    assert run(["audit", "people", "--engine", "arrow", *OPTIONS, "--write-protocol", "care.toml"]) == 0
+    assert 'engine = "arrow"' in Path("care.toml").read_text()
+    assert run(["audit", "care.toml", "--data", "people", "--json", "declared.json"]) == 0
+    first, second = (read_facts(name) for name in ("run.json", "declared.json"))
+    assert first["splits"] == second["splits"]
+    assert run(["seal", "care.toml", "--data", "people"]) == 2
