@@ -54,14 +54,14 @@ class Result(ABC):
     @property
     def null_hypothesis(self) -> str:
         """H0 in words."""
-        from improvable.report.words import null_hypothesis
+        from improvable.words import null_hypothesis
 
         return null_hypothesis(self.to_dict())
 
     @property
     def alternative_hypothesis(self) -> str:
         """H1 in words."""
-        from improvable.report.words import alternative_hypothesis
+        from improvable.words import alternative_hypothesis
 
         return alternative_hypothesis(self.to_dict())
 

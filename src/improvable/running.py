@@ -1,30 +1,25 @@
 """Runs an audit: every split that is not done yet, kept as soon as it is, and the result."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from improvable import storage
-from improvable.algorithms import describe
 from improvable.audit_result import Audit, Source
 from improvable.cautions import emit, gather
 from improvable.compare import worker_count
 from improvable.comparison import Comparison
 from improvable.data import FrameLike
-from improvable.declaration import declare, digest_of
 from improvable.engines import as_engine
 from improvable.fingerprint import fingerprint
 from improvable.identity import asked_identity
+from improvable.origins import origin_facts, plan_facts
 from improvable.preparation import Prepared, Settings, check_settings, prepare_audit
 from improvable.procedure import (
-    Plan,
     limited_threads,
     run_splits,
     status_quo_disparity,
 )
-from improvable.report.provenance import versions
-from improvable.sample import Sample
 from improvable.stopping import next_count, reproducible_after, stopping_cautions
 
 
@@ -39,7 +34,7 @@ def run_audit(
     """Run an audit whose settings are one value, such as a protocol's."""
     engine = as_engine(data, settings.engine, worker_count(n_jobs))
     if engine is not None:
-        from improvable.engines.procedure import audit_batches
+        from improvable.engines.procedure import audit_batches  # with Polars, which help need not wait for
 
         return audit_batches(engine, check_settings(settings), worker_count(n_jobs), run_folder, progress)
     return run_prepared(prepare_audit(data, settings), n_jobs=n_jobs, run_folder=run_folder, progress=progress)
@@ -83,33 +78,6 @@ def run_prepared(
 def _setting(ready: Prepared) -> dict[str, Any]:
     """How candidates are found, and where everything comes from, as plain data."""
     return plan_facts(ready.plan, ready.sample) | origin_facts(ready.settings, fingerprint(ready.rows, ready.used.all))
-
-
-def origin_facts(settings: Settings, data_fingerprint: str | None) -> dict[str, Any]:
-    """Where an audit comes from: data, seal, protocol, versions. Plain data."""
-    declared = declare(settings)
-    return {
-        "data_fingerprint": data_fingerprint,
-        "challenge": settings.challenge,
-        "seal": settings.seal,
-        "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
-        "versions": versions(),
-    }
-
-
-def plan_facts(plan: Plan, sample: Sample) -> dict[str, Any]:
-    """How candidates are found, as plain data."""
-    return {
-        "status_quo": describe(plan.status_quo),
-        "rule": plan.rule.name,
-        "features": plan.features.treatment,
-        "target": plan.target,
-        **plan.constraints.facts(),
-        "train_fraction": plan.train_fraction,
-        "stopping": None if plan.stopping is None else asdict(plan.stopping),
-        "rows": len(sample),
-        "clusters": None if sample.clusters is None else sample.units,
-    }
 
 
 def _run(

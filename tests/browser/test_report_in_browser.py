@@ -17,8 +17,8 @@ import pytest
 
 import improvable
 from improvable import plots
-from improvable.report.html import slider_curves, write_html
-from improvable.report.words import p_text
+from improvable.report.html import slider_curves
+from improvable.words import p_text
 
 EVIL = "<script>alert(1)</script>"
 COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"
@@ -147,7 +147,7 @@ def audit() -> improvable.Audit:
 @pytest.fixture(scope="module")
 def report(audit: improvable.Audit, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "audit.html"
-    write_html(audit, path, command=f"improvable audit x.csv --group '{COLUMN}'")
+    audit.report(path, command=f"improvable audit x.csv --group '{COLUMN}'")
     return path.as_uri()
 
 

@@ -99,7 +99,6 @@ def test_out_of_time_is_never_optimal_and_keeps_the_start() -> None:
     assert warm.gap is not None
     assert warm.bound >= warm.value
     assert warm.gap == pytest.approx(warm.bound - warm.value)
-    assert warm.seconds < 5
     assert lines
     assert lines[-1][1] == pytest.approx(warm.value)
 

@@ -47,7 +47,7 @@ def verify(
     from improvable.protocol.ledger import ledger_path
     from improvable.protocol.verification import read_facts
     from improvable.protocol.verification import verify as recompute
-    from improvable.report.words import seal_words
+    from improvable.words import seal_words
 
     facts = read_facts(result)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))

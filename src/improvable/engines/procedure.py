@@ -43,6 +43,7 @@ from improvable.inference.cells import CANDIDATE
 from improvable.inference.delta import most_cells
 from improvable.inference.disparity import disparities
 from improvable.inference.resampling import child
+from improvable.origins import origin_facts, plan_facts
 from improvable.preparation import Checked, Settings
 from improvable.procedure import (
     DRAWING,
@@ -54,7 +55,6 @@ from improvable.procedure import (
     fit_splits,
     limited_threads,
 )
-from improvable.running import origin_facts, plan_facts
 from improvable.sample import FEWEST_CLUSTERS, Sample
 
 

@@ -3,7 +3,7 @@
 from improvable.plots.files import Chart, chart_svg, save_chart
 from improvable.plots.intervals import intervals
 from improvable.plots.mean_utilities import mean_utilities
-from improvable.plots.p_values import component_name, p_values
+from improvable.plots.p_values import p_values
 from improvable.plots.power import power_curves
 from improvable.plots.repetitions import repetitions
 from improvable.plots.surface import default_grids, intercepts, surface
@@ -12,7 +12,6 @@ from improvable.plots.utilities import utilities
 __all__ = [
     "Chart",
     "chart_svg",
-    "component_name",
     "default_grids",
     "intercepts",
     "intervals",

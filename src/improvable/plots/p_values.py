@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from improvable.plots.style import OKABE_ITO, SHAPES, chart, finished
-from improvable.report.words import combined_name
+from improvable.words import combined_name, component_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,17 +44,6 @@ def p_values(result: "Result") -> "alt.LayerChart":
     title = "p-values by split and component" if several else "p-values by component"
     width = min(900, max(300, 22 * len(rows)))
     return finished([rule.encode(y="p:Q"), points, notes], title, subtitle, width, 260)
-
-
-def component_name(component: dict[str, Any], facts: dict[str, Any]) -> str:
-    """How a component of the test is called: "accuracy of black", "gap"; with its utility where there are several."""
-    accuracy = component["kind"] == "accuracy"
-    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    attributes = {c["group"] for c in facts["splits"][0]["components"] if c["kind"] == "fairness"}
-    name = f"accuracy of {component['group']}"
-    if not accuracy:
-        name = "gap" + (f" by {component['group']}" if len(attributes) > 1 else "")
-    return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
 def _p_rows(facts: dict[str, Any], least: float) -> list[dict[str, Any]]:

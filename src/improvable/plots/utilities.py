@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
-from improvable.report.words import measure_words
+from improvable.words import measure_words
 
 if TYPE_CHECKING:
     import altair as alt

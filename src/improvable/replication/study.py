@@ -11,7 +11,7 @@ from improvable.comparison import Comparison
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES
 from improvable.replication import published
 from improvable.replication.source import HELD_OUT_SCORE, StudyData
-from improvable.report.words import p_text
+from improvable.words import p_text
 
 CAPACITY = 0.03
 OUTCOMES = {"next_year": "gagne_sum_t", "same_year": "gagne_sum_tm1"}

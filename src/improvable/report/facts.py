@@ -9,8 +9,8 @@ import numpy as np
 import improvable
 from improvable.inference.disparity import Disparity, disparities, estimates
 from improvable.inference.evidence import ALGORITHMS, Component
-from improvable.report.words import p_text
 from improvable.utilities import Measure
+from improvable.words import p_text
 
 if TYPE_CHECKING:
     from improvable.audit_result import Audit

@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.report.markdown import paper_table
 from improvable.report.provenance import provenance
-from improvable.report.words import (
+from improvable.words import (
     alternative_hypothesis,
     draws_text,
     limits,
@@ -32,7 +31,6 @@ from improvable.report.words import (
     value_text,
     verdict,
 )
-from improvable.storage import write_whole
 
 if TYPE_CHECKING:
     from improvable.audit_result import Audit
@@ -59,23 +57,6 @@ EXPLAINED = {
     "no candidate": "The split counts against rejection.",
     "not reproducible": "The p-value is valid all the same; another choice of splits may decide otherwise.",
 }
-
-
-def write_html(
-    result: "Audit | Comparison", path: str | Path, command: str | None = None, runs: str | None = None
-) -> None:
-    """Write the report of a result: one file that works with no network and prints on paper.
-
-    Parameters
-    ----------
-    result : Audit or Comparison
-    path : str or path
-    command : str, optional
-        The command or call that made the result, to be printed with it.
-    runs : str, optional
-        How many runs the ledger of the data has.
-    """
-    write_whole(Path(path), html_page(result, command, runs).encode())
 
 
 def html_page(result: "Audit | Comparison", command: str | None = None, runs: str | None = None) -> str:

@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from improvable.plots import component_name
 from improvable.report.provenance import provenance
-from improvable.report.words import (
+from improvable.words import (
     alternative_hypothesis,
     combined_name,
+    component_name,
     draws_text,
     limits,
     measure_words,

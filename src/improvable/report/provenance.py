@@ -1,18 +1,9 @@
 """Where a result comes from: seed or seal, data, versions, command."""
 
-import platform
-from importlib.metadata import version
 from typing import Any
 
-from improvable.report.words import seal_words
-
-PACKAGES = ("improvable", "numpy", "scipy", "scikit-learn", "polars", "narwhals", "skrub", "highspy")
-"""Packages whose version can change a number."""
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result is made with."""
-    return {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
+from improvable.versions import versions
+from improvable.words import seal_words
 
 
 def provenance(facts: dict[str, Any], command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:

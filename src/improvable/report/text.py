@@ -3,8 +3,9 @@
 import textwrap
 from typing import Any
 
-from improvable.report.words import (
+from improvable.words import (
     combined_name,
+    component_title,
     draws_text,
     limits,
     measure_words,
@@ -94,7 +95,7 @@ def _by_split(facts: dict[str, Any]) -> str:
             means.append([*pair, *[""] * (2 if f else 1)])
         body.append([["mean"], *means, [""]])
         body.append([[shown], *([""] * (4 if f else 3) for f in fair), [facts["p_value_text"]]])
-    titles = ["", *(_title(component, facts) for component in components), ""]
+    titles = ["", *(component_title(component, facts) for component in components), ""]
     if facts["kind"] == "comparison":
         titles, head, body = titles[1:], head[1:], [line[1:] for line in body]
     return _aligned(titles, head, body)
@@ -109,7 +110,7 @@ def _by_component(facts: dict[str, Any]) -> str:
     for j, component in enumerate(splits[0]["components"]):
         pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
         p_values = [p_text(s["components"][j]["p_value"], draws) for s in splits]
-        body.append([[f"{component['kind']}: {_title(component, facts)}"], pair, p_values])
+        body.append([[f"{component['kind']}: {component_title(component, facts)}"], pair, p_values])
     body.append([["all at once"], ["", ""], [p_text(s["p_value"], draws) for s in splits]])
     if len(splits) > 1:
         body.append([[combined_name(facts)], ["", ""], [facts["p_value_text"], *[""] * (len(splits) - 1)]])
@@ -165,14 +166,6 @@ def selection_notes(facts: dict[str, Any]) -> list[str]:
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
         lines.append(f"Monotone in {signs}: {broken} rows of all splits decide against it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
-
-
-def _title(component: dict[str, Any], facts: dict[str, Any]) -> str:
-    accuracy = component["kind"] == "accuracy"
-    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    attributes = {c["group"] for c in facts["splits"][0]["components"] if c["kind"] == "fairness"}
-    name = component["group"] if accuracy else "gap" + (f" by {component['group']}" if len(attributes) > 1 else "")
-    return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
 def _numbers(component: dict[str, Any], draws: int) -> list[str]:

@@ -36,9 +36,9 @@ def write_report(
     """
     place = checked_path(path, REPORTS)
     if place.suffix.lower() == ".html":
-        from improvable.report.html import write_html
+        from improvable.report.html import html_page
 
-        write_html(result, place, command, runs)
+        write_whole(place, html_page(result, command, runs).encode())
         return
     bounds = [bound.words for bound in result.bounds()]
     write_whole(place, markdown(result.to_dict() | {"bounds": bounds, "command": command, "runs": runs}).encode())

@@ -73,6 +73,21 @@ def measure_words(measure: dict[str, str]) -> str:
     return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
 
 
+def component_title(component: dict[str, Any], facts: dict[str, Any]) -> str:
+    """A component of the test in a table: its group, or the gap; with its utility where there are several."""
+    accuracy = component["kind"] == "accuracy"
+    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
+    attributes = {c["group"] for c in facts["splits"][0]["components"] if c["kind"] == "fairness"}
+    name = component["group"] if accuracy else "gap" + (f" by {component['group']}" if len(attributes) > 1 else "")
+    return name + (f", {component['utility']}" if len(measures) > 1 else "")
+
+
+def component_name(component: dict[str, Any], facts: dict[str, Any]) -> str:
+    """The same where it stands alone: "accuracy of black", "gap"."""
+    title = component_title(component, facts)
+    return f"accuracy of {title}" if component["kind"] == "accuracy" else title
+
+
 def combined_name(facts: dict[str, Any]) -> str:
     """What the combined p-value of several splits is called."""
     return "smallest running median" if facts["combine"] == "running_median" else "median"
