@@ -9,7 +9,7 @@ from improvable.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.rules.linear.problem import LinearProblem, merge_rows, parse_objective
 from improvable.rules.linear.search import Found, Merit, Rows, line_search, search
-from rules.test_linear_problem import KINDS, brute_force, instance, naive
+from linear_oracle import KINDS, brute_force, instance, naive
 
 SEED = np.random.SeedSequence(7)
 

@@ -22,28 +22,20 @@ def audit(
         typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
     ],
     data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="Column of outcomes.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column of groups; several as race,sex must all improve.")] = None,
-    score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
-    capacity: Annotated[float | None, typer.Option(help="Share of rows that may be selected.")] = None,
-    above: Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")] = None,
-    decision: Annotated[
-        str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
-    ] = None,
+    outcome: o.OptionalOutcome = None,
+    group: o.OptionalGroup = None,
+    score: o.Score = None,
+    capacity: o.Capacity = None,
+    above: o.Above = None,
+    decision: o.Decision = None,
     rule: Annotated[str, typer.Option(help="How a candidate is found: a name as above, or module:object.")] = "forest",
-    candidates: Annotated[
-        str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
-    ] = None,
-    features: Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Columns it may not read.")] = None,
-    monotone: Annotated[
-        str | None, typer.Option(help="Features that may only help (+) or hurt (-): age:+,income:-.")
-    ] = None,
-    max_selection_gap: Annotated[
-        float | None, typer.Option(help="Bound on the difference of selection rates between groups.")
-    ] = None,
-    allow_group: Annotated[bool, typer.Option("--allow-group", help="Let a candidate read the group.")] = False,
-    target: Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")] = None,
+    candidates: o.Candidates = None,
+    features: o.Features = None,
+    exclude: o.Exclude = None,
+    monotone: o.Monotone = None,
+    max_selection_gap: o.MaxSelectionGap = None,
+    allow_group: o.AllowGroup = False,
+    target: o.Target = None,
     accuracy: o.Accuracy = "calibration",
     fairness: o.Fairness = None,
     delta_accuracy: o.DeltaAccuracy = "0",
@@ -58,7 +50,7 @@ def audit(
     small: o.Small = "refuse",
     weight: o.Weight = None,
     cluster: o.Cluster = None,
-    splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
+    splits: o.Splits = 7,
     combine: Annotated[
         str, typer.Option(help="How splits decide: median, running_median, or sequential (as many as it takes).")
     ] = "median",
@@ -66,7 +58,7 @@ def audit(
         float, typer.Option(help="With sequential: the chance that a fresh run decides otherwise.")
     ] = 0.01,
     most_splits: Annotated[int, typer.Option(help="With sequential: no more splits than this.")] = 101,
-    train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
+    train_fraction: o.TrainFraction = 0.5,
     draws: o.Draws = 10_000,
     alpha: o.Alpha = 0.05,
     seed: o.Seed = 0,

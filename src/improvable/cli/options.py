@@ -20,6 +20,25 @@ Protected = Annotated[str | None, typer.Option(help="Only this group's falling s
 Overall = Annotated[
     str | None, typer.Option(help="Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.")
 ]
+Score = Annotated[str | None, typer.Option(help="Column with the status quo's score.")]
+Capacity = Annotated[float | None, typer.Option(help="Share of rows that may be selected.")]
+Above = Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")]
+Decision = Annotated[str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")]
+Candidates = Annotated[
+    str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
+]
+Features = Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")]
+Exclude = Annotated[str | None, typer.Option(help="Columns it may not read.")]
+Monotone = Annotated[str | None, typer.Option(help="Features that may only help (+) or hurt (-): age:+,income:-.")]
+MaxSelectionGap = Annotated[
+    float | None, typer.Option(help="Bound on the difference of selection rates between groups.")
+]
+AllowGroup = Annotated[bool, typer.Option("--allow-group", help="Let a candidate read the group.")]
+Target = Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")]
+Splits = Annotated[int, typer.Option(help="How often the rows are divided.")]
+TrainFraction = Annotated[float, typer.Option(help="Share of rows that the rule learns from.")]
+OptionalOutcome = Annotated[str | None, typer.Option(help="Column of outcomes.")]
+OptionalGroup = Annotated[str | None, typer.Option(help="Column of groups; several as race,sex must all improve.")]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of clusters, split and resampled as wholes.")]
 Accuracy = Annotated[str, typer.Option(help="Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.")]

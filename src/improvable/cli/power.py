@@ -6,33 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from improvable.cli import options as o
 from improvable.cli.audit import status_quo_from
-from improvable.cli.options import (
-    Accuracy,
-    Alpha,
-    Cluster,
-    Cross,
-    DeltaAccuracy,
-    DeltaFairness,
-    DropMissing,
-    Fairness,
-    Form,
-    Gap,
-    Groups,
-    Jobs,
-    Json,
-    MinGroup,
-    Overall,
-    Protected,
-    Seed,
-    Small,
-    Weight,
-    check_writable,
-    parse_delta,
-    parse_monotone,
-    parse_names,
-    parse_overall,
-)
 from improvable.cli.output import quietly
 from improvable.errors import OptionError
 
@@ -43,8 +18,8 @@ def power(
     data: Annotated[
         str | None, typer.Argument(metavar="[PILOT]", help="A CSV or Parquet file of rows like those to come.")
     ] = None,
-    outcome: Annotated[str | None, typer.Option(help="Column of outcomes.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column of groups; several as race,sex must all improve.")] = None,
+    outcome: o.OptionalOutcome = None,
+    group: o.OptionalGroup = None,
     assume: Annotated[
         list[str] | None,
         typer.Option(metavar="GROUP:...", help="Instead of a pilot, what is assumed of a group; once for each."),
@@ -58,53 +33,45 @@ def power(
     try_splits: Annotated[str | None, typer.Option(help="Numbers of splits to try: 1,7,21.")] = None,
     try_deltas_accuracy: Annotated[str | None, typer.Option(help="Accuracy deltas to try: 0,0.05.")] = None,
     try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
-    score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
-    capacity: Annotated[float | None, typer.Option(help="Share of rows that may be selected.")] = None,
-    above: Annotated[float | None, typer.Option(help="With --score: the status quo selects scores above this.")] = None,
-    decision: Annotated[
-        str | None, typer.Option(help="Column with the status quo's decisions, instead of a score.")
-    ] = None,
+    score: o.Score = None,
+    capacity: o.Capacity = None,
+    above: o.Above = None,
+    decision: o.Decision = None,
     rule: Annotated[str, typer.Option(help="How a candidate is found, as in audit.")] = "forest",
-    candidates: Annotated[
-        str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
-    ] = None,
-    features: Annotated[str | None, typer.Option(help="Columns a candidate may read: age,visits,lab_*.")] = None,
-    exclude: Annotated[str | None, typer.Option(help="Columns it may not read.")] = None,
-    monotone: Annotated[
-        str | None, typer.Option(help="Features that may only help (+) or hurt (-): age:+,income:-.")
-    ] = None,
-    max_selection_gap: Annotated[
-        float | None, typer.Option(help="Bound on the difference of selection rates between groups.")
-    ] = None,
-    allow_group: Annotated[bool, typer.Option("--allow-group", help="Let a candidate read the group.")] = False,
-    target: Annotated[str | None, typer.Option(help="Column the rule predicts.", show_default="the outcome")] = None,
-    accuracy: Accuracy = "calibration",
-    fairness: Fairness = None,
-    delta_accuracy: DeltaAccuracy = "0",
-    delta_fairness: DeltaFairness = 0.0,
-    form: Form = "ratio",
-    gap: Gap = "signed",
-    protected: Protected = None,
-    overall: Overall = None,
-    groups: Groups = None,
-    cross: Cross = False,
-    min_group: MinGroup = 0,
-    small: Small = "refuse",
-    weight: Weight = None,
-    cluster: Cluster = None,
-    splits: Annotated[int, typer.Option(help="How often the rows are divided.")] = 7,
-    train_fraction: Annotated[float, typer.Option(help="Share of rows that the rule learns from.")] = 0.5,
-    alpha: Alpha = 0.05,
+    candidates: o.Candidates = None,
+    features: o.Features = None,
+    exclude: o.Exclude = None,
+    monotone: o.Monotone = None,
+    max_selection_gap: o.MaxSelectionGap = None,
+    allow_group: o.AllowGroup = False,
+    target: o.Target = None,
+    accuracy: o.Accuracy = "calibration",
+    fairness: o.Fairness = None,
+    delta_accuracy: o.DeltaAccuracy = "0",
+    delta_fairness: o.DeltaFairness = 0.0,
+    form: o.Form = "ratio",
+    gap: o.Gap = "signed",
+    protected: o.Protected = None,
+    overall: o.Overall = None,
+    groups: o.Groups = None,
+    cross: o.Cross = False,
+    min_group: o.MinGroup = 0,
+    small: o.Small = "refuse",
+    weight: o.Weight = None,
+    cluster: o.Cluster = None,
+    splits: o.Splits = 7,
+    train_fraction: o.TrainFraction = 0.5,
+    alpha: o.Alpha = 0.05,
     repetitions: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
     fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    drop_missing: DropMissing = False,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = None,
+    drop_missing: o.DropMissing = False,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
-    json: Json = None,
+    json: o.Json = None,
 ) -> int:
     """Plan an audit: its power, the rows that would suffice, and the train fraction that makes the most of them.
 
@@ -132,7 +99,7 @@ def power(
     from improvable.planning import Tried, power_from_assumptions, power_from_pilot
 
     for path in (json, plot, table):
-        check_writable(path)
+        o.check_writable(path)
     check_suffixes(plot, table)
     tried = Tried(
         rows=parse_tried("--try-rows", try_rows, int),
@@ -142,12 +109,12 @@ def power(
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
     claim: dict[str, Any] = {
-        "delta_accuracy": parse_delta(delta_accuracy),
+        "delta_accuracy": o.parse_delta(delta_accuracy),
         "delta_fairness": delta_fairness,
         "form": form,
         "gap": gap,
-        "protected": parse_names(protected) or None,
-        "overall": parse_overall(overall),
+        "protected": o.parse_names(protected) or None,
+        "overall": o.parse_overall(overall),
     }
     how: dict[str, Any] = {
         "splits": splits,
@@ -176,22 +143,22 @@ def power(
                 **claim,
                 **how,
                 outcome=outcome,
-                group=parse_names(group),
+                group=o.parse_names(group),
                 status_quo=status_quo_from(score, capacity, above, decision),
-                rule=rule if candidates is None else improvable.rules.as_tournament(parse_names(candidates)),
-                features=parse_names(features) or None,
-                exclude=parse_names(exclude),
+                rule=rule if candidates is None else improvable.rules.as_tournament(o.parse_names(candidates)),
+                features=o.parse_names(features) or None,
+                exclude=o.parse_names(exclude),
                 target=target,
-                accuracy=parse_names(accuracy),
-                fairness=parse_names(fairness) or None,
-                groups=parse_names(groups) or None,
+                accuracy=o.parse_names(accuracy),
+                fairness=o.parse_names(fairness) or None,
+                groups=o.parse_names(groups) or None,
                 cross=cross,
                 min_group=min_group,
                 small=small,
                 weight=weight,
                 cluster=cluster,
                 capacity=capacity,
-                monotone=parse_monotone(monotone),
+                monotone=o.parse_monotone(monotone),
                 selection_gap=max_selection_gap,
                 group_blind=not allow_group,
                 n_jobs=jobs,
@@ -236,7 +203,7 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
     (1, 7, 21)
     """
     try:
-        return tuple(kind(part) for part in parse_names(text))
+        return tuple(kind(part) for part in o.parse_names(text))
     except ValueError:
         example = "1,7,21" if kind is int else "0.1,0.2"
         raise OptionError(f"{flag} is '{text}'.", f"Write numbers between commas: {example}.") from None
@@ -253,7 +220,7 @@ def parse_group(text: str) -> Any:
     from improvable.planning import AssumedGroup
 
     name, _, rest = text.partition(":")
-    fields = dict(part.partition("=")[::2] for part in parse_names(rest))
+    fields = dict(part.partition("=")[::2] for part in o.parse_names(rest))
     known = {"share", "rates", "means", "spread", "overlap"}
     try:
         if set(fields) - known or not {"share", "rates", "means"} <= set(fields):
