@@ -99,7 +99,8 @@ def audit(
     gap : {"signed", "absolute"}
         Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
     protected : str or sequence of str, optional
-        Groups in whose favour fairness is one-sided: only their falling short of others counts as unfair.
+        Group in whose favour fairness is one-sided, at most one of a group column: only its falling short of others
+        counts as unfair.
     overall : "population" or mapping from group to float, optional
         Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
     groups : sequence of str, optional

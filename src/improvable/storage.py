@@ -35,7 +35,7 @@ from improvable.utilities import Measure
 if TYPE_CHECKING:
     from improvable.audit_result import Audit
 
-FORMAT = 1
+FORMAT = 2
 RESULT, RUN = "result.json", "run.json"
 
 
@@ -127,6 +127,8 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         raise StorageError(
             f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
         )
+    if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
+        raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
     attributes = tuple(
         Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
         for a, plain in enumerate(meta["attributes"])
@@ -267,17 +269,5 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
 
 def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
     """The splits that are already there, whole."""
-    found = {}
-    for path in sorted(folder.glob("split-*.npz")):
-        result = read_split(path, question, backend)
-        if split_path(folder, result.split) != path or split_seed(path) != question.seed:
-            raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
-        found[result.split] = result
-    return found
-
-
-def split_seed(path: Path) -> int | None:
-    """The seed of the run that a split was kept by."""
-    with np.load(path, allow_pickle=False) as file:
-        seed: int | None = json.loads(file["meta"].tobytes()).get("seed")
-    return seed
+    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
+    return {result.split: result for result in found}
