@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import improvable
-from improvable.engines.arrow import Arrow, open_arrow
+from improvable.data.engines.arrow import Arrow, open_arrow
 
 ROWS_PER_FILE = 1_000_000
 FEATURES = tuple(f"x{j}" for j in range(8))

@@ -23,10 +23,10 @@ import time
 
 import numpy as np
 
-from improvable.arrays import FloatArray
-from improvable.rules.linear.problem import LinearProblem
-from improvable.rules.linear.program import solve
-from improvable.rules.linear.search import search
+from improvable.algorithms.rules.linear.problem import LinearProblem
+from improvable.algorithms.rules.linear.program import solve
+from improvable.algorithms.rules.linear.search import search
+from improvable.data.arrays import FloatArray
 
 SIZES = ((400, 3), (800, 4))
 TARGET_RATIO = 50

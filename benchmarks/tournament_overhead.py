@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 import improvable
-from improvable.algorithms import decide
+from improvable.algorithms.deciding import decide
+from improvable.algorithms.rules import as_rule, as_tournament
+from improvable.algorithms.rules.base import Training, run_rule
+from improvable.algorithms.rules.tournament import MEASURING
 from improvable.errors import ImprovableWarning
-from improvable.evaluation import prepare_status_quo
 from improvable.inference.resampling import child
-from improvable.procedure import limited_threads, split_sample
-from improvable.rules import as_rule, as_tournament
-from improvable.rules.protocol import Training, run_rule
-from improvable.rules.tournament import MEASURING
+from improvable.procedure.evaluating import prepare_status_quo
+from improvable.procedure.steps import limited_threads, split_sample
 
 RULES = ("linear", "lasso", "boosting")
 TARGET = 1.3

@@ -12,8 +12,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from improvable import plots
-from improvable.plots.style import OKABE_ITO, SHAPES, chart, finished
+from improvable.report import plots
+from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

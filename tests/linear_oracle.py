@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from improvable.arrays import BoolArray, FloatArray
-from improvable.rules.linear.problem import LinearProblem
+from improvable.algorithms.rules.linear.problem import LinearProblem
+from improvable.data.arrays import BoolArray, FloatArray
 
 KINDS = ("classification_rate", "calibration", "calibration_rejected")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from improvable.arrays import FloatArray, IntArray
+from improvable.data.arrays import FloatArray, IntArray
 
 NAIVE_UTILITIES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
     "classification_rate": lambda y, d: float(np.mean(y == d)),

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import improvable
-from improvable import plots
-from improvable.manipulation import linear_costs, play
-from improvable.mixing import BetaMixing
-from improvable.planning.appendix_e import appendix_e, curve_rows
+from improvable.report import plots
+from improvable.studies.game.game import linear_costs, play
+from improvable.studies.game.mixing import BetaMixing
+from improvable.studies.power.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).parent
 

@@ -5,7 +5,7 @@
 
 # %%
 import improvable
-from improvable.planning import AssumedGroup, Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power import AssumedGroup, Tried, power_from_assumptions, power_from_pilot
 
 groups = [
     AssumedGroup("black", share=0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),

@@ -7,12 +7,12 @@
 from pathlib import Path
 
 import improvable
-from improvable.declaration import declare, from_declaration
-from improvable.preparation import Settings
-from improvable.protocol.files import read_protocol, write_protocol
-from improvable.protocol.seal import make_seal, seal_path, sealed_protocol, write_seal
-from improvable.protocol.verification import verify
-from improvable.running import run_audit
+from improvable.procedure.running import run_audit
+from improvable.question.declaration import declare, from_declaration
+from improvable.question.settings import Settings
+from improvable.trust.files import read_protocol, write_protocol
+from improvable.trust.seal import make_seal, seal_path, sealed_protocol, write_seal
+from improvable.trust.verification import verify
 
 improvable.datasets.care_management(4_000, seed=0).write_csv("patients.csv")
 

@@ -5,7 +5,7 @@
 # as uneven as the status quo (eta = 1.52). The paper uses 5,000 repetitions of 2,000 draws; here there are fewer.
 
 # %%
-from improvable.planning.appendix_e import MEAN_GAP, appendix_e
+from improvable.studies.power.appendix_e import MEAN_GAP, appendix_e
 
 etas = [0.0, 0.4, 0.8, 1.2, MEAN_GAP]
 found = appendix_e(etas, sizes=[100, 200, 400], repetitions=300, draws=300)

@@ -8,11 +8,9 @@ from importlib.metadata import version as _version
 __version__ = _version("improvable")
 
 from improvable import datasets
-from improvable.algorithms import Algorithm, threshold
-from improvable.audit import audit
-from improvable.audit_result import Audit
-from improvable.compare import compare
-from improvable.comparison import Comparison
+from improvable.algorithms.deciding import Algorithm, threshold
+from improvable.algorithms.exchange import export_algorithm, import_algorithm
+from improvable.algorithms.rules import Selection, SelectionRule, Training
 from improvable.errors import (
     AlgorithmError,
     DataError,
@@ -23,10 +21,12 @@ from improvable.errors import (
     StorageError,
     UnknownColumnError,
 )
-from improvable.export import export_algorithm, import_algorithm
-from improvable.rules import Selection, SelectionRule, Training
-from improvable.storage import load
-from improvable.utilities import UTILITIES, Utility
+from improvable.procedure.api import audit
+from improvable.procedure.compare import compare
+from improvable.question.utilities import UTILITIES, Utility
+from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
+from improvable.results.storage import load
 
 __all__ = [
     "UTILITIES",

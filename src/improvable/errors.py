@@ -4,6 +4,7 @@ Every error says what is wrong and, in its hint, what would be right.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 
@@ -53,6 +54,14 @@ class StorageError(ImprovableError, OSError):
 
 class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A warning, with a name by which the same warning of several splits is gathered."""
+
+    kind: str
+    text: str
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

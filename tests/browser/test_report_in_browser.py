@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable import plots
+from improvable.report import plots
 from improvable.report.html import slider_curves
-from improvable.words import p_text
+from improvable.results.words import p_text
 
 EVIL = "<script>alert(1)</script>"
 COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"

@@ -11,6 +11,7 @@ import typer.main
 
 import improvable
 from improvable.cli import app, run
+from improvable.data.frames import read_rows
 
 AUDIT = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear"
 QUICK = "--features gagne_sum_tm1,cost_*_tm1 --splits 3 --draws 300"
@@ -77,7 +78,7 @@ def test_the_rules_choice_on_all_rows_can_be_exported(
     assert run(command) == 0
     capsys.readouterr()
     algorithm = improvable.import_algorithm("choice.skops")
-    people = improvable.data.read_rows("patients.csv")
+    people = read_rows("patients.csv")
     assert algorithm.decide(people).mean() == pytest.approx(0.1, abs=0.01)
 
 

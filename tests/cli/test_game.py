@@ -8,9 +8,9 @@ import pytest
 import improvable
 from conftest import Case
 from improvable import cli
-from improvable.manipulation import linear_costs, play
-from improvable.mixing import BetaMixing
-from improvable.reruns import rerun_risk
+from improvable.inference.reruns import rerun_risk
+from improvable.studies.game.game import linear_costs, play
+from improvable.studies.game.mixing import BetaMixing
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.replication import published, source, study
-from improvable.replication.study import Effort
+from improvable.studies.replication import published, source, study
+from improvable.studies.replication.study import Effort
 
 TINY = Effort(splits=2, draws=200, trees=3, repetitions=20, repetition_draws=50, rows=4_000)
 
@@ -49,7 +49,7 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert improvable.load(tmp_path / "out" / "next_year-forest").question.claim.gap == "absolute"
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    monkeypatch.setattr(sys.modules["improvable.running"], "run_splits", _nothing_to_run)
+    monkeypatch.setattr(sys.modules["improvable.procedure.running"], "run_splits", _nothing_to_run)
     assert run(arguments) == 0, "a finished replication is read, not run"
     assert {path: path.read_bytes() for path in before} == before
 

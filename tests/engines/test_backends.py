@@ -25,7 +25,7 @@ def make_rule() -> Any:
             from joblib import effective_n_jobs
 
             import improvable
-            from improvable.rules import as_rule
+            from improvable.algorithms.rules import as_rule
 
             found = as_rule("linear").select(training, status_quo)
             return improvable.Selection(found, {"process": os.getpid(), "workers": effective_n_jobs(8)})

@@ -13,8 +13,8 @@ import pytest
 
 import improvable
 from engines.conftest import audited, compared, write_folder
-from improvable.data import read_rows
-from improvable.engines.memory import Memory
+from improvable.data.engines.memory import Memory
+from improvable.data.frames import read_rows
 
 Work = Callable[..., str]
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -16,8 +16,8 @@ import pytest
 
 import improvable
 from engines.conftest import audited, compared, make_people, write_folder
-from improvable.data import read_rows
-from improvable.engines.memory import Memory
+from improvable.data.engines.memory import Memory
+from improvable.data.frames import read_rows
 
 
 def dying_score(marker: Path) -> Callable[[Any], Any]:
@@ -87,9 +87,9 @@ module.{name} = dying
 main(sys.argv[1:])
 """
 STAGES = {
-    "sample": ("improvable.engines.procedure", "keep_sample", {"Surveying", "Counting"}),
-    "counts": ("improvable.engines.procedure", "keep_counts", {"Surveying"}),
-    "splits": ("improvable.storage", "write_split", {"Surveying"}),
+    "sample": ("improvable.procedure.passes", "keep_sample", {"Surveying", "Counting"}),
+    "counts": ("improvable.procedure.passes", "keep_counts", {"Surveying"}),
+    "splits": ("improvable.results.storage", "write_split", {"Surveying"}),
 }
 
 
@@ -222,7 +222,7 @@ def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) ->
 
 
 def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("improvable.engines.weighing.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("improvable.procedure.weighing.MOST_BYTES", 1 << 20)
     audited(people, engine="memory")
     with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*--train-rows \d+"):
         audited(people, engine="memory", rule="forest")

@@ -9,14 +9,14 @@ import pytest
 
 import improvable
 from engines.conftest import make_people
-from improvable.algorithms import decide
-from improvable.constraints import reached
-from improvable.engines.splitting import make_splitting
-from improvable.evaluation import evaluate
+from improvable.algorithms.constraints import reached
+from improvable.algorithms.deciding import decide
 from improvable.inference.resampling import child
-from improvable.procedure import DRAWING, finish_split, fit_split
-from improvable.progress import Progress
-from improvable.report.facts import split_facts
+from improvable.procedure.evaluating import evaluate
+from improvable.procedure.progress import Progress
+from improvable.procedure.splitting import make_splitting
+from improvable.procedure.steps import DRAWING, finish_split, fit_split
+from improvable.results.facts import split_facts
 
 OPTIONS: list[dict[str, Any]] = [
     {},

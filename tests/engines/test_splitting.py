@@ -10,10 +10,10 @@ import pytest
 
 import improvable
 from engines.conftest import audited, make_people
-from improvable.data import read_rows
-from improvable.engines.memory import Memory
-from improvable.engines.sampling import lowest
-from improvable.engines.splitting import id_keys, make_splitting
+from improvable.data.engines.memory import Memory
+from improvable.data.frames import read_rows
+from improvable.procedure.sampling import lowest
+from improvable.procedure.splitting import id_keys, make_splitting
 
 
 def keys_of(values: Any) -> list[int]:

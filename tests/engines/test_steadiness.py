@@ -10,9 +10,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from improvable.algorithms import FittedModel, ThresholdedScore, fitted_model
-from improvable.data import read_rows
-from improvable.engines.steadiness import ByColumns, steady
+from improvable.algorithms.by_column import ByColumns, steady
+from improvable.algorithms.deciding import FittedModel, ThresholdedScore, fitted_model
+from improvable.data.frames import read_rows
 
 LINEAR = [
     linear_model.LinearRegression(),

@@ -7,7 +7,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.protocol.verification import read_facts
+from improvable.trust.verification import read_facts
 
 OPTIONS = [
     *(

@@ -8,10 +8,11 @@ import pytest
 from scipy.stats import norm
 
 import improvable
-from improvable.arrays import FloatArray
-from improvable.inference.combining import Combine, combine, combined_threshold
-from improvable.reruns import rerun_risk
-from improvable.stopping import SPLITS_ADDED
+from improvable.data.arrays import FloatArray
+from improvable.inference.combining import combine, combined_threshold
+from improvable.inference.reruns import rerun_risk
+from improvable.procedure.stopping import SPLITS_ADDED
+from improvable.question.design import Combine
 
 ALPHA = 0.05
 

@@ -6,7 +6,7 @@ from scipy.stats import ks_2samp
 
 import improvable
 from conftest import Case
-from improvable.inference.criteria import signed_statistics
+from improvable.inference.statistics import signed_statistics
 from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values
 
 DRAWS = 3_000

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 import improvable
-from improvable.arrays import FloatArray, IntArray
-from improvable.audit_result import Audit
-from improvable.comparison import Comparison
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.groups import Attribute
 from improvable.errors import ImprovableWarning
-from improvable.groups import Attribute
 from improvable.inference.cells import count
-from improvable.inference.combining import Combine, combine, combined_threshold
-from improvable.inference.criteria import Claim
+from improvable.inference.combining import combine, combined_threshold
 from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.resampling import child, resample
-from improvable.procedure import DRAWING, SPLITTING, split_units
-from improvable.utilities import Measure
+from improvable.procedure.steps import DRAWING, SPLITTING, split_units
+from improvable.question.claim import Claim
+from improvable.question.design import Combine
+from improvable.question.utilities import Measure
+from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
 from simulation.processes import (
     APPLICATION_ROWS,
     BOTH,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import improvable
-from improvable.inference.criteria import Claim
+from improvable.question.claim import Claim
 from simulation import levels, processes
 from simulation.levels import ALPHA, Given, fast_assessment, fast_audit, p_values, selected_of
 from simulation.processes import PROCESSES, Process, by_name

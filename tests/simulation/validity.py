@@ -15,7 +15,7 @@ from typing import Any
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
-from improvable.rules.linear_classifiers import LinearRule  # noqa: E402
+from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
 from simulation.levels import (  # noqa: E402
     SPLITS,
     Rate,

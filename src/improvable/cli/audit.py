@@ -8,11 +8,11 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, warn_of_code, write_documents
-from improvable.cli.recording import open_recorder
 from improvable.errors import OptionError
+from improvable.trust.recording import open_recorder
 
 if TYPE_CHECKING:
-    from improvable.preparation import Settings
+    from improvable.question.settings import Settings
 
 
 def audit(
@@ -127,11 +127,12 @@ def audit(
       improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
-    from improvable.data import read_rows
-    from improvable.declaration import declare, digest_of
-    from improvable.export import export_algorithm
-    from improvable.preparation import Settings, prepare_audit
-    from improvable.running import run_audit, run_prepared
+    from improvable.algorithms.exchange import export_algorithm
+    from improvable.data.frames import read_rows
+    from improvable.procedure.preparing import prepare_audit
+    from improvable.procedure.running import run_audit, run_prepared
+    from improvable.question.declaration import declare, digest_of
+    from improvable.question.settings import Settings
 
     for path in (json, export, write_protocol):
         o.check_writable(path)
@@ -231,10 +232,10 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
 
 def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, str]":
     """What a protocol declares, sealed where its seal is beside it; and the data file."""
-    from improvable.declaration import from_declaration
-    from improvable.engines import home_of
-    from improvable.protocol.files import read_protocol
-    from improvable.protocol.seal import sealed_protocol
+    from improvable.data.engines import home_of
+    from improvable.question.declaration import from_declaration
+    from improvable.trust.files import read_protocol
+    from improvable.trust.seal import sealed_protocol
 
     if data is None:
         raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
@@ -249,9 +250,9 @@ def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, st
 
 def write_declared(settings: "Settings", data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
-    from improvable.declaration import declare
-    from improvable.preparation import check_settings, prepare_audit
-    from improvable.protocol.files import write_protocol
+    from improvable.procedure.preparing import check_settings, prepare_audit
+    from improvable.question.declaration import declare
+    from improvable.trust.files import write_protocol
 
     if settings.engine is None:
         prepare_audit(data, settings)

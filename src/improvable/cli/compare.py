@@ -7,8 +7,8 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
-from improvable.cli.recording import open_recorder
 from improvable.errors import OptionError
+from improvable.trust.recording import open_recorder
 
 
 def compare(
@@ -64,7 +64,7 @@ def compare(
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     import improvable
-    from improvable.data import read_rows
+    from improvable.data.frames import read_rows
 
     o.check_writable(json)
     check_documents(report, table)

@@ -32,8 +32,8 @@ def frontier(
       improvable frontier run
     """
     import improvable
+    from improvable.data.files import write_whole
     from improvable.report.text import paragraph
-    from improvable.storage import write_whole
 
     o.check_writable(json)
     result = improvable.load(folder)

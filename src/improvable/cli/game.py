@@ -9,10 +9,10 @@ import typer
 from improvable.cli.options import Json, check_writable
 
 if TYPE_CHECKING:
-    from improvable.audit_result import Audit
-    from improvable.manipulation import Game
-    from improvable.mixing import Mixing
-    from improvable.reruns import Correlation, RerunRisk
+    from improvable.inference.reruns import Correlation, RerunRisk
+    from improvable.results.audit import Audit
+    from improvable.studies.game.game import Game
+    from improvable.studies.game.mixing import Mixing
 
 
 def game(
@@ -55,9 +55,9 @@ def game(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable game --run run
     """
-    from improvable.manipulation import fewest_splits, hoeffding_splits, linear_costs, play, sufficient_splits
-    from improvable.reruns import rerun_risk
-    from improvable.storage import write_whole
+    from improvable.data.files import write_whole
+    from improvable.inference.reruns import rerun_risk
+    from improvable.studies.game.game import fewest_splits, hoeffding_splits, linear_costs, play, sufficient_splits
 
     check_writable(json)
     check_writable(plot)
@@ -84,7 +84,7 @@ def game(
         "rerun": None if risk is None else risk.to_dict(),
     }
     if plot is not None:
-        from improvable import plots
+        from improvable.report import plots
 
         plots.save_chart(plots.repetitions(solved), plot)
     document = json_module.dumps(facts, indent=2)
@@ -108,10 +108,10 @@ def _load(folder: str, alpha: float | None) -> "Audit":
 
 
 def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) -> "tuple[Correlation | None, Mixing]":
-    from improvable.design import check_choice
     from improvable.errors import OptionError
-    from improvable.mixing import INDEPENDENT, BetaMixing, GaussianMixing
-    from improvable.reruns import estimate_correlation
+    from improvable.inference.reruns import estimate_correlation
+    from improvable.question.checks import check_choice
+    from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, GaussianMixing
 
     family = name or ("beta" if audit is None else "normal")
     check_choice("--mixing", family, ("beta", "normal"))

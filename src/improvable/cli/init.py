@@ -9,7 +9,7 @@ from improvable.cli.options import check_writable, parse_names
 from improvable.errors import ImprovableError, StorageError
 
 if TYPE_CHECKING:
-    from improvable.data import Rows
+    from improvable.data.frames import Rows
 
 
 def init(
@@ -28,9 +28,9 @@ def init(
       improvable demo --write patients.csv
       improvable init care.toml --data patients.csv
     """
-    from improvable.data import read_rows
-    from improvable.declaration import declare, from_declaration
-    from improvable.protocol.files import write_protocol
+    from improvable.data.frames import read_rows
+    from improvable.question.declaration import declare, from_declaration
+    from improvable.trust.files import write_protocol
 
     check_writable(file)
     if Path(file).exists():
@@ -59,7 +59,7 @@ def init(
     plain = {"columns": columns, "status_quo": status_quo, "rule": rule, "claim": claim, "test": test}
     settings = from_declaration(plain)
     if data is not None:
-        from improvable.preparation import prepare_audit
+        from improvable.procedure.preparing import prepare_audit
 
         prepare_audit(data, settings)
     declared = declare(settings)
@@ -90,7 +90,7 @@ def _columns(question: str, rows: "Rows | None") -> list[str]:
 
 
 def _rule() -> str:
-    from improvable.rules import as_rule
+    from improvable.algorithms.rules import as_rule
 
     while True:
         name = str(typer.prompt("Rule that looks for a challenger", default="forest"))

@@ -31,12 +31,12 @@ def ledger(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
       improvable ledger patients.csv
     """
-    from improvable.data import read_rows
+    from improvable.data.files import write_whole
+    from improvable.data.fingerprint import fingerprint
+    from improvable.data.frames import read_rows
     from improvable.errors import StorageError
-    from improvable.fingerprint import fingerprint
-    from improvable.protocol.ledger import check_belongs, ledger_path, read_ledger, runs_words
     from improvable.report.text import paragraph
-    from improvable.storage import write_whole
+    from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
 
     check_writable(json)
     named = Path(file)

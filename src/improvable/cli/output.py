@@ -27,7 +27,7 @@ def quietly(work: Callable[[], Result]) -> Result:
 
 def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, runs: str = "") -> int:
     """Print or write a result; the exit status."""
-    from improvable.storage import write_whole
+    from improvable.data.files import write_whole
 
     facts = result.to_dict()
     for text in facts["warnings"]:
@@ -70,7 +70,7 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
 
 def warn_of_code(declared: dict[str, Any]) -> None:
     """Say so before code that a protocol names is run: it may come from the other side."""
-    from improvable.rules import imports_code
+    from improvable.algorithms.rules import imports_code
 
     name = declared.get("rule", {}).get("name", "")
     if isinstance(name, str) and imports_code(name):

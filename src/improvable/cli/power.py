@@ -95,8 +95,8 @@ def power(
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
     """
-    import improvable
-    from improvable.planning import Tried, power_from_assumptions, power_from_pilot
+    from improvable.algorithms.rules import as_tournament
+    from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
 
     for path in (json, plot, table):
         o.check_writable(path)
@@ -145,7 +145,7 @@ def power(
                 outcome=outcome,
                 group=o.parse_names(group),
                 status_quo=status_quo_from(score, capacity, above, decision),
-                rule=rule if candidates is None else improvable.rules.as_tournament(o.parse_names(candidates)),
+                rule=rule if candidates is None else as_tournament(o.parse_names(candidates)),
                 features=o.parse_names(features) or None,
                 exclude=o.parse_names(exclude),
                 target=target,
@@ -170,8 +170,8 @@ def power(
 
 def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) -> int:
     """Print or write a plan."""
-    from improvable.plots import save_chart
-    from improvable.storage import write_whole
+    from improvable.data.files import write_whole
+    from improvable.report.plots import save_chart
 
     document = f"{json_module.dumps(plan.to_dict(), indent=2, ensure_ascii=False)}\n"
     if plot is not None:
@@ -186,7 +186,7 @@ def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) 
 
 def check_suffixes(plot: str | None, table: str | None) -> None:
     """Refuse a picture or table that cannot be written before the work is done, not after."""
-    from improvable.plots.files import SUFFIXES
+    from improvable.report.plots.files import SUFFIXES
 
     if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
         raise OptionError(f"'{plot}' has no picture format.", f"Known are {', '.join(SUFFIXES)}.")
@@ -217,7 +217,7 @@ def parse_group(text: str) -> Any:
     >>> parse_group("black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4").means
     (6.5, 7.4)
     """
-    from improvable.planning import AssumedGroup
+    from improvable.studies.power import AssumedGroup
 
     name, _, rest = text.partition(":")
     fields = dict(part.partition("=")[::2] for part in o.parse_names(rest))

@@ -37,13 +37,13 @@ def replicate(
       improvable replicate --fast
       improvable replicate --data data_new.csv --out replication-full
     """
-    from improvable.compare import worker_count
-    from improvable.replication.document import rows_table, write_documents
-    from improvable.replication.power import curve_rows_beside_paper, kept_appendix_e
-    from improvable.replication.source import read_study, simulated
-    from improvable.replication.study import FAST, Effort, run_study
+    from improvable.data.files import make_folder
+    from improvable.procedure.compare import worker_count
     from improvable.report.text import paragraph
-    from improvable.storage import make_folder
+    from improvable.studies.replication.document import rows_table, write_documents
+    from improvable.studies.replication.power import curve_rows_beside_paper, kept_appendix_e
+    from improvable.studies.replication.source import read_study, simulated
+    from improvable.studies.replication.study import FAST, Effort, run_study
 
     effort = FAST if fast else Effort()
     study = simulated(effort.rows, seed) if data is None else read_study(data)

@@ -38,9 +38,9 @@ def seal(
     """
     from pathlib import Path
 
-    from improvable.protocol.files import read_protocol
-    from improvable.protocol.seal import make_seal, seal_facts, seal_path, write_seal
-    from improvable.storage import write_whole
+    from improvable.data.files import write_whole
+    from improvable.trust.files import read_protocol
+    from improvable.trust.seal import make_seal, seal_facts, seal_path, write_seal
 
     check_writable(json)
     declared = read_protocol(protocol)

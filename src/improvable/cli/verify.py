@@ -9,7 +9,7 @@ from improvable.cli.options import Jobs
 from improvable.cli.output import quietly, warn_of_code
 
 if TYPE_CHECKING:
-    from improvable.protocol.verification import Verification
+    from improvable.trust.verification import Verification
 
 MOST_SHOWN = 20
 
@@ -42,12 +42,12 @@ def verify(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable verify run --data patients.csv
     """
-    from improvable.declaration import digest_of
-    from improvable.protocol.files import read_protocol
-    from improvable.protocol.ledger import ledger_path
-    from improvable.protocol.verification import read_facts
-    from improvable.protocol.verification import verify as recompute
-    from improvable.words import seal_words
+    from improvable.question.declaration import digest_of
+    from improvable.results.words import seal_words
+    from improvable.trust.files import read_protocol
+    from improvable.trust.ledger import ledger_path
+    from improvable.trust.verification import read_facts
+    from improvable.trust.verification import verify as recompute
 
     facts = read_facts(result)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
@@ -82,7 +82,7 @@ def verify(
 def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
     """Whether a ledger is whole and has a result, and where."""
     from improvable.errors import StorageError
-    from improvable.protocol.verification import ledger_line
+    from improvable.trust.verification import ledger_line
 
     try:
         line = ledger_line(place, facts)
@@ -92,7 +92,7 @@ def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _show_numbers(found: "Verification", every: bool) -> None:
-    from improvable.protocol.verification import part_of
+    from improvable.trust.verification import part_of
 
     wrong = {difference.where for difference in found.differences}
     parts: dict[str, list[str]] = {}

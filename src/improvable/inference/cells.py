@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from improvable.arrays import FloatArray, IntArray
-from improvable.data import Rows
-from improvable.utilities import Utility
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.frames import Rows
+from improvable.question.utilities import Utility
 
 STATUS_QUO, CANDIDATE = 0, 1
 U, W = 0, 1

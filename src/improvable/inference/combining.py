@@ -14,15 +14,13 @@ alpha / 2 exactly when the average of X_1, ..., X_k is at least 1 / alpha.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.arrays import FloatArray
+from improvable.data.arrays import FloatArray
 from improvable.inference.pvalues import threshold_for
-
-Combine = Literal["median", "running_median", "sequential"]
+from improvable.question.design import Combine
 
 
 def combine(p_values: ArrayLike, how: Combine) -> FloatArray:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.criteria import Claim, Form, unfairness
 from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.pvalues import TIE
+from improvable.inference.statistics import unfairness
+from improvable.question.claim import Claim, Form
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from improvable.arrays import FloatArray
-from improvable.groups import Attribute
+from improvable.data.arrays import FloatArray
+from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.criteria import (
-    Claim,
+from improvable.inference.pvalues import Tail, lower_tail, upper_tail
+from improvable.inference.statistics import (
     accuracy_statistic,
     folded_statistic,
     reference_pair,
@@ -18,8 +18,8 @@ from improvable.inference.criteria import (
     unfairness,
     utilities_of,
 )
-from improvable.inference.pvalues import Tail, lower_tail, upper_tail
-from improvable.utilities import Measure
+from improvable.question.claim import Claim
+from improvable.question.utilities import Measure
 
 ALGORITHMS = ("status_quo", "candidate")
 """Names along the algorithm axis: index `STATUS_QUO`, index `CANDIDATE`."""

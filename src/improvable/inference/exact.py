@@ -6,7 +6,7 @@ of the smallest power that can occur, and are rounded once, when they are read.
 
 import numpy as np
 
-from improvable.arrays import FloatArray, IntArray
+from improvable.data.arrays import FloatArray, IntArray
 
 DIGITS = 53
 SCALE = 1126

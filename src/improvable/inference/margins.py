@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from improvable.arrays import FloatArray
+from improvable.data.arrays import FloatArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.criteria import Claim, accuracy_statistic, signed_statistics
 from improvable.inference.evidence import Evidence
+from improvable.inference.statistics import accuracy_statistic, signed_statistics
+from improvable.question.claim import Claim
 
 
 def studentised_margins(evidence: Evidence, claim: Claim) -> list[float]:

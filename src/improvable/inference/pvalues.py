@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.arrays import FloatArray
+from improvable.data.arrays import FloatArray
 
 TIE = 1e-10
 """Statistics closer than this share of the utilities' size are equal: floating point must not break a tie."""

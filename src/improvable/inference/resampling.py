@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.arrays import FloatArray, IntArray
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import Cells, weigh
 
 DRAWS_PER_BLOCK = 500

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable import plots
-from improvable.algorithms import decide
-from improvable.arrays import FloatArray
-from improvable.comparison import Comparison
-from improvable.evaluation import prepare_status_quo
+from improvable.algorithms.deciding import decide
+from improvable.data.arrays import FloatArray
 from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.procedure.evaluating import prepare_status_quo
+from improvable.report import plots
 from improvable.report.markdown import paper_table
 from improvable.report.provenance import provenance
-from improvable.words import (
+from improvable.results.comparison import Comparison
+from improvable.results.words import (
     alternative_hypothesis,
     draws_text,
     limits,
@@ -33,7 +33,7 @@ from improvable.words import (
 )
 
 if TYPE_CHECKING:
-    from improvable.audit_result import Audit
+    from improvable.results.audit import Audit
 
 FOUR_FIFTHS = 0.8
 NEAR = 2.0

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from improvable.report.markdown import paper_table
-from improvable.words import combined_name, draws_text, seal_words
+from improvable.results.words import combined_name, draws_text, seal_words
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

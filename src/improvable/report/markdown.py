@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.report.provenance import provenance
-from improvable.words import (
+from improvable.results.words import (
     alternative_hypothesis,
     combined_name,
     component_name,

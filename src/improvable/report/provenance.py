@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from improvable.versions import versions
-from improvable.words import seal_words
+from improvable.results.versions import versions
+from improvable.results.words import seal_words
 
 
 def provenance(facts: dict[str, Any], command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from improvable.words import (
+from improvable.results.words import (
     combined_name,
     component_title,
     draws_text,

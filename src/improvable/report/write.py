@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from improvable.data.files import write_whole
 from improvable.errors import OptionError
-from improvable.report.facts import split_columns
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.storage import write_whole
+from improvable.results.facts import split_columns
 
 if TYPE_CHECKING:
-    from improvable.audit_result import Audit
-    from improvable.comparison import Comparison
+    from improvable.results.audit import Audit
+    from improvable.results.comparison import Comparison
 
 REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")

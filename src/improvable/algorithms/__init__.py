@@ -1,0 +1,1 @@
+"""What decides: decisions, cutoffs, models, constraints, and the rules that find candidates."""

@@ -1,0 +1,55 @@
+"""Algorithms that decide alike for a row whatever batch it comes in, to the last bit.
+
+A linear model's scores are sums of products, which BLAS may round differently with another number of rows. In workers
+they are added column after column instead. Trees add up row by row already.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from improvable.algorithms.deciding import Algorithm, FittedModel, ThresholdedScore, linear_sum
+from improvable.data.arrays import FloatArray
+
+
+def steady(algorithm: Algorithm) -> Algorithm:
+    """The same algorithm, with linear models that add up column after column."""
+    if isinstance(algorithm, ThresholdedScore) and isinstance(algorithm.scorer, FittedModel):
+        return replace(algorithm, scorer=steady_model(algorithm.scorer))
+    return steady_model(algorithm) if isinstance(algorithm, FittedModel) else algorithm
+
+
+def steady_model(model: FittedModel) -> FittedModel:
+    """The same model; a linear one adds up column after column."""
+    return replace(model, estimator=ByColumns(model.estimator)) if _is_linear(model.estimator) else model
+
+
+def _is_linear(estimator: Any) -> bool:
+    from sklearn.base import RegressorMixin
+    from sklearn.linear_model._base import LinearModel
+
+    final = _final(estimator)
+    known = type(final).__module__.startswith("sklearn.linear_model.")
+    return known and isinstance(final, LinearModel) and isinstance(final, RegressorMixin) and np.ndim(final.coef_) == 1
+
+
+def _final(estimator: Any) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+class ByColumns:
+    """A fitted linear regression, alone or at the end of a pipeline, that predicts column after column."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+
+    def predict(self, x: Any) -> FloatArray:
+        final = _final(self.estimator)
+        if final is not self.estimator:
+            x = self.estimator[:-1].transform(x)
+        return linear_sum(np.asarray(x, dtype=np.float64), final.coef_) + float(final.intercept_)

@@ -1,0 +1,189 @@
+"""Constraints on candidates, stated once: honoured by every rule that can, refused by those that cannot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from improvable.algorithms.deciding import Algorithm, check_capacity
+from improvable.data.arrays import BoolArray, FloatArray
+from improvable.data.frames import Rows
+from improvable.data.groups import Attribute, Grouping
+from improvable.data.sample import Sample
+from improvable.errors import DataError, OptionError
+
+CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
+MOST_VALUES = 50
+FEWEST_ROWS_PER_VALUE = 10
+ROWS_TO_CONTRADICT = 2_000
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a candidate must respect.
+
+    Attributes
+    ----------
+    capacity : float or None
+        Share of rows that it may select.
+    monotone : dict
+        From a feature to +1 (a higher value never turns a selection into a rejection) or -1.
+    selection_gap : float or None
+        Bound on the largest difference of selection rates between groups (independence).
+    group_blind : bool
+        Whether features that are, or exactly determine, a group are refused.
+    """
+
+    capacity: float | None = None
+    monotone: Mapping[str, int] = field(default_factory=dict)
+    selection_gap: float | None = None
+    group_blind: bool = True
+
+    @property
+    def active(self) -> list[str]:
+        """The constraints that a rule must honour."""
+        asked = {
+            CAPACITY: self.capacity is not None,
+            MONOTONE: bool(self.monotone),
+            SELECTION_GAP: self.selection_gap is not None,
+        }
+        return [name for name, is_asked in asked.items() if is_asked]
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "capacity": self.capacity,
+            "monotone": {name: "+" if sign > 0 else "-" for name, sign in self.monotone.items()},
+            "selection_gap": self.selection_gap,
+            "group_blind": self.group_blind,
+        }
+
+
+def make_constraints(
+    capacity: float | None,
+    monotone: Mapping[str, str | int] | None,
+    selection_gap: float | None,
+    group_blind: bool,
+) -> Constraints:
+    """Check constraints before any row is read."""
+    signs = {}
+    for name, sign in (monotone or {}).items():
+        if sign not in ("+", "-", 1, -1):
+            raise OptionError(f"monotone in '{name}' is {sign!r}.", "Write '+' for rising or '-' for falling.")
+        signs[name] = 1 if sign in ("+", 1) else -1
+    if selection_gap is not None and not 0 <= selection_gap < 1:
+        raise OptionError(f"selection_gap is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
+    return Constraints(None if capacity is None else check_capacity(capacity), signs, selection_gap, group_blind)
+
+
+def check_features(constraints: Constraints, rows: Rows, features: Sequence[str], sample: Sample) -> None:
+    """Monotone features must be numeric features; with group blindness no feature may tell the group."""
+    for name in constraints.monotone:
+        if name not in features:
+            rows.require([name])
+            raise OptionError(f"monotone names '{name}', which is not a feature.", "Name it in features, too.")
+        if not rows.is_numeric(name):
+            raise OptionError(f"monotone names '{name}', which is not a number.", "Only numbers can rise or fall.")
+    if constraints.group_blind:
+        for name in features:
+            for attribute in sample.grouping.attributes:
+                if determines(sample.rows, name, attribute, sample.grouping):
+                    raise DataError(
+                        f"the feature '{name}' determines the group '{attribute.name}' exactly.",
+                        "Exclude it, or use group_blind=False (--allow-group); that may be disparate treatment.",
+                    )
+
+
+def determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
+    """Whether a column tells the group of every row: few values, each of one group; or a cutoff between groups.
+
+    What some rows already contradict need not be looked for in all of them.
+    """
+    few = np.arange(min(len(rows), ROWS_TO_CONTRADICT))
+    return _determines(rows.take(few), name, attribute, grouping.take(few)) and (
+        len(few) == len(rows) or _determines(rows, name, attribute, grouping)
+    )
+
+
+def _determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
+    level = attribute.member[grouping.codes]
+    if rows.is_numeric(name):
+        values = rows.numbers(name)
+        ordered = level[np.argsort(values, kind="stable")]
+        if np.isfinite(values).all() and int((np.diff(ordered) != 0).sum()) == len(attribute.levels) - 1:
+            edges = np.sort(values)[np.flatnonzero(np.diff(ordered)) + np.array([[0], [1]])]
+            if (edges[0] < edges[1]).all():
+                return True
+        keys: Any = values
+    else:
+        keys = np.array([str(value) for value in rows.frame[name].to_list()], dtype=object)
+    distinct, codes = np.unique(keys, return_inverse=True)
+    if len(distinct) > min(MOST_VALUES, len(level) // FEWEST_ROWS_PER_VALUE):
+        return False
+    seen = np.zeros((len(distinct), len(attribute.levels)), dtype=np.bool_)
+    seen[codes, level] = True
+    return bool((seen.sum(axis=1) == 1).all())
+
+
+def refuse_unhonoured(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
+    """Refuse a rule that cannot honour an active constraint, naming those that can."""
+    honoured = getattr(rule, "honours", frozenset({CAPACITY}))
+    for name in constraints.active:
+        if name not in honoured:
+            able = [other for other, candidate in rules.items() if name in candidate.honours]
+            able += ["reductions:..."] if name == SELECTION_GAP else []
+            raise OptionError(f"rule '{rule.name}' cannot honour {name}.", f"Rules that can: {', '.join(able)}.")
+
+
+def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:
+    """Share selected of every group, of rows or of their weight."""
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    out = {}
+    for attribute in sample.grouping.attributes:
+        level = attribute.member[sample.grouping.codes]
+        for g, group in enumerate(attribute.levels):
+            mine = level == g
+            out[group] = float(weights[mine & (decision != 0)].sum() / weights[mine].sum())
+    return out
+
+
+def selection_gap(decision: FloatArray, sample: Sample) -> float:
+    """The largest difference of selection rates between groups of one attribute."""
+    return gap_of_rates(selection_rates(decision, sample), sample.grouping.attributes)
+
+
+def gap_of_rates(rates: Mapping[str, float], attributes: Sequence[Attribute]) -> float:
+    return max(
+        max(rates[g] for g in attribute.levels) - min(rates[g] for g in attribute.levels) for attribute in attributes
+    )
+
+
+def monotone_violations(algorithm: Algorithm, rows: Rows, monotone: Mapping[str, int]) -> int:
+    """Rows whose decision falls when a monotone feature moves by a standard deviation in its favoured direction."""
+    return int(monotone_falls(algorithm, rows, monotone_steps(rows, monotone)).sum())
+
+
+def monotone_steps(rows: Rows, monotone: Mapping[str, int]) -> dict[str, float]:
+    """A standard deviation of each monotone feature, in its favoured direction."""
+    return {name: sign * float(np.nanstd(rows.numbers(name))) for name, sign in monotone.items()}
+
+
+def monotone_falls(algorithm: Algorithm, rows: Rows, steps: Mapping[str, float]) -> BoolArray:
+    """The rows whose decision falls when a feature moves by its step."""
+    before = np.asarray(algorithm.decide(rows))
+    worse = np.zeros(len(rows), dtype=np.bool_)
+    for name, step in steps.items():
+        moved = Rows(rows.frame.with_columns((nw.col(name).cast(nw.Float64) + step).alias(name)))
+        worse |= np.asarray(algorithm.decide(moved)) < before
+    return worse
+
+
+def reached(
+    constraints: Constraints, algorithm: Algorithm, decision: FloatArray, sample: Sample
+) -> dict[str, float | int]:
+    """What the candidate reached of each constraint on one sample."""
+    out: dict[str, float | int] = {SELECTION_GAP: selection_gap(decision, sample)}
+    if constraints.monotone:
+        out["monotone_violations"] = monotone_violations(algorithm, sample.rows, constraints.monotone)
+    return out

@@ -1,0 +1,136 @@
+"""Selection rules: training rows in, a candidate algorithm out (the paper's rho, Section 3.1).
+
+A new rule is a file in this folder and a line in `RULES`; one with a setting of its own, such as ``ridge:10``, a line
+in `FAMILIES`.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from improvable.algorithms.rules.base import Selection, SelectionRule, Training
+from improvable.algorithms.rules.linear_classifiers import linear_rule
+from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, forest, ridge
+from improvable.algorithms.rules.reductions import reduction
+from improvable.algorithms.rules.tournament import Tournament, tournament
+from improvable.algorithms.rules.variations import WithoutFeatures, blend
+from improvable.errors import OptionError, nearest
+
+RULES: dict[str, SelectionRule] = {
+    **PREDICTIVE,
+    "linear_search": linear_rule("linear_search", ""),
+    "linear_program": linear_rule("linear_program", ""),
+}
+
+__all__ = [
+    "RULES",
+    "PredictiveRule",
+    "Selection",
+    "SelectionRule",
+    "Tournament",
+    "Training",
+    "as_rule",
+    "as_tournament",
+]
+
+
+def as_rule(spec: Any) -> SelectionRule:
+    """A rule from its name, from any scikit-learn estimator, from ``module:object``, or itself.
+
+    Examples
+    --------
+    >>> as_rule("ridge:10").name, as_rule("blend:0.5:linear").name
+    ('ridge:10', 'blend:0.5:linear')
+    """
+    if isinstance(spec, str):
+        return _named(spec)
+    if hasattr(spec, "select"):
+        return spec  # type: ignore[no-any-return]
+    if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
+        return PredictiveRule(type(spec).__name__, lambda *_: spec, raw=_is_pipeline(spec))
+    raise OptionError(
+        f"a {spec.__name__ if isinstance(spec, type) else type(spec).__name__} is not a selection rule.",
+        "Give a rule's name, a scikit-learn estimator (an instance), or an object with select(training, status_quo).",
+    )
+
+
+def as_tournament(specs: Sequence[Any]) -> Tournament:
+    """A contest of several rules."""
+    return tournament([as_rule(spec) for spec in specs])
+
+
+def _named(spec: str) -> SelectionRule:
+    if spec in RULES:
+        return RULES[spec]
+    family, _, setting = spec.partition(":")
+    if family in FAMILIES:
+        try:
+            return FAMILIES[family](setting)
+        except ValueError as error:
+            if isinstance(error, OptionError):
+                raise
+            raise OptionError(f"'{spec}' is not a rule.", f"Write it like {EXAMPLES[family]}.") from error
+    if setting:
+        return _imported(family, setting)
+    raise OptionError(f"there is no rule '{spec}'.", nearest(spec, [*RULES, *EXAMPLES.values()]))
+
+
+def imports_code(spec: str) -> bool:
+    """Whether a rule's name is code of somebody's own, which is run when the rule is made."""
+    family, separator, setting = spec.partition(":")
+    if family in ("drop", "blend"):
+        return imports_code(setting.partition(":")[2])
+    if family == "tournament":
+        return any(map(imports_code, setting.split(",")))
+    return bool(separator) and family not in FAMILIES
+
+
+def _imported(module: str, name: str) -> SelectionRule:
+    """A user's own rule, ``module:object``."""
+    try:
+        return as_rule(getattr(importlib.import_module(module), name))
+    except (ImportError, AttributeError) as error:
+        raise OptionError(
+            f"the rule '{module}:{name}' cannot be imported: {error}.",
+            f"Rules are {', '.join([*RULES, *EXAMPLES.values()])}, or module:object of your own.",
+        ) from error
+
+
+def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str], SelectionRule]:
+    """A family whose setting is followed by another rule."""
+
+    def parse(setting: str) -> SelectionRule:
+        first, separator, rule = setting.partition(":")
+        if not separator:
+            raise ValueError("a rule is missing")
+        return make(first, as_rule(rule))
+
+    return parse
+
+
+FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
+    "forest": forest,
+    "ridge": ridge,
+    "linear_search": lambda objective: linear_rule("linear_search", objective),
+    "linear_program": lambda objective: linear_rule("linear_program", objective),
+    "reductions": reduction,
+    "drop": _two(WithoutFeatures),
+    "blend": _two(blend),
+    "tournament": lambda names: as_tournament(names.split(",")),
+}
+EXAMPLES = {
+    "forest": "forest:100",
+    "ridge": "ridge:10",
+    "linear_search": "linear_search:fairest",
+    "linear_program": "linear_program:most_accurate:GROUP",
+    "reductions": "reductions:exponentiated_gradient",
+    "drop": "drop:cost_*:linear",
+    "blend": "blend:0.5:linear",
+    "tournament": "tournament:linear,boosting",
+}
+
+
+def _is_pipeline(estimator: Any) -> bool:
+    """Whether an estimator prepares its own columns: a pipeline, or a search over one."""
+    inner = getattr(estimator, "estimator", None)
+    return hasattr(estimator, "steps") or (inner is not None and _is_pipeline(inner))

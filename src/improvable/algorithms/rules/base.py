@@ -1,0 +1,116 @@
+"""What a selection rule sees, and what it must do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from improvable.algorithms.constraints import Constraints
+from improvable.algorithms.deciding import Algorithm, as_algorithm, prepare
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.frames import Rows
+from improvable.data.sample import Sample
+from improvable.question.design import Design
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything a rule may look at: training rows only.
+
+    Attributes
+    ----------
+    sample : Sample
+        The training rows with their groups, outcomes, weights and clusters.
+    features : tuple of str
+        The columns that the candidate may read.
+    plain : bool
+        Whether all features are complete numbers; otherwise they need encoding.
+    target_column : str
+        What to predict: the outcome, or the column named by ``target=``.
+    design : Design
+        What is asked: utilities and claim.
+    constraints : Constraints
+        What the candidate must respect.
+    seed : SeedSequence
+        The only source of randomness.
+    report : callable
+        Long work may say here, in a few words, how far it is.
+    """
+
+    sample: Sample
+    features: tuple[str, ...]
+    plain: bool
+    target_column: str
+    design: Design
+    constraints: Constraints
+    seed: np.random.SeedSequence
+    report: Callable[[str], None] = _silent
+
+    @property
+    def rows(self) -> Rows:
+        """The training rows, with all columns."""
+        return self.sample.rows
+
+    @property
+    def target(self) -> FloatArray:
+        return self.rows.numbers(self.target_column)
+
+    @property
+    def binary_target(self) -> bool:
+        target = self.target
+        return bool(((target == 0) | (target == 1)).all())
+
+    @property
+    def numeric_decisions(self) -> bool:
+        """Whether a decision is a number (a price) rather than 0/1."""
+        return not any(utility.binary_decision for utility in self.design.utilities)
+
+    def take(self, index: IntArray) -> "Training":
+        """Some of the training rows."""
+        return replace(self, sample=self.sample.take(index))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a rule found, with what a reader should know of how.
+
+    Attributes
+    ----------
+    algorithm : anything that decides, or None
+        None where the rule found no candidate: that split's p-value is 1.
+    notes : mapping
+        Plain data for the outputs: who won, whether an optimum was proven.
+    """
+
+    algorithm: Any
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SelectionRule(Protocol):
+    """Turns training rows into a candidate.
+
+    A rule may have ``honours``, the set of constraints that it respects; without it, only the capacity.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def select(self, training: Training, status_quo: Algorithm) -> Any:
+        """The candidate: anything that `improvable.compare` takes as one, or a `Selection`."""
+        ...
+
+
+def run_rule(rule: SelectionRule, training: Training, status_quo: Algorithm) -> Selection:
+    """Let a rule select, and complete what it found from the same training rows."""
+    found = rule.select(training, status_quo)
+    selection = found if isinstance(found, Selection) else Selection(found)
+    if selection.algorithm is None:
+        return selection
+    return replace(
+        selection, algorithm=prepare(as_algorithm(selection.algorithm), training.rows, training.sample.weights)
+    )

@@ -1,0 +1,184 @@
+"""Predict the target from the features and select the highest predictions: the rules of Section 6."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from improvable.algorithms.constraints import CAPACITY, MONOTONE
+from improvable.algorithms.deciding import Algorithm, FittedModel, Threshold, ThresholdedScore, named_columns
+from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.rules.base import Training
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.errors import RuleError
+
+TREES = 300
+Maker = Callable[[bool, IntArray | None], Any]
+
+
+@dataclass(frozen=True)
+class PredictiveRule:
+    """Fit an estimator on the training rows.
+
+    With a capacity the candidate selects rows whose score is strictly above the (1 - capacity) quantile of the
+    training scores. Without one, a classifier's own decision stands, and a regression of a 0/1 target selects
+    predictions above one half. Where decisions are numbers (prices), the prediction is the decision.
+
+    Parameters
+    ----------
+    name : str
+    estimator : callable
+        Called with whether the target is 0/1 and with the signs of monotone features (None without any); gives an
+        unfitted estimator.
+    honours : frozenset of str
+        The constraints that it respects.
+    raw : bool
+        Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
+    """
+
+    name: str
+    estimator: Maker
+    honours: frozenset[str] = frozenset({CAPACITY})
+    raw: bool = False
+
+    def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold:
+        from sklearn.base import is_classifier
+
+        fitted = self.fit(training)
+        capacity = training.constraints.capacity
+        if training.numeric_decisions:
+            return fitted
+        if capacity is not None:
+            return Threshold(fitted, capacity)
+        if is_classifier(fitted.estimator):
+            return fitted
+        if training.binary_target:
+            return ThresholdedScore(fitted, 0.5)
+        raise RuleError(
+            f"rule '{self.name}' predicts a number, and nothing says whom to select.",
+            "Give a capacity (--capacity 0.03): the highest predictions are selected.",
+        )
+
+    def fit(self, training: Training) -> FittedModel:
+        """The fitted estimator, before any threshold."""
+        from sklearn.base import clone, is_classifier
+
+        encoder, signs = None, training.constraints.monotone
+        if self.raw:
+            matrix, columns = named_columns(training.rows, training.features), training.features
+        elif training.plain:
+            matrix, columns = training.rows.matrix(training.features), training.features
+        else:
+            encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
+            matrix, columns = encoder.encode(training.rows), encoder.outputs
+        rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
+        model = clone(self.estimator(training.binary_target, rising))
+        _seed(model, training.seed)
+        target: Any = training.target
+        if is_classifier(model):
+            if not training.binary_target:
+                raise RuleError(
+                    f"rule '{self.name}' is a classifier, and the target is not 0/1.",
+                    "Use a regression such as 'linear'.",
+                )
+            target = target.astype(np.int64)
+        model.fit(matrix, target, **_weights(model, training.sample.weights))
+        return FittedModel(model, training.features, encoder)
+
+
+def _weights(model: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """Row weights by the name under which the estimator, or a pipeline's last step, takes them; none if it cannot."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if weights is None:
+        return {}
+    steps = getattr(model, "steps", None)
+    last, name = (steps[-1][1], f"{steps[-1][0]}__sample_weight") if steps else (model, "sample_weight")
+    return {name: weights} if has_fit_parameter(last, "sample_weight") else {}
+
+
+def _seed(model: Any, seed: np.random.SeedSequence) -> None:
+    """Give every part of an estimator that has randomness and no seed of its own a seed from ours."""
+    unseeded = sorted(
+        name
+        for name, value in model.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    states: IntArray = seed.generate_state(max(1, len(unseeded))).astype(np.int64)
+    model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
+
+
+def _linear(_: bool, signs: IntArray | None) -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    from improvable.algorithms.rules.monotone import BoundedLinearRegression
+
+    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
+
+
+def _lasso(_: bool, __: IntArray | None) -> Any:
+    from sklearn.linear_model import LassoCV
+
+    return _standardised(LassoCV(cv=5, max_iter=5_000))
+
+
+def _ridge(strength: float) -> Maker:
+    def make(_: bool, __: IntArray | None) -> Any:
+        from sklearn.linear_model import Ridge
+
+        return _standardised(Ridge(alpha=strength))
+
+    return make
+
+
+def _forest(trees: int) -> Maker:
+    def make(binary: bool, signs: IntArray | None) -> Any:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        kind = RandomForestClassifier if binary else RandomForestRegressor
+        return kind(trees, monotonic_cst=signs)
+
+    return make
+
+
+def _boosting(binary: bool, signs: IntArray | None) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+    return kind(monotonic_cst=signs)
+
+
+def _logistic(_: bool, __: IntArray | None) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _standardised(LogisticRegression(max_iter=1_000))
+
+
+def _standardised(estimator: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), estimator)
+
+
+_MONOTONE = frozenset({CAPACITY, MONOTONE})
+PREDICTIVE = {
+    "linear": PredictiveRule("linear", _linear, _MONOTONE),
+    "lasso": PredictiveRule("lasso", _lasso),
+    "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
+    "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
+    "logistic": PredictiveRule("logistic", _logistic),
+}
+
+
+def ridge(strength: str) -> PredictiveRule:
+    """Ridge regression of a given strength, ``ridge:10``."""
+    return PredictiveRule(f"ridge:{strength}", _ridge(float(strength)))
+
+
+def forest(trees: str) -> PredictiveRule:
+    """A forest of a given number of trees, ``forest:100``."""
+    if int(trees) < 1:
+        raise ValueError("a forest has trees")
+    return PredictiveRule(f"forest:{trees}", _forest(int(trees)), _MONOTONE)

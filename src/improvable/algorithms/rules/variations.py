@@ -1,0 +1,93 @@
+"""Variations of a rule, for tournaments: without some features, or blended with the status quo's own score."""
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from improvable.algorithms.constraints import CAPACITY, MONOTONE
+from improvable.algorithms.deciding import Algorithm, Score, Threshold, ThresholdedScore
+from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.rules.predictive import PredictiveRule
+from improvable.data.arrays import FloatArray
+from improvable.data.frames import Rows
+from improvable.errors import OptionError, RuleError
+
+
+@dataclass(frozen=True)
+class WithoutFeatures:
+    """A rule that may not read the features that match a pattern: ``drop:cost_*:linear``."""
+
+    pattern: str
+    rule: SelectionRule
+
+    @property
+    def name(self) -> str:
+        return f"drop:{self.pattern}:{self.rule.name}"
+
+    @property
+    def honours(self) -> frozenset[str]:
+        return getattr(self.rule, "honours", frozenset({CAPACITY})) - {MONOTONE}
+
+    def select(self, training: Training, status_quo: Algorithm) -> Selection:
+        kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
+        if not kept or len(kept) == len(training.features):
+            raise RuleError(
+                f"'{self.pattern}' matches {'every' if not kept else 'no'} feature.",
+                "Drop some features and keep some.",
+            )
+        return run_rule(self.rule, replace(training, features=kept), status_quo)
+
+
+@dataclass(frozen=True)
+class BlendedScore:
+    """A weighted mean of two standardised scores; `parts` holds (score, weight, mean, standard deviation)."""
+
+    parts: tuple[tuple[Score, float, float, float], ...]
+
+    def score(self, rows: Rows) -> FloatArray:
+        blended: FloatArray = np.zeros(len(rows))
+        for score, weight, mean, spread in self.parts:
+            blended += weight * (score.score(rows) - mean) / spread
+        return blended
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A predictive rule's score blended with the status quo's: ``blend:0.5:linear`` gives the model half the weight."""
+
+    weight: float
+    rule: PredictiveRule
+
+    @property
+    def name(self) -> str:
+        return f"blend:{self.weight:g}:{self.rule.name}"
+
+    honours = frozenset({CAPACITY})
+
+    def select(self, training: Training, status_quo: Algorithm) -> Threshold:
+        if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
+            raise RuleError(
+                f"rule '{self.name}' blends the status quo's score, and it has none with a capacity.",
+                "Give the status quo as a score with a capacity.",
+            )
+        model = self.rule.fit(training)
+        parts = []
+        for score, weight in ((status_quo.scorer, 1 - self.weight), (model, self.weight)):
+            values = score.score(training.rows)
+            parts.append((score, weight, float(values.mean()), float(values.std()) or 1.0))
+        return Threshold(BlendedScore(tuple(parts)), training.constraints.capacity)
+
+
+def blend(weight: str, rule: SelectionRule) -> Blend:
+    """Parse the weight of a blend."""
+    try:
+        share = float(weight)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1 or not isinstance(rule, PredictiveRule):
+        raise OptionError(
+            f"'blend:{weight}:{rule.name}' is not a blend.",
+            "Write blend:0.5:linear, with a predictive rule and a share.",
+        )
+    return Blend(share, rule)

@@ -1,0 +1,191 @@
+"""Files larger than memory, streamed in batches through pyarrow datasets; and anything else that streams Arrow."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
+from improvable.data.frames import MISSING_MARKS, Rows
+from improvable.errors import DataError, nearest
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A pyarrow dataset."""
+
+    dataset: Any
+    workers: int
+
+    @property
+    def columns(self) -> list[str]:
+        names: list[str] = self.dataset.schema.names
+        return names
+
+    @property
+    def backend(self) -> nw.Implementation:
+        return nw.Implementation.POLARS
+
+    def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
+        return fold_in_threads(self._batches(columns), work, merge, self.workers)
+
+    def refuse_damaged(self, columns: Sequence[str]) -> None:
+        """Read every file, and raise for the first that cannot be read."""
+        for _ in self._tables(list(columns)):
+            pass
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Rows]:
+        return arrow_rows(self._tables(list(columns)), columns)
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        """Piece after piece: a scanner of the whole would read ahead as fast as it can, up to a gigabyte."""
+        import pyarrow as pa
+
+        for fragment in self.dataset.get_fragments():
+            try:
+                if hasattr(fragment, "split_by_row_group"):
+                    for piece in fragment.split_by_row_group():
+                        yield piece.to_table(schema=self.dataset.schema, columns=columns)
+                else:
+                    yield from fragment.to_batches(
+                        schema=self.dataset.schema, columns=columns, batch_size=ROWS_PER_BATCH, batch_readahead=1
+                    )
+            except (pa.ArrowException, OSError) as error:
+                raise _bad_file(getattr(fragment, "path", "the data"), error) from error
+
+
+def open_arrow(data: Any, workers: int) -> Arrow:
+    """A dataset, a table, a file, or a folder of Parquet files."""
+    need("pyarrow", "arrow")
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if isinstance(data, ds.Dataset):
+        return Arrow(_checked(data), workers)
+    if isinstance(data, str | Path):
+        return Arrow(_open_path(Path(data)), workers)
+    if isinstance(data, Rows):
+        data = data.frame.to_native()
+    table = data if isinstance(data, pa.Table) else nw.from_native(data, eager_only=True).to_arrow()
+    return Arrow(ds.dataset(table), workers)
+
+
+def _open_path(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if not path.exists():
+        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise DataError(
+            f"there is no file or folder '{path}'.", nearest(path.name, beside) if beside else "Check the path."
+        )
+    if path.is_dir():
+        files = sorted(str(p) for p in path.rglob("*.parquet") if not p.name.startswith((".", "_")))
+        if not files:
+            raise DataError(f"there is no Parquet file in the folder '{path}'.", "Its files must end in .parquet.")
+    elif path.suffix.lower() in (".parquet", ".pq"):
+        files = [str(path)]
+    elif path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return _open_csv(path)
+    else:
+        raise DataError(f"'{path}' is of an unknown kind.", "Give a folder of Parquet files, or a Parquet or CSV file.")
+    try:
+        return _checked(ds.dataset(files, format="parquet", schema=_common_schema(files)))
+    except pa.ArrowException as error:
+        raise _bad_file(path, error) from error
+
+
+def _open_csv(path: Path) -> Any:
+    """A CSV file; types come from all of it, because pyarrow would take them from its beginning."""
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.csv as csv
+    import pyarrow.dataset as ds
+
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
+    try:
+        types = {name: _arrow_type(dtype) for name, dtype in lazy.collect_schema().items()}
+    except pl.exceptions.PolarsError as error:
+        raise _bad_file(path, error) from error
+    format_ = ds.CsvFileFormat(
+        parse_options=csv.ParseOptions(delimiter=separator),
+        convert_options=csv.ConvertOptions(column_types=types, null_values=MISSING_MARKS, strings_can_be_null=True),
+    )
+    return ds.dataset(str(path), format=format_, schema=pa.schema(types.items()))
+
+
+def _arrow_type(dtype: Any) -> Any:
+    import pyarrow as pa
+
+    if dtype.is_integer():
+        return pa.int64()
+    if dtype.is_numeric():
+        return pa.float64()
+    return pa.bool_() if str(dtype) == "Boolean" else pa.string()
+
+
+def _common_schema(files: Sequence[str]) -> Any:
+    """One schema for all files: numbers may be of any width, but a number is no text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first: dict[str, Any] = {}
+    for path in files:
+        try:
+            schema = pq.read_schema(path)
+        except (pa.ArrowException, OSError) as error:
+            raise _bad_file(path, error) from error
+        for name in list(first) or schema.names:
+            if name not in schema.names:
+                raise DataError(
+                    f"'{path}' has no column '{name}', which '{files[0]}' has.", "All files must have the same columns."
+                )
+            mine, theirs = schema.field(name).type, first.get(name)
+            if theirs is not None and _kind(mine) != _kind(theirs) and "null" not in (_kind(mine), _kind(theirs)):
+                raise DataError(
+                    f"column '{name}' is {mine} in '{path}' and {theirs} in '{files[0]}'.",
+                    "A column must be of one kind in all files.",
+                )
+            first[name] = mine if theirs is None else _wider(mine, theirs)
+    return pa.schema(list(first.items()))
+
+
+def _kind(dtype: Any) -> str:
+    import pyarrow.types as kinds
+
+    if kinds.is_integer(dtype) or kinds.is_floating(dtype) or kinds.is_decimal(dtype):
+        return "number"
+    if kinds.is_dictionary(dtype):
+        return _kind(dtype.value_type)
+    if kinds.is_string(dtype) or kinds.is_large_string(dtype) or kinds.is_string_view(dtype):
+        return "text"
+    return str(dtype)
+
+
+def _wider(mine: Any, theirs: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if mine == theirs or _kind(mine) == "null":
+        return theirs
+    if _kind(theirs) == "null":
+        return mine
+    if _kind(mine) == "number":
+        return pa.int64() if kinds.is_integer(mine) and kinds.is_integer(theirs) else pa.float64()
+    return pa.string() if _kind(mine) == "text" else theirs
+
+
+def _checked(dataset: Any) -> Any:
+    names = dataset.schema.names
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise DataError(f"the data have duplicate column names: {', '.join(map(repr, duplicates))}.", "Rename them.")
+    return dataset
+
+
+def _bad_file(path: Any, error: Exception) -> DataError:
+    reason = " ".join(str(error).split())[:160].rstrip(".")
+    return DataError(f"'{path}' cannot be read: {reason}.", "It is damaged or not what it seems; mend or remove it.")

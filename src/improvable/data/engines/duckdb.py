@@ -1,0 +1,46 @@
+"""DuckDB relations, streamed as Arrow record batches: DuckDB reads, we count."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
+from improvable.data.frames import Rows
+from improvable.errors import DataError
+
+
+@dataclass(frozen=True)
+class DuckDB:
+    """A relation: a table, a view or a query, which DuckDB evaluates anew in every pass."""
+
+    relation: Any
+    workers: int
+
+    @property
+    def columns(self) -> list[str]:
+        names: list[str] = list(self.relation.columns)
+        return names
+
+    @property
+    def backend(self) -> nw.Implementation:
+        return nw.Implementation.POLARS
+
+    def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
+        return fold_in_threads(self._batches(columns), work, merge, self.workers)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Rows]:
+        import duckdb
+
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        try:
+            yield from arrow_rows(self.relation.project(quoted).to_arrow_reader(ROWS_PER_BATCH), columns)
+        except duckdb.Error as error:
+            reason = " ".join(str(error).split())[:200].rstrip(".")
+            raise DataError(f"DuckDB cannot read the rows: {reason}.", "Try the query in DuckDB first.") from error
+
+
+def open_duckdb(data: Any, workers: int) -> DuckDB:
+    need("pyarrow", "duckdb")
+    return DuckDB(data, workers)

@@ -1,0 +1,147 @@
+"""Which columns a candidate may read, and what each of them is."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from improvable.algorithms.deciding import Algorithm, Threshold, columns_read
+from improvable.data.frames import Rows
+from improvable.errors import Caution, DataError, OptionError
+from improvable.question.design import Design
+
+MOST_CATEGORIES = 40
+FEWEST_ROWS_OF_AN_ID = 100
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns that a candidate may read.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    treatment : dict
+        What becomes of each column, in words.
+    plain : bool
+        Whether all are complete numbers, so that nothing needs to be encoded.
+    cautions : tuple of Caution
+        What was left out, and why.
+    """
+
+    columns: tuple[str, ...]
+    treatment: dict[str, str]
+    plain: bool
+    cautions: tuple[Caution, ...]
+
+
+def match_columns(rows: Rows, names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
+    found: dict[str, None] = {}
+    for name in names:
+        pattern = name.replace("[", "[[]")
+        matches = (c for c in rows.columns if c not in barred and fnmatchcase(c, pattern))
+        hits = [name] if name in rows.columns else list(matches)
+        if not hits:
+            rows.require([name])
+        found.update(dict.fromkeys(hits))
+    return tuple(found)
+
+
+def choose_features(
+    rows: Rows,
+    design: Design,
+    status_quo: Algorithm | Threshold,
+    target: str,
+    features: Sequence[str] | None,
+    exclude: Sequence[str],
+) -> Features:
+    """The columns asked for; by default all but outcomes, groups, weights, clusters, and the score or decision in use.
+
+    Constant and empty columns are dropped. A column that names its rows (a name, an id) is left out unless it was asked
+    for by its own name.
+    """
+    question = design.question
+    outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
+    roles = [name for name in (question.weight, question.cluster) if name is not None]
+    rows.require([*question.group, *outcomes, *roles])
+    excluded = set(match_columns(rows, exclude))
+    in_use, _ = columns_read(status_quo)
+    barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
+    if features is not None:
+        chosen = match_columns(rows, features, barred)
+        leaked = [name for name in chosen if name in outcomes]
+        if leaked:
+            raise OptionError(
+                f"'{leaked[0]}' is an outcome and cannot be a feature.",
+                "A candidate decides before outcomes are known.",
+            )
+        chosen = tuple(name for name in chosen if name not in excluded)
+    else:
+        chosen = tuple(name for name in rows.columns if name not in barred)
+    kinds = {name: _kind(rows, name) for name in chosen}
+    by_name = set(features or ())
+    useless = [name for name, kind in kinds.items() if kind.useless]
+    ids = [name for name, kind in kinds.items() if kind.identifies and name not in by_name and name not in useless]
+    kept = tuple(name for name in chosen if name not in useless and name not in ids)
+    if not kept:
+        raise DataError("no column is left for the candidate to read.", "Name features, or exclude fewer columns.")
+    cautions = []
+    if useless:
+        cautions.append(Caution("useless", f"columns that are constant or empty are not used: {_listed(useless)}."))
+    if ids:
+        text = (
+            f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. Name one to use it."
+        )
+        cautions.append(Caution("ids", text))
+    return Features(
+        columns=kept,
+        treatment={name: kinds[name].words for name in kept},
+        plain=all(kinds[name].plain for name in kept),
+        cautions=tuple(cautions),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    words: str
+    plain: bool = False
+    useless: bool = False
+    identifies: bool = False
+
+
+def _kind(rows: Rows, name: str) -> _Kind:
+    if rows.is_numeric(name):
+        return _numeric_kind(rows, name)
+    series = rows.frame[name]
+    missing = int(series.is_null().sum())
+    levels = int(series.n_unique()) - (missing > 0)
+    if levels == 0 or (levels == 1 and not missing):
+        return _Kind("constant or empty", useless=True)
+    if rows.is_date(name):
+        return _Kind("date: year, month, day and seconds since 1970")
+    if levels <= MOST_CATEGORIES:
+        return _Kind(f"category: one 0/1 column for each of {levels} levels" + (" and for missing" if missing else ""))
+    identifies = levels > 0.5 * (len(rows) - missing)
+    return _Kind(f"text with {levels:,} values: numbers from its parts", identifies=identifies)
+
+
+def _numeric_kind(rows: Rows, name: str) -> _Kind:
+    values = rows.read_numbers(name)
+    finite = values[np.isfinite(values)]
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Mend them, or exclude the column.")
+    missing = len(values) - len(finite)
+    if len(finite) == 0 or (finite.min() == finite.max() and not missing):
+        return _Kind("constant or empty", useless=True)
+    if missing:
+        return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
+    distinct = bool(rows.frame[name].dtype.is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    identifies = distinct and len(np.unique(values)) == len(values)
+    return _Kind("number", plain=True, identifies=identifies)

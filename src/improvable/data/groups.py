@@ -1,0 +1,179 @@
+"""Which groups a row belongs to: one or several group columns, crossed or side by side, some levels or all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.arrays import BoolArray, IntArray
+from improvable.data.frames import Rows, labels_of
+from improvable.errors import DataError, OptionError, nearest
+from improvable.question.design import GroupChoice
+
+MOST_LEVELS = 50
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One way of dividing people into groups, such as race.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str
+        The groups, as outputs call them.
+    member : array of shape (strata,)
+        The level to which each stratum belongs.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    member: IntArray
+
+    def place_of(self, names: Sequence[str]) -> int | None:
+        """Which of the levels is among the names; None where none is."""
+        return next((place for place, level in enumerate(self.levels) if level in names), None)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The stratum of every row. A stratum is a combination of levels, one of each attribute."""
+
+    attributes: tuple[Attribute, ...]
+    codes: IntArray
+
+    @property
+    def strata(self) -> int:
+        return len(self.attributes[0].member)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All groups of all attributes."""
+        return tuple(level for attribute in self.attributes for level in attribute.levels)
+
+    def take(self, index: IntArray) -> "Grouping":
+        return Grouping(self.attributes, self.codes[index])
+
+
+@dataclass(frozen=True)
+class GroupReading:
+    """What was read: the grouping of the rows kept, which rows these are, and what a reader should know."""
+
+    grouping: Grouping
+    keep: IntArray
+    notes: tuple[str, ...]
+
+
+def read_groups(rows: Rows, choice: GroupChoice, counts: IntArray | None = None) -> GroupReading:
+    """Read the group columns; levels are sorted, so that their order never depends on the rows.
+
+    With `counts`, each row stands for as many.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from improvable.data.frames import read_rows
+    >>> rows = read_rows(pl.DataFrame({"race": ["b", "w", "w"], "sex": ["f", "f", "m"]}))
+    >>> read_groups(rows, GroupChoice(("race", "sex"))).grouping.labels
+    ('race=b', 'race=w', 'sex=f', 'sex=m')
+    >>> read_groups(rows, GroupChoice(("race", "sex"), cross=True)).grouping.labels
+    ('b, f', 'w, f', 'w, m')
+    """
+    read = [labels_of(rows, name, MOST_LEVELS) for name in choice.columns]
+    if choice.cross and len(read) > 1:
+        columns = [_crossed(choice.columns, read)]
+    elif len(read) == 1:
+        columns = [(choice.columns[0], *read[0])]
+    else:
+        columns = [
+            (name, tuple(f"{name}={level}" for level in levels), codes)
+            for name, (levels, codes) in zip(choice.columns, read, strict=True)
+        ]
+    keep = _rows_kept(columns, choice.only)
+    notes: list[str] = []
+    attributes = []
+    for name, levels, codes in columns:
+        used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
+        sizes = np.bincount(recoded, weights=None if counts is None else counts[keep], minlength=len(used))
+        level_names, recoded = _without_small(
+            name, tuple(levels[code] for code in used), recoded, sizes.astype(np.int64), choice, notes
+        )
+        if len(level_names) < 2:
+            raise DataError(
+                f"column '{name}' has one level, '{level_names[0]}', in the rows used.",
+                "A gap needs at least two groups.",
+            )
+        attributes.append((name, level_names, recoded))
+    members, codes = _combined([(len(levels), codes) for _, levels, codes in attributes])
+    grouping = Grouping(
+        tuple(Attribute(name, levels, member) for (name, levels, _), member in zip(attributes, members, strict=True)),
+        codes,
+    )
+    return GroupReading(grouping, np.flatnonzero(keep), tuple(notes))
+
+
+Column = tuple[str, tuple[str, ...], IntArray]
+
+
+def _crossed(names: Sequence[str], read: Sequence[tuple[tuple[str, ...], IntArray]]) -> Column:
+    """One attribute of the intersections that occur."""
+    members, codes = _combined([(len(levels), codes) for levels, codes in read])
+    levels = tuple(", ".join(read[c][0][member[j]] for c, member in enumerate(members)) for j in range(len(members[0])))
+    return " x ".join(names), levels, codes
+
+
+def _combined(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
+    """The combinations of levels that occur: the level of each column in each, and the combination of every row."""
+    sizes = [size for size, _ in columns]
+    joint = np.ravel_multi_index([codes for _, codes in columns], sizes)
+    used, codes = _renumbered(joint.astype(np.int64), int(np.prod(sizes)))
+    return [member.astype(np.int64) for member in np.unravel_index(used, sizes)], codes
+
+
+def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
+    """The codes below `total` that occur, and each row's place among them."""
+    occurs = np.bincount(codes, minlength=total) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
+def _rows_kept(columns: Sequence[Column], only: tuple[str, ...]) -> BoolArray:
+    """Rows whose levels are among those named; a column none of whose levels is named keeps all."""
+    keep = np.ones(len(columns[0][2]), dtype=np.bool_)
+    known = [level for _, levels, _ in columns for level in levels]
+    for name in only:
+        if name not in known:
+            raise OptionError(f"'{name}' is not a group.", nearest(name, known))
+    for _, levels, codes in columns:
+        wanted = [code for code, level in enumerate(levels) if level in only]
+        if wanted:
+            keep &= np.isin(codes, wanted)
+    if not keep.any():
+        raise DataError("no row belongs to the groups named.", "Name other groups.")
+    return keep
+
+
+def _without_small(
+    name: str, levels: tuple[str, ...], codes: IntArray, sizes: IntArray, choice: GroupChoice, notes: list[str]
+) -> tuple[tuple[str, ...], IntArray]:
+    """Pool or refuse levels with too few rows."""
+    small = [code for code in range(len(levels)) if sizes[code] < choice.fewest]
+    if not small:
+        return levels, codes
+    listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
+    if choice.small == "refuse":
+        raise DataError(
+            f"groups of '{name}' with fewer than {choice.fewest:,} rows: {listed}.",
+            "Pool them with small='pool' (--small pool), or name the groups to keep (--groups).",
+        )
+    by_size = sorted(range(len(levels)), key=lambda code: (int(sizes[code]), levels[code]))
+    enough = int(np.searchsorted(np.cumsum(sizes[by_size]), choice.fewest)) + 1
+    small = by_size[: max(len(small), enough)]
+    listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
+    kept_names = [levels[code] for code in range(len(levels)) if code not in small]
+    pooled = f"{name}=other" if levels[0].startswith(f"{name}=") else "other"
+    while pooled in kept_names:
+        pooled += "_"
+    notes.append(f"groups of '{name}' are pooled as '{pooled}' to reach {choice.fewest:,} rows: {listed}.")
+    names = sorted([*kept_names, pooled])
+    new_code = np.array([names.index(pooled if code in small else levels[code]) for code in range(len(levels))])
+    return tuple(names), new_code[codes]

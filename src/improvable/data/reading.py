@@ -1,0 +1,84 @@
+"""How every batch is read, once the whole has been looked at: which rows count, in which stratum, with what weight."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.frames import Rows, canonical_order, identities, incomplete, labels_of
+from improvable.data.groups import MOST_LEVELS, Attribute, Grouping
+from improvable.data.sample import Sample
+from improvable.question.design import Design
+
+Combination = tuple[str, ...]
+"""One level of each group column."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is needed to read any batch.
+
+    Attributes
+    ----------
+    design : Design
+    numeric, labels : tuple of str
+        Columns that must be complete.
+    attributes : tuple of Attribute
+    strata : dict
+        The stratum of each combination of levels; one that is left out is not there.
+    weighted : bool
+        Whether weights are used; weights that are all one are not.
+    """
+
+    design: Design
+    numeric: tuple[str, ...]
+    labels: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    strata: dict[Combination, int]
+    weighted: bool
+
+    def sample(self, rows: Rows) -> Sample:
+        """The rows of a batch that count, without clusters; in the order they came."""
+        rows = complete_rows(rows, self.numeric, self.labels)
+        combinations, codes = combinations_of(rows, self.design.question.group)
+        stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]
+        if (stratum < 0).any():
+            keep = np.flatnonzero(stratum >= 0)
+            rows, stratum = rows.take(keep), stratum[keep]
+        question = self.design.question
+        outcomes: dict[str | None, FloatArray] = {None: rows.numbers(question.outcome)}
+        for utility in self.design.utilities:
+            if utility.outcome is not None:
+                outcomes[utility.outcome] = rows.numbers(utility.outcome)
+        weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
+        return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights)
+
+    def training(self, rows: Rows) -> Sample:
+        """Rows brought to the driver, in canonical order, with their clusters."""
+        sample = self.sample(rows.take(canonical_order(rows)))
+        if self.design.question.cluster is None:
+            return sample
+        clusters = identities(sample.rows, self.design.question.cluster)
+        return Sample(sample.rows, sample.grouping, sample.outcomes, sample.weights, clusters)
+
+
+def complete_rows(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> Rows:
+    """The rows of a batch that have no holes."""
+    bad = incomplete(rows, numeric, labels)
+    return rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values())))) if bad else rows
+
+
+def combinations_of(rows: Rows, columns: Sequence[str]) -> tuple[list[Combination], IntArray]:
+    """The combinations of levels that occur in a batch, and the one of every row."""
+    if not len(rows):
+        return [], np.empty(0, dtype=np.int64)
+    read = [labels_of(rows, name, MOST_LEVELS) for name in columns]
+    sizes = [len(levels) for levels, _ in read]
+    joint = np.ravel_multi_index([codes for _, codes in read], sizes).astype(np.int64)
+    used = np.flatnonzero(np.bincount(joint))
+    places = np.zeros(int(np.prod(sizes)), dtype=np.int64)
+    places[used] = np.arange(len(used))
+    members = np.unravel_index(used, sizes)
+    named = [tuple(read[c][0][member[j]] for c, member in enumerate(members)) for j in range(len(used))]
+    return named, places[joint]

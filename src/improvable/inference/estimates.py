@@ -1,0 +1,100 @@
+"""Estimates with their intervals: the status quo's own gap, and every utility, gap, ratio and difference."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.pvalues import interval
+from improvable.question.claim import Claim
+
+
+@dataclass(frozen=True)
+class Disparity:
+    """The status quo's gap in one fairness utility between the groups of one attribute."""
+
+    measure: str
+    attribute: str
+    higher: str
+    lower: str
+    estimate: float
+    low: float
+    high: float
+    one_sided: bool
+
+
+def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
+    """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
+    out = []
+    for measure in evidence.fairness:
+        for a, attribute in enumerate(evidence.attributes):
+            protected = attribute.place_of(claim.protected)
+            high, low = evidence.reference(a, measure, protected)
+            direction = evidence.direction(measure, protected)
+            values = direction * evidence.values[a][:, measure, STATUS_QUO]
+            draws = direction * evidence.drawn[a][:, :, measure, STATUS_QUO]
+            estimate = float(values[high] - values[low])
+            bounds = interval(estimate, draws[:, high] - draws[:, low], 1 - alpha)
+            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
+            out.append(Disparity(*names, estimate, *bounds, one_sided=protected is not None))
+    return out
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval."""
+
+    measure: str
+    group: str
+    quantity: str
+    estimate: float
+    low: float
+    high: float
+
+
+def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
+    """Every utility by group and gap between two groups, and their ratio and difference between algorithms.
+
+    Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted.
+    """
+    out = []
+    for measure, named in enumerate(evidence.measures):
+        for a, attribute in enumerate(evidence.attributes):
+            values, drawn = evidence.values[a][:, measure], evidence.drawn[a][:, :, measure]
+            for g, group in enumerate(attribute.levels):
+                out += _changes(named.label, group, values[g], drawn[:, g], alpha)
+            for high, low in _ordered_pairs(evidence, a, measure):
+                pair = f"{attribute.levels[high]} minus {attribute.levels[low]}"
+                out += _changes(named.label, pair, values[high] - values[low], drawn[:, high] - drawn[:, low], alpha)
+    return out
+
+
+def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tuple[int, int]]:
+    """Every pair of groups, the one first that the status quo favoured on the training rows."""
+    values = evidence.training_values(attribute, measure)
+    order = sorted(range(len(values)), key=lambda g: (-values[g], g))
+    return list(combinations(order, 2))
+
+
+def _changes(measure: str, group: str, values: FloatArray, draws: FloatArray, alpha: float) -> list[Estimate]:
+    """Four numbers of a pair (status quo, candidate), shapes (2,) and (Q, 2)."""
+    quantities = [(name, values[t], draws[:, t]) for t, name in enumerate(ALGORITHMS)]
+    quantities.append(("ratio", _ratio(values), _ratio(draws)))
+    quantities.append(("difference", _difference(values), _difference(draws)))
+    out = []
+    for quantity, estimate, drawn in quantities:
+        low, high = (np.nan, np.nan) if np.isnan(estimate) else interval(float(estimate), drawn, 1 - alpha)
+        out.append(Estimate(measure, group, quantity, float(estimate), low, high))
+    return out
+
+
+def _difference(pair: FloatArray) -> FloatArray:
+    return np.asarray(pair[..., CANDIDATE] - pair[..., STATUS_QUO])
+
+
+def _ratio(pair: FloatArray) -> FloatArray:
+    before, after = pair[..., STATUS_QUO], pair[..., CANDIDATE]
+    return np.asarray(np.divide(after, before, out=np.full(np.shape(before), np.nan), where=before != 0))

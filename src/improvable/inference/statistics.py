@@ -1,0 +1,88 @@
+"""Sums become utilities, utilities become the test statistics of Section 3.2.
+
+The last axes of every array are those of `Evidence`; leading axes (draws) are free, so that a statistic of a
+sample and of its draws is one function.
+"""
+
+from functools import reduce
+from itertools import permutations
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.inference.cells import U, W
+from improvable.question.claim import Form
+
+
+def utilities_of(sums: FloatArray) -> FloatArray:
+    """U = sum of u / sum of w, equation (1); NaN where w sums to zero and U is undefined.
+
+    Shape (..., 2) -> (...): the last axis is the part, `U` or `W`.
+    """
+    u, w = sums[..., U], sums[..., W]
+    return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > 0))
+
+
+def accuracy_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form) -> FloatArray:
+    """T_g = A_1g - (1 + Delta_g) A_0g; large values speak for improvement."""
+    return candidate - (1 + delta) * status_quo if form == "ratio" else candidate - status_quo - delta
+
+
+def _shrunk(gap: FloatArray, delta: float, form: Form) -> FloatArray:
+    return (1 - delta) * gap if form == "ratio" else gap - delta
+
+
+def unfairness(values: FloatArray, protected: int | None = None) -> FloatArray:
+    """How uneven utilities are, shape (..., groups) -> (...).
+
+    The largest gap between any two groups, for two groups |F_r - F_b|. With a protected group, how far it falls short
+    of the best-off group: the positive part instead of the absolute value (Remark 2).
+    """
+    groups = np.moveaxis(values, -1, 0)
+    worst = reduce(np.minimum, groups) if protected is None else groups[protected]
+    return np.asarray(reduce(np.maximum, groups) - worst)
+
+
+def folded_statistic(
+    status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form, protected: int | None = None
+) -> FloatArray:
+    """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|; small values speak for improvement.
+
+    Shapes (..., groups) -> (...).
+    """
+    return unfairness(candidate, protected) - _shrunk(unfairness(status_quo, protected), delta, form)
+
+
+def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tuple[int, int]:
+    """The pair (g, h) of groups with the largest gap F_0g - F_0h, from a vector of shape (groups,).
+
+    With a protected group, h is that group and g another. Where all are equal, the first pair that can be.
+    """
+    low = int(np.argmin(status_quo)) if protected is None else protected
+    others = [g for g in range(len(status_quo)) if g != low]
+    return max(others, key=lambda g: float(status_quo[g])), low
+
+
+def signed_statistics(
+    status_quo: FloatArray,
+    candidate: FloatArray,
+    reference: tuple[int, int],
+    delta: float,
+    form: Form,
+    protected: int | None = None,
+) -> FloatArray:
+    """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every ordered pair (g, h).
+
+    (r, s) is the reference pair, fixed before the test rows are seen. If every T_gh is below zero then the
+    candidate's largest gap is below (1 - Delta_f) times a gap of the status quo, and so below (1 - Delta_f) times
+    its largest: the paper's alternative, with nothing folded and no kink. Small values speak for improvement.
+
+    With a protected group, h is that group and g every group, itself included: its own zero stands for the positive
+    part, and demands that the status quo's gap be above zero.
+
+    Shapes (..., groups) -> (..., pairs).
+    """
+    before = _shrunk(status_quo[..., reference[0]] - status_quo[..., reference[1]], delta, form)
+    groups = range(status_quo.shape[-1])
+    pairs = permutations(groups, 2) if protected is None else ((g, protected) for g in groups)
+    return np.stack([candidate[..., g] - candidate[..., h] - before for g, h in pairs], axis=-1)

@@ -1,0 +1,227 @@
+"""The whole procedure of Section 3.1: K times split, select, compare; then combine."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from improvable.data.frames import FrameLike
+from improvable.procedure.running import run_audit
+from improvable.question.claim import Delta, Overall
+from improvable.question.settings import Settings
+from improvable.question.utilities import Utility
+from improvable.results.audit import Audit
+
+
+def audit(
+    data: FrameLike,
+    *,
+    outcome: str,
+    group: str | Sequence[str],
+    status_quo: Any,
+    rule: Any = "forest",
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    target: str | None = None,
+    accuracy: str | Utility | Sequence[str | Utility] = "calibration",
+    fairness: str | Utility | Sequence[str | Utility] | None = None,
+    delta_accuracy: Delta = 0.0,
+    delta_fairness: float = 0.0,
+    form: str = "ratio",
+    gap: str = "signed",
+    protected: str | Sequence[str] | None = None,
+    overall: Overall = None,
+    groups: Sequence[str] | None = None,
+    cross: bool = False,
+    min_group: int = 0,
+    small: str = "refuse",
+    weight: str | None = None,
+    cluster: str | None = None,
+    splits: int = 7,
+    combine: str = "median",
+    tolerance: float = 0.01,
+    most_splits: int = 101,
+    train_fraction: float = 0.5,
+    draws: int = 10_000,
+    alpha: float = 0.05,
+    capacity: float | None = None,
+    monotone: Mapping[str, str | int] | None = None,
+    selection_gap: float | None = None,
+    group_blind: bool = True,
+    seed: int = 0,
+    challenge: str | None = None,
+    n_jobs: int | None = None,
+    drop_missing: bool = False,
+    run_folder: str | Path | None = None,
+    progress: bool | None = None,
+    method: str | None = None,
+    engine: str | None = None,
+    train_rows: int | None = None,
+    row_id: str | None = None,
+) -> Audit:
+    """Test whether the status quo can be made more accurate for every group and less uneven between them.
+
+    Each of `splits` times: the rows are divided at random, `rule` finds a candidate on the training rows, and the
+    candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2.
+    Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
+
+    Parameters
+    ----------
+    data : data frame or path
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
+    outcome : str
+        Column of outcomes.
+    group : str or sequence of str
+        Column, or columns, that say which groups a row belongs to.
+    status_quo : str, threshold(...), fitted estimator or callable
+        The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
+        function of the rows.
+    rule : str, estimator or SelectionRule
+        How a candidate is found: 'linear', 'lasso', 'forest', 'boosting', 'logistic', any scikit-learn estimator
+        or pipeline, or an object with ``select(training, status_quo)``.
+    features : sequence of str, optional
+        Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the
+        status quo reads (its score or decisions), and columns that tell rows apart as a name or an id does. Text,
+        categories, dates and missing values become numbers, fitted on training rows only.
+    exclude : sequence of str
+        Columns to leave out of the default.
+    target : str, optional
+        Column that the rule predicts; the outcome by default.
+    accuracy, fairness : str, Utility or sequence of these
+        What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
+        all must improve.
+    delta_accuracy : float or mapping from group to float
+        How much more accurate the candidate must be, Definition 2.
+    delta_fairness : float
+        By how much its gap must be smaller.
+    form : {"ratio", "difference"}
+        Whether deltas are shares or amounts.
+    gap : {"signed", "absolute"}
+        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
+    protected : str or sequence of str, optional
+        Group in whose favour fairness is one-sided, at most one of a group column: only its falling short of others
+        counts as unfair.
+    overall : "population" or mapping from group to float, optional
+        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
+    groups : sequence of str, optional
+        Keep only these groups.
+    cross : bool
+        Cross several group columns into intersections; otherwise each column's groups must improve.
+    min_group : int
+        Groups with fewer rows are small.
+    small : {"refuse", "pool"}
+        Refuse small groups, or pool them into one.
+    weight : str, optional
+        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    cluster : str, optional
+        Column that says which rows belong together (a patient, a clinic): split and resampled as wholes.
+    splits : int
+        K, how often the rows are divided; with ``combine="sequential"``, at least so often.
+    combine : {"median", "running_median", "sequential"}
+        How the splits decide: by the paper's median; by the smallest median of the first 1, 2, ..., K splits, which is
+        as valid and rejects whenever the median does; or by the median after as many splits as make the decision
+        reproducible.
+    tolerance : float
+        With ``combine="sequential"``: stop when a fresh run would decide otherwise with a smaller probability.
+    most_splits : int
+        With ``combine="sequential"``: stop here in any case, and warn.
+    train_fraction : float
+        Share of rows that the rule sees in each split.
+    draws : int
+        Bootstrap draws per split.
+    alpha : float
+        Level of the test.
+    capacity : float, optional
+        Share of rows that a candidate may select. By default that of the status quo, where it has one.
+    monotone : mapping from feature to "+" or "-", optional
+        A higher value of the feature may only help ("+"), or only hurt ("-").
+    selection_gap : float, optional
+        Bound on the difference of selection rates between groups (independence).
+    group_blind : bool
+        Refuse features that are, or exactly determine, a group.
+    seed : int
+        Same seed, data and question: same result, for any order of rows and any number of workers.
+    challenge : str, optional
+        Instead of a seed, a text that the other side chose: the splits follow from it and from what the question reads
+        of the data. ``improvable seal`` binds it to a protocol.
+    n_jobs : int, optional
+        Splits at a time, through joblib: None is one, -1 all cores.
+    drop_missing : bool
+        Drop rows with holes in a needed column, and say how many.
+    run_folder : str or path, optional
+        Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
+        stopped, and ends with the same bytes as if it had never stopped.
+    progress : bool, optional
+        Show a progress bar; by default on a terminal.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless a split has more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        Where the rows are read and counted, in batches. By default frames in memory and single files are simply read,
+        and other data have their own engine. With an engine, splits come from a hash of every row, so that the result
+        is the same in all of them.
+    train_rows : int, optional
+        With an engine: how many training rows of a split a rule sees at most, and thresholds are taken from; 100,000 by
+        default. The test is valid for any number.
+    row_id : str, optional
+        With an engine: column that differs in every row. Without it the row's content tells rows apart.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import improvable
+    >>> people = improvable.datasets.care_management(8_000, seed=1)
+    >>> result = improvable.audit(
+    ...     people, outcome="gagne_sum_t", group="race",
+    ...     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    ...     rule="linear", features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
+    ...     splits=3, draws=1_000, seed=1,
+    ... )
+    >>> len(result.splits)
+    3
+    """
+    settings = Settings(
+        outcome=outcome,
+        group=group,
+        status_quo=status_quo,
+        rule=rule,
+        features=features,
+        exclude=exclude,
+        target=target,
+        accuracy=accuracy,
+        fairness=fairness,
+        delta_accuracy=delta_accuracy,
+        delta_fairness=delta_fairness,
+        form=form,
+        gap=gap,
+        protected=protected,
+        overall=overall,
+        groups=groups,
+        cross=cross,
+        min_group=min_group,
+        small=small,
+        weight=weight,
+        cluster=cluster,
+        splits=splits,
+        combine=combine,
+        tolerance=tolerance,
+        most_splits=most_splits,
+        train_fraction=train_fraction,
+        draws=draws,
+        alpha=alpha,
+        capacity=capacity,
+        monotone=monotone,
+        selection_gap=selection_gap,
+        group_blind=group_blind,
+        seed=seed,
+        challenge=challenge,
+        drop_missing=drop_missing,
+        method=method,
+        engine=engine,
+        train_rows=train_rows,
+        row_id=row_id,
+    )
+    return run_audit(data, settings, n_jobs=n_jobs, run_folder=run_folder, progress=progress)

@@ -1,0 +1,1 @@
+"""What is asked: settings, claim, utilities; checked before any row is read."""

@@ -1,0 +1,37 @@
+"""Checks that every public function shares: names, choices, numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from improvable.errors import OptionError, nearest
+
+
+def as_specs(spec: Any) -> list[Any]:
+    return list(spec) if isinstance(spec, list | tuple) else [spec]
+
+
+def as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(map(str, names)))
+
+
+def check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise OptionError(f"{name} is {value!r}.", nearest(str(value), known))
+
+
+def check_number(name: str, value: float, low: float, high: float, *, high_included: bool = False) -> None:
+    good = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    if not good or not (low < value < high or (high_included and value == high)) or not np.isfinite(value):
+        bounds = [f"above {low:g}"] if np.isfinite(low) else []
+        if np.isfinite(high):
+            bounds.append(f"{'at most' if high_included else 'below'} {high:g}")
+        raise OptionError(f"{name} is {value}.", f"It must be a number{' ' if bounds else ''}{' and '.join(bounds)}.")
+
+
+def check_integer(name: str, value: int, low: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
+        raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {low:,}.")

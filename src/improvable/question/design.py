@@ -1,0 +1,186 @@
+"""What was asked: the question of a comparison or an audit, checked once before any row is read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast, get_args
+
+from improvable.errors import OptionError
+from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
+from improvable.question.claim import Claim, Delta, Overall, make_claim
+from improvable.question.utilities import Measure, Utility, as_accuracy, as_utility
+
+Combine = Literal["median", "running_median", "sequential"]
+FEWEST_DRAWS = 100
+METHODS = ("bootstrap", "delta")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a result remembers of what was asked: columns, measures, claim, level. Plain data.
+
+    Attributes
+    ----------
+    outcome : str
+    group : tuple of str
+        Group columns.
+    accuracy, fairness : tuple of Measure
+    claim : Claim
+    draws : int
+    alpha : float
+    seed : int
+    weight, cluster : str or None
+        Columns.
+    combine : {"median", "running_median", "sequential"}
+        How the p-values of splits become one.
+    method : {"bootstrap", "delta"} or None
+        How draws are made; None lets the number of cells decide.
+    """
+
+    outcome: str
+    group: tuple[str, ...]
+    accuracy: tuple[Measure, ...]
+    fairness: tuple[Measure, ...]
+    claim: Claim
+    draws: int
+    alpha: float
+    seed: int
+    weight: str | None = None
+    cluster: str | None = None
+    combine: Combine = "median"
+    method: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(plain: Mapping[str, Any]) -> "Question":
+        claim = dict(plain["claim"])
+        claim["protected"] = tuple(claim["protected"])
+        return Question(
+            **{
+                **plain,
+                "group": tuple(plain["group"]),
+                "accuracy": tuple(Measure(**measure) for measure in plain["accuracy"]),
+                "fairness": tuple(Measure(**measure) for measure in plain["fairness"]),
+                "claim": Claim(**claim),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class GroupChoice:
+    """How the group columns are to be read.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    cross : bool
+        Whether several columns make one attribute of intersections, or one attribute each.
+    only : tuple of str
+        Levels to keep; all where empty.
+    fewest : int
+        Levels with fewer rows are small.
+    small : {"pool", "refuse"}
+        What happens to small levels.
+    """
+
+    columns: tuple[str, ...]
+    cross: bool = False
+    only: tuple[str, ...] = ()
+    fewest: int = 0
+    small: str = "refuse"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A question with what is needed to answer it from rows."""
+
+    question: Question
+    groups: GroupChoice
+    utilities: tuple[Utility, ...]
+    accuracy: tuple[int, ...]
+    fairness: tuple[int, ...]
+
+    @property
+    def outcome_columns(self) -> list[str]:
+        named = [utility.outcome or self.question.outcome for utility in self.utilities]
+        return list(dict.fromkeys([self.question.outcome, *named]))
+
+    @property
+    def label_columns(self) -> list[str]:
+        cluster = self.question.cluster
+        return [*self.question.group, *([cluster] if cluster is not None else [])]
+
+
+def make_design(
+    *,
+    outcome: str,
+    group: str | Sequence[str],
+    accuracy: str | Utility | Sequence[str | Utility],
+    fairness: str | Utility | Sequence[str | Utility] | None,
+    delta_accuracy: Delta,
+    delta_fairness: float,
+    form: str,
+    gap: str,
+    protected: str | Sequence[str] | None,
+    overall: Overall,
+    groups: Sequence[str] | None,
+    cross: bool,
+    min_group: int,
+    small: str,
+    weight: str | None,
+    cluster: str | None,
+    draws: int,
+    alpha: float,
+    seed: int,
+    combine: str = "median",
+    method: str | None = None,
+) -> Design:
+    """Check the question before any row is read."""
+    columns = as_names(group)
+    if not columns:
+        raise OptionError("no group column is named.", "Name the column that says which group a row belongs to.")
+    if outcome in columns:
+        raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
+    if weight is not None and weight in (outcome, *columns, cluster):
+        raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
+    check_choice("small", small, ("pool", "refuse"))
+    check_integer("min_group", min_group, 0)
+    accuracies = [as_accuracy(spec) for spec in as_specs(accuracy)]
+    fairnesses = accuracies if fairness is None else [as_utility(spec) for spec in as_specs(fairness)]
+    utilities = tuple(dict.fromkeys([*accuracies, *fairnesses]))
+    claim = make_claim(
+        delta_accuracy=delta_accuracy,
+        delta_fairness=delta_fairness,
+        form=form,
+        gap=gap,
+        protected=protected,
+        overall=overall,
+    )
+    check_choice("combine", combine, get_args(Combine))
+    check_number("alpha", alpha, 0, 0.5)
+    check_integer("draws", draws, FEWEST_DRAWS)
+    check_integer("seed", seed, 0)
+    if method is not None:
+        check_choice("method", method, METHODS)
+    question = Question(
+        outcome=outcome,
+        group=columns,
+        accuracy=tuple(utility.measure(outcome) for utility in accuracies),
+        fairness=tuple(utility.measure(outcome) for utility in fairnesses),
+        claim=claim,
+        draws=int(draws),
+        alpha=float(alpha),
+        seed=int(seed),
+        weight=weight,
+        cluster=cluster,
+        combine=cast(Combine, combine),
+        method=method,
+    )
+    return Design(
+        question=question,
+        groups=GroupChoice(columns, cross, as_names(groups), int(min_group), small),
+        utilities=utilities,
+        accuracy=tuple(utilities.index(utility) for utility in accuracies),
+        fairness=tuple(utilities.index(utility) for utility in fairnesses),
+    )

@@ -1,0 +1,25 @@
+"""Pictures, one file each: every function returns an Altair chart, and `save_chart` writes one to a file."""
+
+from improvable.report.plots.files import Chart, chart_svg, save_chart
+from improvable.report.plots.intervals import intervals
+from improvable.report.plots.mean_utilities import mean_utilities
+from improvable.report.plots.p_values import p_values
+from improvable.report.plots.power import power_curves
+from improvable.report.plots.repetitions import repetitions
+from improvable.report.plots.surface import default_grids, intercepts, surface
+from improvable.report.plots.utilities import utilities
+
+__all__ = [
+    "Chart",
+    "chart_svg",
+    "default_grids",
+    "intercepts",
+    "intervals",
+    "mean_utilities",
+    "p_values",
+    "power_curves",
+    "repetitions",
+    "save_chart",
+    "surface",
+    "utilities",
+]

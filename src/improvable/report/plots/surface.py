@@ -1,0 +1,178 @@
+"""Figure 3: p-values over the plane of deltas, and the edge of what is rejected."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from improvable.data.arrays import FloatArray
+from improvable.errors import OptionError
+from improvable.report.plots.style import OKABE_ITO, WIDTH, chart, finished
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from improvable.question.claim import Gap
+    from improvable.results.frontier import Frontier
+    from improvable.results.result import Result
+
+BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
+"""From small p-values, dark, to large ones, light: one hue, so that grey print keeps the order."""
+OTHER_EDGE = {
+    "absolute": "Black dashes: the paper's absolute statistic, which claims too much near perfect fairness.",
+    "signed": "Black dashes: the signed statistic, which does not claim too much near perfect fairness.",
+}
+
+
+def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: ArrayLike | None = None) -> "alt.LayerChart":
+    """Figure 3: the p-value of every size of improvement, with the exact edge of what is rejected.
+
+    Parameters
+    ----------
+    result : Audit or Comparison
+    accuracy, fairness : sequence of float, optional
+        Grids of deltas. By default 61 from -0.5 to 0.5 and 51 from 0 to 1; where deltas are amounts, these shares of
+        the status quo's largest utility and gap.
+    """
+    import altair as alt
+
+    frontier = result.frontier()
+    a, f = default_grids(result, (61, 51))
+    a = a if accuracy is None else _grid(accuracy, "accuracy")
+    f = f if fairness is None else _grid(fairness, "fairness")
+    limits, names = _bands(frontier.level)
+    cells = _merged_cells(a, f, np.searchsorted(limits, frontier.surface(a, f), side="right"), names)
+    unit = "share" if frontier.form == "ratio" else "amount"
+    x = alt.X(
+        "f:Q",
+        title=f"gap smaller by more than (delta_f, {unit})",
+        scale=alt.Scale(domain=_window(cells, "f"), nice=False),
+    )
+    y = alt.Y(
+        "a:Q",
+        title=f"accuracy higher by more than (delta_a, {unit})",
+        scale=alt.Scale(domain=_window(cells, "a"), nice=False),
+    )
+    band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
+    heat = chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
+    other: Gap = "absolute" if frontier.gap == "signed" else "signed"
+    edge_layers, other_layers = _edge_layers(frontier, cells), _other_edge(frontier, other, cells)
+    edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
+    every = ["The same delta_a is asked of every group."] if len(frontier.groups) > 1 else []
+    subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_layers else [])]
+    layers = [heat, _zero_line(cells), *other_layers, *edge_layers]
+    return finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
+
+
+def default_grids(result: "Result", sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    """Deltas of accuracy and of the gap worth looking at, as round numbers: shares, or amounts of their size."""
+    a, f = np.linspace(-0.5, 0.5, sizes[0]), np.linspace(0.0, 1.0, sizes[1])
+    if result.question.claim.form == "difference":
+        components = result.to_dict()["splits"][0]["components"]
+        a *= _size([c["status_quo"] for c in components if c["kind"] == "accuracy"])
+        f *= _size([c["status_quo"] for c in components if c["kind"] == "fairness"])
+    return np.array([float(f"{v:.6g}") for v in a]), np.array([float(f"{v:.6g}") for v in f])
+
+
+def intercepts(frontier: "Frontier") -> tuple[float | None, float | None]:
+    """Where the edge crosses no change in accuracy and no change in the gap: (delta_a, delta_f); None where nowhere."""
+    corners = frontier.edge()
+    highest = [a for a, f in corners if f > 0 and a > 0]
+    widest = [f for a, f in corners if a > 0 and f > 0]
+    return max(highest, default=None), max(widest, default=None)
+
+
+def _size(values: Sequence[float | None]) -> float:
+    return max((abs(v) for v in values if v), default=1.0)
+
+
+def _grid(deltas: ArrayLike, name: str) -> FloatArray:
+    grid = np.unique(np.asarray(deltas, dtype=np.float64))
+    if len(grid) < 2:
+        raise OptionError(f"the grid of {name} deltas has fewer than two values.", "Give a range of deltas.")
+    return grid
+
+
+def _bands(level: float) -> tuple[FloatArray, list[str]]:
+    """Limits between bands of p-values, and what the bands are called; the level is always one of the limits."""
+    limits = [level / 10, level, 4 * level, 0.5] if 4 * level < 0.5 else [level / 10, level, (level + 1) / 2, 1.0]
+    shown = [f"{limit:.3g}" for limit in limits]
+    names = [f"below {shown[0]}", *(f"{low} to {high}" for low, high in pairwise(shown))]
+    return np.array(limits), [*names, f"{shown[-1]} or more"]
+
+
+def _merged_cells(a: FloatArray, f: FloatArray, band: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Rectangles around the grid's points; neighbours of one band are one, which keeps a picture small and seamless."""
+    a_edges, f_edges = _edges(a), _edges(f)
+    cells = []
+    for bottom, top in pairwise([0, *(np.flatnonzero((np.diff(band, axis=0) != 0).any(axis=1)) + 1), len(a)]):
+        for left, right in pairwise([0, *(np.flatnonzero(np.diff(band[bottom])) + 1), len(f)]):
+            place = {"a": a_edges[bottom], "a2": a_edges[top], "f": f_edges[left], "f2": f_edges[right]}
+            cells.append(place | {"band": names[int(band[bottom, left])]})
+    return cells
+
+
+def _edges(grid: FloatArray) -> list[float]:
+    """Borders halfway between the points, the outer ones at the outer points."""
+    return [float(v) for v in [grid[0], *((grid[1:] + grid[:-1]) / 2), grid[-1]]]
+
+
+def _window(cells: Sequence[dict[str, Any]], axis: str) -> list[float]:
+    return [min(cell[axis] for cell in cells), max(cell[f"{axis}2"] for cell in cells)]
+
+
+def _zero_line(cells: Sequence[dict[str, Any]]) -> Any:
+    """No change in accuracy, where that is in the window."""
+    low, high = _window(cells, "a")
+    values = [{"a": 0.0}] if low <= 0 <= high else []
+    return chart(values).mark_rule(strokeDash=[2, 3], color="#333333").encode(y="a:Q")
+
+
+def _staircase(corners: Sequence[tuple[float, float]], cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points of an edge, as far as it is in the window."""
+    (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
+    seen = [(a, f) for a, f in corners if a > a_low and f > f_low]
+    path, floor = [], f_low
+    for a, f in seen:
+        path += [{"a": min(a, a_high), "f": min(height, f_high)} for height in (floor, f)]
+        floor = f
+    if seen:
+        path.append({"a": a_low, "f": min(floor, f_high)})
+    return [point | {"order": i} for i, point in enumerate(path)]
+
+
+def _other_edge(frontier: "Frontier", gap: "Gap", cells: Sequence[dict[str, Any]]) -> list[Any]:
+    """The edge by the statistic that does not decide."""
+    path = [point | {"other": True} for point in _staircase(frontier.edge(gap), cells)]
+    line = chart(path).mark_line(color="black", strokeWidth=1.5, strokeDash=[5, 4])
+    return [line.encode(x="f:Q", y="a:Q", order="order:Q")] if path else []
+
+
+def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[Any]:
+    """The edge, its two intercepts and their labels, as far as they are in the window."""
+    path = _staircase(frontier.edge(), cells)
+    if not path:
+        return []
+    (a_low, a_high), (f_low, f_high) = _window(cells, "a"), _window(cells, "f")
+    line = chart(path).mark_line(color=OKABE_ITO[1], strokeWidth=3)
+    a_cross, f_cross = intercepts(frontier)
+    marks: list[dict[str, Any]] = []
+    if a_cross is not None and a_cross <= a_high and f_low <= 0:
+        marks.append({"a": a_cross, "f": 0.0, "label": f"delta_a = {_down(a_cross)}", "left": False})
+    if f_cross is not None and f_cross <= f_high and a_low <= 0 <= a_high:
+        marks.append({"a": 0.0, "f": f_cross, "label": f"delta_f = {_down(f_cross)}", "left": f_cross > f_high / 2})
+    points = chart(marks).encode(x="f:Q", y="a:Q")
+    dots = points.mark_point(shape="diamond", size=140, filled=True, color="black", stroke="white", opacity=1)
+    layers = [line.encode(x="f:Q", y="a:Q", order="order:Q"), dots]
+    for halo in ({"stroke": "white", "strokeWidth": 3}, {}):  # white behind the letters, legible on any band
+        text = {"fontSize": 13, "fontWeight": "bold", "text": {"expr": "datum.label"}, **halo}
+        layers.append(points.transform_filter("!datum.left").mark_text(align="left", dx=9, dy=-12, **text))
+        layers.append(points.transform_filter("datum.left").mark_text(align="right", dx=-9, dy=18, **text))
+    return layers
+
+
+def _down(value: float) -> str:
+    """Three digits, never rounded up: the edge itself is not rejected."""
+    return f"{np.floor(value * 1000) / 1000:.3f}" if abs(value) < 100 else f"{np.floor(value):,.0f}"

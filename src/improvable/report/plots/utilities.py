@@ -1,0 +1,58 @@
+"""Figure 2: the utilities of two groups under both algorithms."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
+from improvable.results.words import measure_words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from improvable.results.result import Result
+
+
+def utilities(result: "Result") -> "alt.LayerChart":
+    """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
+
+    Of more than two groups, the pair is shown between which the status quo's gap was widest on the training rows.
+
+    Parameters
+    ----------
+    result : Audit or Comparison
+    """
+    import altair as alt
+
+    facts = result.to_dict()
+    first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
+    rows = utility_rows(facts, first, second)
+    low, high = padded([row[axis] for row in rows for axis in ("x", "y")])
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    measure = facts["accuracy_utilities"][0]
+    same = measure == facts["fairness_utilities"][0]
+    subtitle = [f"Accuracy: {measure_words(measure)}.", "Right and up: more accurate."]
+    subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
+    if len(facts["splits"]) > 1:
+        subtitle.append("Light: each split. Bold: mean of the splits.")
+    x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
+    y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
+    line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
+    colour, shape = algorithm_scales()
+    points = chart(rows).encode(x=x, y=y, color=colour, shape=shape)
+    light = points.transform_filter("!datum.mean").mark_point(filled=False, size=60, opacity=0.55)
+    bold = points.transform_filter("datum.mean").mark_point(filled=True, size=190, opacity=1, stroke="black")
+    return finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
+
+
+def utility_rows(facts: dict[str, Any], first: str, second: str) -> list[dict[str, Any]]:
+    rows = []
+    for name, algorithm in zip(ALGORITHM_NAMES, ("status_quo", "candidate"), strict=True):
+        pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["splits"]]
+        defined = [(x, y) for x, y in pairs if x is not None and y is not None]
+        if len(pairs) > 1:
+            rows += [{"algorithm": name, "x": x, "y": y, "mean": False} for x, y in defined]
+        if defined:
+            x, y = (float(value) for value in np.mean(defined, axis=0))
+            rows.append({"algorithm": name, "x": x, "y": y, "mean": True})
+    return rows

@@ -1,0 +1,1 @@
+"""What was found: comparisons, audits, frontiers, in numbers and in words, and how they are kept."""

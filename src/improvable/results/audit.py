@@ -1,0 +1,116 @@
+"""What an audit found: its splits, and the decision that they make together."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from improvable.algorithms.deciding import Algorithm
+from improvable.data.sample import Sample
+from improvable.errors import Caution, OptionError
+from improvable.inference.combining import combine as combine_p_values
+from improvable.inference.combining import combined_threshold
+from improvable.inference.estimates import Disparity
+from improvable.procedure.steps import (
+    Plan,
+    select_on_all_rows,
+)
+from improvable.question.design import Design, Question
+from improvable.results import storage
+from improvable.results.comparison import Comparison, change_question
+from improvable.results.result import Result
+
+ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
+"""What another question of the same evidence no longer has: it was not declared before the run."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an audit was made from; a loaded audit has none. An engine's sample may be some of its rows."""
+
+    design: Design
+    plan: Plan
+    sample: Sample
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """The result of `audit`.
+
+    Attributes
+    ----------
+    question : Question
+        What was asked.
+    setting : dict
+        How candidates were found: rule, features, capacity, train fraction, rows. Plain data.
+    splits : tuple of Comparison
+    disparities : tuple of Disparity
+        The status quo's gaps on all rows, with their intervals.
+    cautions : tuple of Caution
+    source : Source or None
+        Data and rule, for `substitute`.
+    """
+
+    question: Question
+    setting: dict[str, Any]
+    splits: tuple[Comparison, ...]
+    disparities: tuple[Disparity, ...]
+    cautions: tuple[Caution, ...]
+    source: Source | None = field(repr=False)
+    backend: nw.Implementation = field(repr=False)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.splits[0].groups
+
+    @property
+    def p_value(self) -> float:
+        """The splits' p-values combined, by default their lower median; to be compared with `threshold`."""
+        return float(combine_p_values([split.p_value for split in self.splits], self.question.combine))
+
+    @property
+    def threshold(self) -> float:
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
+        return combined_threshold(self.question.alpha, len(self.splits), self.question.combine)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, ready for JSON."""
+        from improvable.results.facts import audit_facts
+
+        return audit_facts(self)
+
+    def reconsider(self, **changes: Any) -> "Audit":
+        """The same evidence asked another question: at once, from the draws, without data.
+
+        Parameters
+        ----------
+        **changes
+            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
+            `audit`; what is not named stays.
+        """
+        question = change_question(self.question, self.splits[0].evidence.attributes, changes)
+        setting = self.setting if question == self.question else self.setting | ASKED_AGAIN
+        splits = tuple(replace(split, question=question) for split in self.splits)
+        return replace(self, question=question, setting=setting, splits=splits)
+
+    def save(self, folder: str | Path) -> None:
+        """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+        storage.save_audit(self, folder)
+
+    def substitute(self) -> Algorithm:
+        """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).
+
+        The test shows that the rule finds improving algorithms; it does not test this one.
+
+        Returns
+        -------
+        Algorithm
+            With ``decide(frame)``: one decision per row of any data frame that has the features.
+        """
+        if self.source is None:
+            raise OptionError(
+                "a loaded audit has no data to fit on.", "Run the audit again, and ask for the substitute then."
+            )
+        return select_on_all_rows(self.source.design, self.source.plan, self.source.sample)

@@ -1,0 +1,122 @@
+"""What one candidate's test against the status quo found: the result of `compare`, and of each split of `audit`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from improvable.data.arrays import IntArray
+from improvable.data.fingerprint import DataMark
+from improvable.data.groups import Attribute
+from improvable.errors import Caution, OptionError, nearest
+from improvable.inference.evidence import Assessment, Evidence, assess
+from improvable.inference.pvalues import threshold_for
+from improvable.question.checks import check_number
+from improvable.question.claim import check_claim, make_claim
+from improvable.question.design import Question
+from improvable.results.result import Result
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """The result of `compare`, and of each split of `audit`.
+
+    Attributes
+    ----------
+    question : Question
+        What was asked.
+    evidence : Evidence
+        Sums and draws; every p-value is computed from these.
+    rows : int
+        Held-out rows.
+    clusters : int or None
+        Held-out clusters, where rows were resampled in clusters.
+    selected : array of shape (strata, 2)
+        Rows with a decision other than 0, by stratum and algorithm.
+    sizes : array of shape (strata,)
+        Rows by stratum.
+    shares : dict
+        Share selected, by algorithm and sample: the capacity reached.
+    cautions : tuple of Caution
+    split : int
+        Number of the split, from 1; 0 in a plain comparison.
+    notes : mapping
+        How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
+    data : DataMark, str or None
+        The fingerprint of the rows, or how to compute it; None in a split, whose audit has it.
+    """
+
+    question: Question
+    evidence: Evidence
+    rows: int
+    clusters: int | None
+    selected: IntArray
+    sizes: IntArray
+    shares: dict[str, dict[str, float]]
+    cautions: tuple[Caution, ...]
+    backend: nw.Implementation = field(repr=False)
+    split: int = 0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    data: DataMark | str | None = field(default=None, repr=False)
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        return assess(self.evidence, self.question.claim)
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """A digest of the columns that were read, the same in any order of rows; None where it is not known."""
+        return self.data.digest if isinstance(self.data, DataMark) else self.data
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.evidence.groups
+
+    @property
+    def p_value(self) -> float:
+        """The largest of the component p-values."""
+        return self.assessment.p_value
+
+    @property
+    def threshold(self) -> float:
+        """What the p-value must be strictly below."""
+        return threshold_for(self.question.alpha, splits=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, ready for JSON."""
+        from improvable.results.facts import comparison_facts
+
+        return comparison_facts(self)
+
+    def reconsider(self, **changes: Any) -> "Comparison":
+        """The same evidence asked another question: at once, from the draws, without data.
+
+        Parameters
+        ----------
+        **changes
+            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
+            `compare`; what is not named stays.
+        """
+        return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
+
+    def save(self, folder: str | Path) -> None:
+        """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+        from improvable.results.storage import save_comparison
+
+        save_comparison(self, folder)
+
+
+def change_question(question: Question, attributes: Sequence[Attribute], changes: dict[str, Any]) -> Question:
+    """Another claim or level for the same evidence."""
+    claim, alpha = question.claim, changes.pop("alpha", question.alpha)
+    settings = {name: getattr(claim, name) for name in claim.__dataclass_fields__}
+    for name in changes:
+        if name not in settings:
+            raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
+    changed = make_claim(**{**settings, **changes})
+    check_claim(changed, [attribute.levels for attribute in attributes])
+    check_number("alpha", alpha, 0, 0.5)
+    return replace(question, claim=changed, alpha=float(alpha))

@@ -1,0 +1,204 @@
+"""How large an improvement the data support: p-values of every delta, the exact edge, bounds in words (Figure 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from improvable.data.arrays import FloatArray
+from improvable.errors import OptionError
+from improvable.inference.combining import combine, combined_threshold, counted
+from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
+from improvable.question.checks import check_choice
+from improvable.question.claim import Claim, Form, Gap
+from improvable.question.design import Combine
+
+if TYPE_CHECKING:
+    from improvable.results.audit import Audit
+    from improvable.results.comparison import Comparison
+
+BOTH = ("signed", "absolute")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The largest improvement that is supported in one respect, the others being at no loss.
+
+    Attributes
+    ----------
+    what : str
+        "fairness", "accuracy", or "accuracy of GROUP".
+    value : float
+        The supremum of the deltas that are rejected; minus infinity where none is.
+    words : str
+    """
+
+    what: str
+    value: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The deltas that the data support, from kept draws: nothing is refitted or resampled.
+
+    Attributes
+    ----------
+    splits : tuple of CriticalDeltas
+    alpha : float
+    form : {"ratio", "difference"}
+    gap : {"signed", "absolute"}
+        The statistic that decides; bounds always rest on the signed one.
+    groups : tuple of str
+        Whose accuracy is asked for.
+    combine : {"median", "running_median", "sequential"}
+        How splits become one p-value.
+    """
+
+    splits: tuple[CriticalDeltas, ...]
+    alpha: float
+    form: Form
+    gap: Gap
+    groups: tuple[str, ...]
+    combine: Combine = "median"
+
+    @property
+    def level(self) -> float:
+        """What a p-value must be strictly below."""
+        return combined_threshold(self.alpha, len(self.splits), self.combine)
+
+    def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
+        """p-values on a grid, shape (accuracy deltas, fairness deltas).
+
+        The claim at a point asks the same delta of every group, as Figure 3 does.
+        """
+        a, f = self._checked(accuracy, "accuracy"), self._checked(fairness, "fairness")
+        layers = np.empty((len(self.splits), len(a), len(f)))
+        for k, split in enumerate(self.splits):
+            p_a = p_values(tuple(one for group in split.accuracy.values() for one in group), a)
+            layers[k] = np.maximum(p_a[:, None], p_values(self._of_gap(split, gap), f)[None, :])
+        return combine(layers, self.combine)
+
+    def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
+        """The p-value of one claim."""
+        return float(self.surface([accuracy], [fairness], gap)[0, 0])
+
+    def edge(self, gap: Gap | None = None) -> list[tuple[float, float]]:
+        """Corners of the region that is rejected, as (accuracy, fairness) deltas: below and left of a corner, rejected.
+
+        Each split rejects a rectangle; the region where enough of them do is a staircase.
+        """
+        corners = [
+            (self._accuracy_edge(split, split.accuracy), largest_delta(self._of_gap(split, gap), self.level))
+            for split in self.splits
+        ]
+        staircase: list[tuple[float, float]] = []
+        for a in sorted({corner[0] for corner in corners}, reverse=True):
+            f = self._combined([f if other >= a else -np.inf for other, f in corners])
+            if f > -np.inf and (not staircase or f > staircase[-1][1]):
+                staircase.append((a, f))
+        return staircase
+
+    def bounds(self, gap: Gap = "signed") -> list[Bound]:
+        """What is supported with confidence 1 - alpha, each respect apart, the others at no loss."""
+        out = [Bound("fairness", *self._bound("fairness", None, gap))]
+        out.append(Bound("accuracy", *self._bound("accuracy", None, gap)))
+        if len(self.groups) > 1:
+            out += [Bound(f"accuracy of {g}", *self._bound("accuracy", g, gap)) for g in self.groups]
+        return out
+
+    def _bound(self, what: str, group: str | None, gap: Gap) -> tuple[float, str]:
+        zero = np.array([0.0])
+        edges = []
+        for split in self.splits:
+            fair = self._of_gap(split, gap)
+            asked = {g: c for g, c in split.accuracy.items() if what == "accuracy" and group in (None, g)}
+            others = tuple(one for g, c in split.accuracy.items() if g not in asked for one in c)
+            others += () if what == "fairness" else fair
+            holds = not others or float(p_values(others, zero)[0]) < self.level
+            edge = largest_delta(fair, self.level) if what == "fairness" else self._accuracy_edge(split, asked)
+            edges.append(edge if holds else -np.inf)
+        value = self._combined(edges)
+        return value, self._words(what, group, value)
+
+    def _combined(self, edges: Sequence[float]) -> float:
+        """The edge that enough splits reach: as many as make their lower median reject."""
+        return max(sorted(edges[:k], reverse=True)[(k - 1) // 2] for k in counted(edges, self.combine))
+
+    def _words(self, what: str, group: str | None, value: float) -> str:
+        sure = f"With {100 * (1 - self.alpha):g}% confidence"
+        whose = "accuracy of every group" if group is None else f"accuracy of {group}"
+        whose = "accuracy" if self.groups == ("everyone",) else whose
+        if not np.isfinite(value) or value <= 0:
+            if what == "fairness":
+                return "It is not shown that the gap can be cut at no loss of accuracy."
+            return f"It is not shown that the {whose} can rise with no wider gap."
+        size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
+        if what == "fairness":
+            return f"{sure} the gap can be cut by at least {size} at no loss of accuracy."
+        return f"{sure} the {whose} can rise by at least {size} with no wider gap."
+
+    def _accuracy_edge(self, split: CriticalDeltas, groups: dict[str, Conditions]) -> float:
+        return largest_delta(tuple(one for group in groups.values() for one in group), self.level)
+
+    def _of_gap(self, split: CriticalDeltas, gap: Gap | None) -> Conditions:
+        return split.signed if (gap or self.gap) == "signed" else split.absolute
+
+    def _checked(self, deltas: ArrayLike, name: str) -> FloatArray:
+        grid = np.asarray(deltas, dtype=np.float64)
+        low, high = (-1.0, np.inf) if name == "accuracy" else (-np.inf, 1.0)
+        bad = ~np.isfinite(grid) | (self.form == "ratio") & ((grid < low) | (grid > high))
+        if grid.ndim != 1 or len(grid) == 0 or bad.any():
+            raise OptionError(
+                f"the grid of {name} deltas is out of range.",
+                "Shares are above -1 for accuracy and at most 1 for the gap.",
+            )
+        return grid
+
+    def to_dict(self) -> dict[str, Any]:
+        """Bounds and edges as plain data."""
+        return {
+            "alpha": self.alpha,
+            "form": self.form,
+            "bounds": [{"what": b.what, "value": _plain(b.value), "words": b.words} for b in self.bounds()],
+            "edge": {gap: [[_plain(a), _plain(f)] for a, f in self.edge(_as_gap(gap))] for gap in BOTH},
+        }
+
+
+def _as_gap(name: str) -> Gap:
+    return "signed" if name == "signed" else "absolute"
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _floor(share: float) -> float:
+    """Down to a tenth of a percent: a bound is never rounded up."""
+    return float(np.floor(share * 1000 + 1e-9) / 1000)
+
+
+def _floored(amount: float) -> str:
+    """Down to three digits: a bound is never rounded up."""
+    step = Decimal(1).scaleb(Decimal(amount).adjusted() - 2)
+    return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
+
+
+def make_frontier(result: "Audit | Comparison", form: str | None = None) -> Frontier:
+    """The frontier of a result, in its own form or another."""
+    claim: Claim = result.question.claim
+    asked = form or claim.form
+    check_choice("form", asked, ("ratio", "difference"))
+    turned = Claim(
+        form="ratio" if asked == "ratio" else "difference",
+        gap=claim.gap,
+        protected=claim.protected,
+        overall=claim.overall,
+    )
+    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
+    splits = tuple(critical_deltas(comparison.evidence, turned) for comparison in comparisons)
+    question = result.question
+    return Frontier(splits, question.alpha, turned.form, claim.gap, tuple(splits[0].accuracy), question.combine)

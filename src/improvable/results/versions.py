@@ -1,0 +1,13 @@
+"""The versions that a result is made with."""
+
+import platform
+from importlib.metadata import version
+
+VERSION = version("improvable")
+PACKAGES = ("improvable", "numpy", "scipy", "scikit-learn", "polars", "narwhals", "skrub", "highspy")
+"""Packages whose version can change a number."""
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result is made with."""
+    return {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}

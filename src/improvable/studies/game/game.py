@@ -1,0 +1,382 @@
+"""The game of Section 5: a policymaker picks a procedure, an analyst secretly repeats it, and both are paid.
+
+Procedure s1 is one split, rejected when its p-value is below alpha. Procedure s2 is K splits, rejected when at least
+half of their p-values are below alpha / 2, which is when their lower median is. The null hypothesis holds throughout.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from improvable.data.arrays import FloatArray
+from improvable.errors import OptionError
+from improvable.inference.pvalues import threshold_for
+from improvable.question.checks import check_integer, check_number
+from improvable.studies.game.mixing import INDEPENDENT, Mixing
+
+Cost = Callable[[int], float]
+CHECKED = 64
+MOST_REPETITIONS = 2**50
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the analyst does under one procedure, and what both players get.
+
+    Attributes
+    ----------
+    repetitions : int
+        m*, the smallest number of repetitions that is best for the analyst.
+    rejection : float
+        Probability that the null, which is true, is rejected then.
+    honest_rejection : float
+        The same for one repetition.
+    analyst, policymaker : float
+        Expected payoffs.
+    """
+
+    repetitions: int
+    rejection: float
+    honest_rejection: float
+    analyst: float
+    policymaker: float
+
+
+@dataclass(frozen=True)
+class LowCost:
+    """Both sides of Assumption 4.
+
+    Attributes
+    ----------
+    probability : float
+        P(second repetition rejects | first does not).
+    bound : float
+        (c1(2) - c1(1)) / (1 - alpha).
+    holds : bool
+        Whether the probability is above the bound; the analyst then repeats a single split.
+    """
+
+    probability: float
+    bound: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Game:
+    """The subgame-perfect equilibrium of Section 5.
+
+    Attributes
+    ----------
+    alpha : float
+    splits : int
+        K of procedure s2.
+    mixing : Mixing
+    single, repeated : Response
+        Under s1 and under s2.
+    low_cost : LowCost
+        Assumption 4.
+    """
+
+    alpha: float
+    splits: int
+    mixing: Mixing
+    single: Response
+    repeated: Response
+    low_cost: LowCost
+
+    @property
+    def more_robust(self) -> str | None:
+        """The procedure, 's1' or 's2', that the policymaker picks in every equilibrium; None for a tie."""
+        if self.single.policymaker == self.repeated.policymaker:
+            return None
+        return "s2" if self.repeated.policymaker > self.single.policymaker else "s1"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"mixing": self.mixing.name, "more_robust": self.more_robust}
+
+
+def rejection_probability(
+    repetitions: ArrayLike, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT
+) -> FloatArray:
+    """Probability that at least one of m repetitions rejects a true null.
+
+    Parameters
+    ----------
+    repetitions : array of int
+        m, at least 0.
+    alpha : float
+        Level of the test.
+    splits : int
+        K. One split is procedure s1, at level alpha; more are s2, at level alpha / 2 for each split.
+    mixing : Mixing
+        How p-values hang together.
+
+    Returns
+    -------
+    array of float
+
+    Examples
+    --------
+    >>> rejection_probability([0, 1, 14], alpha=0.05).round(3).tolist()
+    [0.0, 0.05, 0.512]
+    >>> rejection_probability([1, 14], alpha=0.05, splits=7).round(6).tolist()
+    [1.3e-05, 0.00018]
+    """
+    times = np.asarray(repetitions)
+    if times.size == 0 or not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
+        raise OptionError("the repetitions are not whole numbers.", "Give numbers such as 0, 1, 2.")
+    chance, weights = _one_repetition(alpha, splits, mixing)
+    misses = _log_miss(chance)
+    return np.array([_some_hit(m, misses, weights) for m in times.ravel().tolist()]).reshape(times.shape)
+
+
+def best_response(cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT) -> Response:
+    """How often the analyst repeats a procedure, and what both players get.
+
+    Given q, the gain from one more repetition after m is g (1 - g)^m, where g is the chance that one repetition
+    rejects. It falls in m for every g, so its mean over q does: the gain is concave, the cost convex, and the first
+    repetition that is not worth its cost ends the search. Ties go to the smaller number.
+
+    Parameters
+    ----------
+    cost : callable
+        Cost of m repetitions, m = 0, 1, ..., in units of what a rejection is worth to the analyst. Increasing and
+        weakly convex, which is checked on the numbers of repetitions visited.
+    alpha, splits, mixing
+        As in `rejection_probability`.
+
+    Returns
+    -------
+    Response
+
+    Examples
+    --------
+    >>> best_response(lambda m: 0.01 * m).repetitions
+    32
+    >>> best_response(lambda m: 0.07 * m, splits=7).repetitions
+    0
+    """
+    chance, weights = _one_repetition(alpha, splits, mixing)
+    misses, step = _log_miss(chance), _increments(cost)
+
+    def worthwhile(m: int) -> bool:
+        gain = float((weights * chance) @ np.exp(m * misses)) if m else float(weights @ chance)
+        # A tie must not be broken by the last digit of an integral.
+        return gain * (1 - 1e-12) > step(m)
+
+    low, high = 0, 0
+    while worthwhile(high):
+        low, high = high + 1, 2 * high + 1
+        if high > MOST_REPETITIONS:
+            raise OptionError("the cost of a repetition is next to nothing.", "Give a larger one.")
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if worthwhile(middle) else (low, middle)
+    for m in range(min(low + 2, CHECKED)):
+        step(m)
+    rejection, honest = (_some_hit(m, misses, weights) for m in (low, 1))
+    return Response(low, rejection, honest, rejection - float(cost(low)), 1 - rejection)
+
+
+def low_cost_assumption(cost: Cost, *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT) -> LowCost:
+    """Assumption 4: a second repetition of a single split is worth its cost.
+
+    Examples
+    --------
+    >>> low_cost_assumption(lambda m: 0.01 * m).holds
+    True
+    """
+    q, weights = _one_repetition(alpha, 1, mixing)
+    probability = float(weights @ (q * (1 - q))) / (1 - alpha)
+    bound = _increments(cost)(1) / (1 - alpha)
+    return LowCost(probability, bound, probability > bound)
+
+
+def play(
+    cost_single: Cost, cost_repeated: Cost, *, splits: int = 7, alpha: float = 0.05, mixing: Mixing = INDEPENDENT
+) -> Game:
+    """Solve the game by backward induction.
+
+    Parameters
+    ----------
+    cost_single, cost_repeated : callable
+        c1 and c2: cost of m repetitions of s1 and of s2, as in `best_response`.
+    splits : int
+        K of s2, at least 2.
+    alpha : float
+    mixing : Mixing
+
+    Returns
+    -------
+    Game
+
+    Examples
+    --------
+    >>> game = play(*linear_costs(0.01, 7), splits=7)
+    >>> game.single.repetitions, game.repeated.repetitions, game.more_robust
+    (32, 0, 's2')
+    """
+    check_integer("splits", splits, 2)
+    return Game(
+        alpha=alpha,
+        splits=int(splits),
+        mixing=mixing,
+        single=best_response(cost_single, alpha=alpha, mixing=mixing),
+        repeated=best_response(cost_repeated, alpha=alpha, splits=splits, mixing=mixing),
+        low_cost=low_cost_assumption(cost_single, alpha=alpha, mixing=mixing),
+    )
+
+
+def linear_costs(per_split: float, splits: int) -> tuple[Cost, Cost]:
+    """Every split costs the same: c1(m) = gamma m and c2(m) = gamma K m.
+
+    Examples
+    --------
+    >>> single, repeated = linear_costs(0.01, 7)
+    >>> single(3), round(repeated(3), 2)
+    (0.03, 0.21)
+    """
+    check_number("the cost of a split", per_split, 0, np.inf)
+    check_integer("splits", splits, 1)
+    return (lambda m: per_split * m), (lambda m: per_split * splits * m)
+
+
+def hoeffding_splits(alpha: float = 0.05) -> int:
+    """The smallest whole K above -2 ln(alpha) / (1 - alpha)^2, the bound of Proposition 1.
+
+    Examples
+    --------
+    >>> hoeffding_splits(0.05)
+    7
+    """
+    check_number("alpha", alpha, 0, 0.5)
+    return _first_above(alpha, alpha)
+
+
+def sufficient_splits(alpha: float = 0.05) -> int:
+    """The smallest K > 1 such that, for independent p-values, that K and every larger one make s2 more robust.
+
+    That holds for all costs under which one more repetition of s2 costs at least as much as one of s1, and under which
+    the analyst tries s1 at all. The condition is P(one repetition of s2 rejects) <= alpha / (1 + alpha), computed
+    exactly for every K up to where Hoeffding's inequality implies it.
+
+    Notes
+    -----
+    Proposition 1 asks for less, P < alpha, and for no relation between the costs. That suffices when both procedures
+    are repeated equally often, and not otherwise: where s2 is cheap enough, it is repeated until it rejects. Suppose
+    instead that n = m2* repetitions of s2 reject at least as often as m = m1* of s1. Then n > m, and g (1 - g)^(n - 1)
+    exceeds the cost of the n-th repetition of s2, hence that of repetition m + 1 of s1, hence
+    alpha (1 - alpha)^m >= alpha (1 - g)^n. So g / (1 - g) > alpha, which the condition excludes.
+
+    Examples
+    --------
+    >>> sufficient_splits(0.05)
+    3
+    """
+    from scipy.special import betainc
+
+    check_number("alpha", alpha, 0, 0.5)
+    bound = alpha / (1 + alpha)
+    counts = np.arange(2, _first_above(alpha, bound) + 1)
+    needed = (counts + 1) // 2
+    failing = counts[betainc(needed, counts - needed + 1, alpha / 2) > bound]
+    return int(failing.max()) + 1 if len(failing) else 2
+
+
+def fewest_splits(
+    per_split: float, *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT, at_most: int = 99
+) -> int | None:
+    """The smallest K > 1 such that the equilibrium itself has s2 more robust, there and up to `at_most` splits.
+
+    Every split costs the same. Each game is solved; no bound is used.
+
+    Returns
+    -------
+    int or None
+        None where s2 with `at_most` splits is not more robust: the theorem then asks for more of them, or its
+        assumption does not hold.
+
+    Examples
+    --------
+    >>> fewest_splits(0.01)
+    2
+    """
+    check_integer("at_most", at_most, 2)
+    single = best_response(linear_costs(per_split, 1)[0], alpha=alpha, mixing=mixing)
+    for splits in range(at_most, 1, -1):
+        cost = linear_costs(per_split, splits)[1]
+        if best_response(cost, alpha=alpha, splits=splits, mixing=mixing).policymaker <= single.policymaker:
+            return splits + 1 if splits < at_most else None
+    return 2
+
+
+def _first_above(alpha: float, chance: float) -> int:
+    """The first K for which Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`."""
+    return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
+
+
+def _one_repetition(alpha: float, splits: int, mixing: Mixing) -> tuple[FloatArray, FloatArray]:
+    """The chance that one repetition rejects, given q, and the weights of q."""
+    from scipy.special import betainc
+
+    check_number("alpha", alpha, 0, 0.5)
+    check_integer("splits", splits, 1)
+    level = threshold_for(alpha, splits)
+    q, weights = mixing.points(level)
+    proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
+    if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:
+        raise OptionError(
+            f"the mixing distribution for level {level:g} is none, or its mean is not the level.",
+            "Its values lie in [0, 1], its weights add up to 1, and its weighted mean is the level.",
+        )
+    needed = (splits + 1) // 2
+    return (q if splits == 1 else np.asarray(betainc(needed, splits - needed + 1, q))), weights
+
+
+def _log_miss(chance: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log1p(-chance))
+
+
+def _some_hit(repetitions: int, misses: FloatArray, weights: FloatArray) -> float:
+    """P(at least one repetition rejects), a sum of positive terms: small probabilities keep their digits."""
+    return float(weights @ -np.expm1(repetitions * misses)) if repetitions else 0.0
+
+
+def _increments(cost: Cost) -> Callable[[int], float]:
+    """The cost of one more repetition after m; refuses a cost that falls, stands still or is concave where visited."""
+    seen: dict[int, tuple[float, float]] = {}
+
+    def value(m: int) -> float:
+        try:
+            return float(cost(m))
+        except OverflowError:
+            return np.inf
+
+    def step(m: int) -> float:
+        if m in seen:
+            return seen[m][0]
+        before, after = value(m), value(m + 1)
+        if np.isnan(before) or np.isnan(after) or before == -np.inf:
+            raise OptionError(f"the cost of {m} or {m + 1} repetitions is no number.", "Give a cost for every number.")
+        here = np.inf if np.isinf(after) else after - before
+        if here <= 0:
+            raise OptionError(
+                f"the cost of {m + 1:,} repetitions is not above that of {m:,}.", "A cost must increase: 0.01 * m does."
+            )
+        # A difference of large costs is known up to their rounding only.
+        rounding = 8 * np.finfo(float).eps * max(abs(before), abs(after)) if np.isfinite(after) else 0.0
+        seen[m] = here, rounding
+        for other, (_, unsure) in seen.items():
+            early, late = sorted((m, other))
+            if seen[late][0] + rounding + unsure < seen[early][0]:
+                raise OptionError(
+                    f"the cost is concave: repetition {late + 1:,} costs less than repetition {early + 1:,}.",
+                    "It must be weakly convex: 0.01 * m or 0.01 * m**2 is.",
+                )
+        return here
+
+    return step

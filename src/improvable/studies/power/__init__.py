@@ -1,0 +1,15 @@
+"""Power and sample size: how likely the procedure is to find an improvement that is there."""
+
+from improvable.studies.power.assumptions import AssumedGroup
+from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
+from improvable.studies.power.power import Tried, power_from_assumptions, power_from_pilot
+
+__all__ = [
+    "AssumedGroup",
+    "PowerPlan",
+    "PowerPoint",
+    "SampleSize",
+    "Tried",
+    "power_from_assumptions",
+    "power_from_pilot",
+]

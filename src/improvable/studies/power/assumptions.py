@@ -1,0 +1,169 @@
+"""An outlook from assumed utilities and selection rates, where there is no pilot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.groups import Attribute
+from improvable.errors import OptionError
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
+from improvable.question.checks import check_number
+from improvable.question.utilities import UTILITIES
+from improvable.studies.power.outlook import Outlook
+
+
+@dataclass(frozen=True)
+class AssumedGroup:
+    """What is assumed of one group.
+
+    Attributes
+    ----------
+    name : str
+    share : float
+        Share of all rows that belong to the group; shares are scaled to add up to one.
+    rates : tuple of two floats
+        Share of the group that the status quo selects, and that the candidate selects.
+    means : tuple of two floats
+        Mean outcome among those the status quo selects, and among those the candidate selects.
+    spread : float, optional
+        Standard deviation of the outcome among the selected. None for a 0/1 outcome, whose mean fixes it.
+    overlap : float
+        Share of the status quo's selected whom the candidate selects too.
+
+    Examples
+    --------
+    >>> AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4).name
+    'black'
+    """
+
+    name: str
+    share: float
+    rates: tuple[float, float]
+    means: tuple[float, float]
+    spread: float | None = None
+    overlap: float = 0.5
+
+
+def assume(groups: Sequence[AssumedGroup]) -> Outlook:
+    """The outlook that assumptions imply, for the mean outcome among the selected (calibration).
+
+    The selected are of three kinds: by both algorithms, by the status quo alone, by the candidate alone. Those selected
+    by both are taken to have the average of the two means; the others make up the rest.
+
+    Parameters
+    ----------
+    groups : sequence of AssumedGroup
+        At least two.
+
+    Returns
+    -------
+    Outlook
+
+    Examples
+    --------
+    >>> outlook = assume([
+    ...     AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
+    ...     AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
+    ... ])
+    >>> outlook.width
+    8
+    """
+    if len({group.name for group in groups}) < 2 or len({group.name for group in groups}) != len(groups):
+        raise OptionError("planning needs at least two groups, each with its own name.", "Describe each group once.")
+    for group in groups:
+        _check(group)
+    total = sum(group.share for group in groups)
+    shape = (len(groups), 1, 2, 2)
+    mean, second = np.zeros(shape), np.zeros((int(np.prod(shape)), int(np.prod(shape))))
+    for g, group in enumerate(groups):
+        for chosen, share, level, spread in _kinds(group):
+            vector, outcome = np.zeros(shape), np.zeros(shape)
+            vector[g, 0, chosen, W], vector[g, 0, chosen, U], outcome[g, 0, chosen, U] = 1.0, level, spread
+            share *= group.share / total
+            mean += share * vector
+            second += share * (np.outer(vector, vector) + np.outer(outcome, outcome))
+    flat = mean.ravel()
+    calibration = UTILITIES["calibration"].measure("the outcome")
+    nothing = np.zeros_like(second)
+    return Outlook(
+        attributes=(Attribute("group", tuple(group.name for group in groups), np.arange(len(groups))),),
+        measures=(calibration,),
+        accuracy=(0,),
+        fairness=(0,),
+        sizes=np.ones(1),
+        means=flat[None],
+        covariances=(second - np.outer(flat, flat))[None],
+        fit=nothing,
+        shared=nothing,
+        uncertainty=nothing,
+        basis=_words(groups, total),
+        learns=False,
+    )
+
+
+def _kinds(group: AssumedGroup) -> list[tuple[list[int], float, float, float]]:
+    """Who is selected: by whom, what share of the group, with what mean and standard deviation of the outcome."""
+    both = group.overlap * group.rates[STATUS_QUO]
+    middle = sum(group.means) / 2
+    out = [([STATUS_QUO, CANDIDATE], both, middle)]
+    for t in (STATUS_QUO, CANDIDATE):
+        alone = group.rates[t] - both
+        if alone > 1e-12:
+            out.append(([t], alone, (group.rates[t] * group.means[t] - both * middle) / alone))
+        elif group.means[0] != group.means[1]:
+            whose = ("status quo", "candidate")[t]
+            raise OptionError(
+                f"everyone the {whose} selects in group '{group.name}' is selected by both, yet the two means differ.",
+                "Lower the overlap, or change the rates.",
+            )
+    return [(chosen, share, level, _spread(group, level)) for chosen, share, level in out]
+
+
+def _spread(group: AssumedGroup, level: float) -> float:
+    if group.spread is not None:
+        return group.spread
+    if not 0 <= level <= 1:
+        raise OptionError(
+            f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
+            "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
+        )
+    return float(np.sqrt(level * (1 - level)))
+
+
+def _check(group: AssumedGroup) -> None:
+    of = f"of group '{group.name}'"
+    check_number(f"the share {of}", group.share, 0, np.inf)
+    for rate in group.rates:
+        check_number(f"a selection rate {of}", rate, 0, 1, high_included=True)
+    for level in group.means:
+        check_number(f"a mean {of}", level, -np.inf, np.inf)
+    if group.spread is not None:
+        check_number(f"the spread {of}", group.spread, 0, np.inf)
+    if not 0 <= group.overlap <= 1:
+        raise OptionError(f"the overlap {of} is {group.overlap}.", "It is a share: from 0 to 1.")
+    if group.overlap * group.rates[STATUS_QUO] > group.rates[CANDIDATE] * (1 + 1e-12):
+        most = group.rates[CANDIDATE] / group.rates[STATUS_QUO]
+        raise OptionError(
+            f"the overlap {of} is {group.overlap:g}, but the candidate selects too few for that.",
+            f"With these rates it is at most {most:.3g}.",
+        )
+    if group.rates[STATUS_QUO] + group.rates[CANDIDATE] - group.overlap * group.rates[STATUS_QUO] > 1 + 1e-12:
+        raise OptionError(f"the rates {of} select more than everyone.", "Raise the overlap, or lower the rates.")
+
+
+def _words(groups: Sequence[AssumedGroup], total: float) -> tuple[str, ...]:
+    out = []
+    for group in groups:
+        spread = "as a 0/1 outcome has" if group.spread is None else f"{group.spread:g}"
+        before, after = (f"{100 * rate:.3g}%" for rate in group.rates)
+        out.append(
+            f"Assumed of {group.name}: {100 * group.share / total:.3g}% of rows; the status quo selects {before} of "
+            f"them with mean outcome {group.means[0]:g}, the candidate {after} with mean {group.means[1]:g}; standard "
+            f"deviation {spread}; {100 * group.overlap:.3g}% of the status quo's selected are also the candidate's."
+        )
+    return (
+        *out,
+        "Those selected by both are taken to have the average of the two means.",
+        "The candidate is fixed, so training rows only take rows from the test: the real rule also learns from them.",
+    )

@@ -1,0 +1,87 @@
+"""What planning takes for true: the moments of one row's contributions, and how they change with the training rows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.data.groups import Attribute
+from improvable.question.utilities import Measure
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Moments of the contribution vectors of a population, from a pilot or from assumptions.
+
+    A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, utility,
+    algorithm, part.
+
+    Attributes
+    ----------
+    attributes, measures, accuracy, fairness
+        As in `Evidence`.
+    sizes : array of shape (J,)
+        Numbers of training rows at which the candidate was studied; one for a candidate that does not learn.
+    means : array of shape (J, width)
+        The mean contribution of a row, for candidates that learned from so many rows.
+    covariances : array of shape (J, width, width)
+        The covariance of one row's contribution.
+    fit : array of shape (width, width)
+        Phi. Candidates found on different rows differ: with n training rows, their means have covariance Phi / n.
+    shared : array of shape (width, width)
+        Gamma + Gamma', where Gamma is the covariance of what a row does to the candidate's mean when it trains and what
+        it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
+    uncertainty : array of shape (width, width)
+        Covariance of the error with which the means are known.
+    basis : tuple of str
+        What all this rests on, one sentence each.
+    learns : bool
+        Whether the candidate depends on the training rows.
+    """
+
+    attributes: tuple[Attribute, ...]
+    measures: tuple[Measure, ...]
+    accuracy: tuple[int, ...]
+    fairness: tuple[int, ...]
+    sizes: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    fit: FloatArray
+    shared: FloatArray
+    uncertainty: FloatArray
+    basis: tuple[str, ...]
+    learns: bool
+
+    @property
+    def width(self) -> int:
+        return int(self.means.shape[1])
+
+    def at(self, training: float) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance for a candidate that learned from `training` rows.
+
+        Linear in the logarithm of the rows between the sizes studied, and flat beyond them.
+        """
+        place = np.interp(np.log(training), np.log(self.sizes), np.arange(len(self.sizes)))
+        below = min(int(place), len(self.sizes) - 2) if len(self.sizes) > 1 else 0
+        above = min(below + 1, len(self.sizes) - 1)
+        share = place - below
+        mean: FloatArray = (1 - share) * self.means[below] + share * self.means[above]
+        covariance: FloatArray = (1 - share) * self.covariances[below] + share * self.covariances[above]
+        return mean, covariance
+
+    def reach(self, training: float) -> str:
+        """Whether candidates were studied at such a number of training rows: "studied", "below" or "beyond"."""
+        if not self.learns or self.sizes[0] * 0.99 <= training <= self.sizes[-1] * 1.01:
+            return "studied"
+        return "below" if training < self.sizes[0] else "beyond"
+
+    def shifted(self, shift: FloatArray) -> "Outlook":
+        """The same with another mean: what the pilot could as well have shown."""
+        return replace(self, means=self.means + shift)
+
+
+def root(covariance: FloatArray) -> FloatArray:
+    """A matrix R with R R' = the covariance; what rounding or noise made negative counts as zero."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    scaled: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
+    return scaled

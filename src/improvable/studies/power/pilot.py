@@ -1,0 +1,157 @@
+"""An outlook learned from a pilot: the rule fitted on parts of it of several sizes, and judged on the rest."""
+
+import warnings
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.data.frames import FrameLike, read_rows
+from improvable.errors import DataError, ImprovableWarning
+from improvable.procedure.api import audit
+from improvable.procedure.compare import compare
+from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
+from improvable.studies.power.outlook import Outlook, root
+
+FEWEST_SELECTED = 30
+FEWEST_IN_PART = 8  # selected rows of the scarcest group, expected in the smallest training and test parts
+SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.8
+DRAWS = 300  # only for covariances, which are averaged over all fits of a size
+USUAL_FIT = 0.5  # how large Phi and Gamma are beside Sigma, in order of magnitude: 0.1 to 1.5 in all cases measured
+
+
+def learn(data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed: int) -> tuple[Outlook, Audit]:
+    """Fit the rule `fits` times at each of `sizes` numbers of training rows, and measure it on the other rows.
+
+    Parameters
+    ----------
+    data : data frame or path
+        The pilot.
+    sizes, fits : int
+    question : dict
+        Arguments of `audit`: columns, status quo, rule, utilities, claim.
+    seed : int
+
+    Returns
+    -------
+    outlook : Outlook
+    audit : Audit
+        Of the largest size, for what it says of question and features.
+    """
+    rows = read_rows(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImprovableWarning)
+        scarcest = _scarcest(rows, question)
+        smallest = max(SMALLEST_SHARE, FEWEST_IN_PART / scarcest)
+        largest = min(LARGEST_SHARE, 1 - FEWEST_IN_PART / scarcest)
+        shares = np.geomspace(smallest, largest, sizes)
+        studies = [
+            audit(rows, **question, splits=fits, train_fraction=float(share), draws=DRAWS, seed=seed + j)
+            for j, share in enumerate(shares)
+        ]
+    return _outlook(studies), studies[-1]
+
+
+def _scarcest(rows: Any, question: dict[str, Any]) -> int:
+    """How many rows the status quo selects in the group where it selects fewest; too few are refused."""
+    kept = {name: question[name] for name in signature(compare).parameters if name in question}
+    itself = compare(rows, candidate=question["status_quo"], **kept, draws=100)
+    fewest, name = min(
+        (int(itself.selected[attribute.member == g, 0].sum()), level)
+        for attribute in itself.evidence.attributes
+        for g, level in enumerate(attribute.levels)
+    )
+    if fewest < FEWEST_SELECTED:
+        raise DataError(
+            f"the pilot is too small to plan from: the status quo selects {fewest} rows of group '{name}'.",
+            f"At least {FEWEST_SELECTED} are needed; bring more rows, or plan from assumed utilities.",
+        )
+    return fewest
+
+
+def _outlook(studies: Sequence[Audit]) -> Outlook:
+    total = int(studies[0].setting["rows"])
+    first = studies[0].splits[0].evidence
+    training = np.array([total - study.splits[0].rows for study in studies], dtype=np.float64)
+    observed = [_means(study.splits) for study in studies]
+    covariances = np.stack([_covariance(study.splits) for study in studies])
+    typical = covariances.mean(axis=0)
+    fit, shared = _fit_covariances(observed, covariances, training, total)
+    noise = np.array([np.cov(means.T) / len(means) for means in observed])
+    return Outlook(
+        attributes=first.attributes,
+        measures=first.measures,
+        accuracy=first.accuracy,
+        fairness=first.fairness,
+        sizes=training,
+        means=_smoothed(np.stack([means.mean(axis=0) for means in observed]), noise, training),
+        covariances=covariances,
+        fit=fit,
+        shared=shared,
+        uncertainty=(typical + fit + shared) / total,
+        basis=_words(studies, training, total),
+        learns=True,
+    )
+
+
+def _means(splits: Sequence[Comparison]) -> FloatArray:
+    """Each fit's mean contribution over the rows it did not see, shape (fits, width)."""
+    return np.stack([split.evidence.sums.ravel() / split.rows for split in splits])
+
+
+def _covariance(splits: Sequence[Comparison]) -> FloatArray:
+    """The covariance of a row's contribution, from bootstrap sums; of clusters, per row of them."""
+    parts = [np.cov(split.evidence.draws.reshape(len(split.evidence.draws), -1).T) / split.rows for split in splits]
+    return np.asarray(np.mean(parts, axis=0))
+
+
+def _fit_covariances(
+    observed: Sequence[FloatArray], covariances: FloatArray, training: FloatArray, total: int
+) -> tuple[FloatArray, FloatArray]:
+    """How much candidates differ between fits, and how that goes with the rows: `fit` and `shared` of `Outlook`.
+
+    Of N rows let n train, and let r = n / (N - n). Given the pilot, the test means of one fit have covariance
+    (1 / n - 1 / N) (Phi + r^2 Sigma - r (Gamma + Gamma')): the candidate moves with the training rows, and the test
+    rows are those that do not train. Sigma is known, so Phi and Gamma are read off the sizes by weighted regression, in
+    which Gamma is held near zero where the sizes say little about it (it can be no larger than Phi and Sigma allow).
+    """
+    ratio = training / (total - training)
+    seen = np.stack([np.cov(means.T) for means in observed]) / (1 / training - 1 / total)[:, None, None]
+    target = seen - (ratio**2)[:, None, None] * covariances
+    width = covariances.shape[1]
+    scale = np.sqrt(np.maximum(np.diag(covariances.mean(axis=0)), 1e-300))
+    units = np.outer(scale, scale)
+    precision = np.sqrt(len(observed[0]) / 2) / (USUAL_FIT + ratio**2)
+    basis = np.stack([precision, -ratio * precision], axis=1)
+    basis = np.concatenate([basis, [[0.0, 1 / USUAL_FIT]]])
+    wanted = np.concatenate([(target / units).reshape(len(ratio), -1) * precision[:, None], np.zeros((1, width**2))])
+    flat, *_ = np.linalg.lstsq(basis, wanted, rcond=None)
+    fit, shared = flat.reshape(2, width, width) * units
+    factor = root(fit)
+    return factor @ factor.T, shared
+
+
+def _smoothed(means: FloatArray, noise: FloatArray, training: FloatArray) -> FloatArray:
+    """Means as a + b / sqrt(training rows), by weighted least squares, at the same sizes."""
+    scale = np.maximum(np.array([np.trace(part) for part in noise]), 1e-300)
+    weight = 1 / np.sqrt(scale)
+    basis = np.stack([np.ones_like(training), 1 / np.sqrt(training)], axis=1)
+    coefficients, *_ = np.linalg.lstsq(basis * weight[:, None], means * weight[:, None], rcond=None)
+    return np.asarray(basis @ coefficients)
+
+
+def _words(studies: Sequence[Audit], training: FloatArray, total: int) -> tuple[str, ...]:
+    sizes = f"{len(training)} sizes from {int(training[0]):,} to {int(training[-1]):,} training rows"
+    words = [
+        f"Learned from a pilot of {total:,} rows: rule '{studies[0].setting['rule']}' was fitted "
+        f"{len(studies[0].splits)} times on each of {sizes}, and judged on the other rows.",
+        f"With more than {int(training[-1]):,} training rows the candidate is taken to be no better than with these.",
+    ]
+    fits = [split for study in studies for split in study.splits]
+    without = sum(any(caution.kind == "no candidate" for caution in split.cautions) for split in fits)
+    if without:
+        words.append(f"{without} of {len(fits)} fits found no candidate; these count as one like the status quo.")
+    return tuple(words)

@@ -1,0 +1,273 @@
+"""The result of planning: numbers, table, words and picture."""
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from improvable.data.frames import build_frame
+from improvable.question.claim import Claim
+
+if TYPE_CHECKING:
+    import altair as alt
+
+NOT_EVIDENCE = "Power at an estimated or assumed effect is not evidence that the effect is there."
+OTHER_ROWS = (
+    "Plan on other rows than those to be audited: a train fraction or a rule chosen because it does well on some rows "
+    "cannot be tested at the stated level on the same rows."
+)
+
+
+@dataclass(frozen=True)
+class PowerPoint:
+    """The power in one setting.
+
+    Attributes
+    ----------
+    varied : str
+        What this point is part of a curve of: "rows", "train_fraction", "splits", "delta_accuracy", "delta_fairness".
+    rows, train_fraction, splits, delta_accuracy, delta_fairness
+        The setting; `delta_accuracy` is None where there is one for each group.
+    power, error : float
+        The share of simulated audits that reject, and its Monte Carlo standard error.
+    low, high : float or None
+        The power at either end of the middle 80% of what the pilot may have misjudged; None without a pilot.
+    training_rows : int
+    reach : {"studied", "below", "beyond"}
+        Whether the rule was studied with so many training rows.
+    """
+
+    varied: str
+    rows: int
+    train_fraction: float
+    splits: int
+    delta_accuracy: float | None
+    delta_fairness: float
+    power: float
+    error: float
+    low: float | None
+    high: float | None
+    training_rows: int
+    reach: str
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """The rows that reach the wanted power; None where even `most_tried` do not.
+
+    Attributes
+    ----------
+    train_fraction : float
+    rows : int or None
+    rows_low, rows_high : int or None
+        The same one Monte Carlo error below and above the wanted power.
+    rows_at_low_end : int or None
+        The rows needed at the lower end of what the pilot may have misjudged.
+    most_tried : int
+    """
+
+    train_fraction: float
+    rows: int | None
+    rows_low: int | None
+    rows_high: int | None
+    rows_at_low_end: int | None
+    most_tried: int
+
+
+@dataclass(frozen=True)
+class PowerPlan:
+    """The result of `power_from_pilot` and `power_from_assumptions`.
+
+    Attributes
+    ----------
+    asked : PowerPoint
+        The power in the setting asked for.
+    best : PowerPoint
+        The most power among the train fractions tried, all else as asked.
+    points : tuple of PowerPoint
+        All curves.
+    sample_sizes : tuple of SampleSize
+        For the train fraction asked for, and for the best.
+    wanted, alpha : float
+    claim : Claim
+    groups : tuple of str
+    learns : bool
+        Whether the candidate depends on training rows.
+    repetitions, seed : int
+    basis : tuple of str
+        What the plan rests on.
+    cautions : tuple of str
+    """
+
+    asked: PowerPoint
+    best: PowerPoint
+    points: tuple[PowerPoint, ...]
+    sample_sizes: tuple[SampleSize, ...]
+    wanted: float
+    alpha: float
+    claim: Claim
+    groups: tuple[str, ...]
+    learns: bool
+    repetitions: int
+    seed: int
+    basis: tuple[str, ...]
+    cautions: tuple[str, ...]
+    backend: Any = field(repr=False)
+
+    @property
+    def best_fractions(self) -> list[float]:
+        """The train fractions whose power the simulation cannot tell from the best."""
+        return [
+            point.train_fraction
+            for point in self.points
+            if point.varied == "train_fraction" and self.best.power - point.power <= 2 * self.best.error
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, ready for JSON."""
+        import improvable
+
+        claim = asdict(self.claim)
+        return {
+            "kind": "power",
+            "power": self.asked.power,
+            "error": self.asked.error,
+            "range": None if self.asked.low is None else [self.asked.low, self.asked.high],
+            "rows": self.asked.rows,
+            "train_fraction": self.asked.train_fraction,
+            "splits": self.asked.splits,
+            "wanted": self.wanted,
+            "sample_sizes": [asdict(size) for size in self.sample_sizes],
+            "best_train_fraction": self.best.train_fraction,
+            "best_power": self.best.power,
+            "as_good_train_fractions": self.best_fractions,
+            "alpha": self.alpha,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in claim.items()},
+            "groups": list(self.groups),
+            "points": [asdict(point) for point in self.points],
+            "repetitions": self.repetitions,
+            "seed": self.seed,
+            "basis": list(self.basis),
+            "warnings": [*self.cautions, NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else [])],
+            "version": improvable.__version__,
+        }
+
+    def table(self) -> Any:
+        """All points as a data frame of the pilot's own kind."""
+        rows = [asdict(point) for point in self.points]
+        return build_frame({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
+
+    def csv(self) -> str:
+        """All points as the text of a CSV file."""
+        import polars as pl
+
+        return pl.DataFrame([asdict(point) for point in self.points]).write_csv()
+
+    def summary(self) -> str:
+        """The plan in words, with the curves as tables."""
+        from improvable.report.text import paragraph
+
+        parts = [paragraph(line) for line in self.basis]
+        parts += [""] + [paragraph(line) for line in self._findings()]
+        parts += ["", *self._tables(), ""]
+        parts += [paragraph(line) for line in (NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else []))]
+        parts += [paragraph(f"Warning: {text}") for text in self.cautions]
+        return "\n".join(parts)
+
+    def plot(self) -> "alt.LayerChart":
+        """Power against rows, for the train fraction asked for and for the best."""
+        from improvable.report.plots.power import power_curves
+
+        rows: list[dict[str, Any]] = [
+            {"x": p.rows, "series": f"{100 * p.train_fraction:g}% of rows train", "power": p.power, "error": p.error}
+            for p in self.points
+            if p.varied == "rows"
+        ]
+        widest = max(row["x"] for row in rows)
+        marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
+        subtitle = [f"{self.repetitions:,} simulated audits per point, each of {self.asked.splits} splits."]
+        if marks:
+            subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
+        title = "Probability that the audit rejects"
+        return power_curves(rows, x_title="rows", title=title, subtitle=subtitle, level=self.alpha, marks=marks)
+
+    def _findings(self) -> list[str]:
+        asked, best = self.asked, self.best
+        times = "1 split" if asked.splits == 1 else f"{asked.splits} splits"
+        out = [
+            f"With {asked.rows:,} rows, {100 * asked.train_fraction:g}% of them for training, and {times}, the test "
+            f"rejects with probability {number(asked.power)} (Monte Carlo error {number(asked.error, 3)})."
+        ]
+        if asked.low is not None and asked.high is not None:
+            out.append(
+                f"The pilot's own uncertainty makes that {number(asked.low)} to {number(asked.high)}, from the lower "
+                "to the upper end of an 80% interval of what it measured."
+            )
+        out += [self._size_words(size) for size in (self.sample_sizes if self.learns else self.sample_sizes[:1])]
+        same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
+        also = f"; not told apart from it: {', '.join(same)}" if same else ""
+        if not self.learns:
+            also += "; but the assumed candidate does not learn, so leave the rule what it needs"
+        out.append(
+            f"Best train fraction of those tried: {best.train_fraction:g} (power {number(best.power)}, "
+            f"Monte Carlo error {number(best.error, 3)}{also})."
+        )
+        if any(point.varied == "splits" and point.splits == 1 for point in self.points):
+            out.append(
+                "One split is tested at alpha and several at alpha / 2, but the verdict of one split hangs on how the "
+                "rows happened to be divided."
+            )
+        return out
+
+    def _size_words(self, size: SampleSize) -> str:
+        start = f"To reach {number(self.wanted)} with {100 * size.train_fraction:g}% for training:"
+        if size.rows is None:
+            return f"{start} more than {size.most_tried:,} rows, or no number of rows."
+        low = f"{size.rows_low:,}" if size.rows_low else "fewer"
+        high = f"{size.rows_high:,}" if size.rows_high else "more"
+        text = f"{start} {size.rows:,} rows (Monte Carlo error: {low} to {high})"
+        if not self.learns:
+            return f"{text}."
+        if size.rows_at_low_end is None:
+            return f"{text}; at the lower end of what the pilot measured, more than {size.most_tried:,}, or never."
+        return f"{text}; at the lower end of what the pilot measured, {size.rows_at_low_end:,}."
+
+    def _tables(self) -> list[str]:
+        """One small table per curve."""
+        out = []
+        for varied in dict.fromkeys(point.varied for point in self.points):
+            several = [p for p in self.points if p.varied == varied]
+            for fraction in dict.fromkeys(p.train_fraction for p in several) if varied == "rows" else [None]:
+                curve = [p for p in several if fraction in (None, p.train_fraction)]
+                head = f"{varied.replace('_', ' ')}" + (f", {100 * fraction:g}% train" if fraction is not None else "")
+                lines = {
+                    head: [_short(getattr(p, varied)) for p in curve],
+                    "  power": [number(p.power) for p in curve],
+                    "  Monte Carlo error": [number(p.error, 3) for p in curve],
+                }
+                if curve[0].low is not None:
+                    lines["  80% low"] = [number(p.low) for p in curve]
+                    lines["  80% high"] = [number(p.high) for p in curve]
+                width = max(6, *(len(text) for text in lines[head])) + 1
+                out += [f"{name:<19}" + "".join(f"{cell:>{width}}" for cell in line) for name, line in lines.items()]
+        return out
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A share as it is printed: .83.
+
+    Examples
+    --------
+    >>> number(0.834), number(1.0), number(0.0004, 3)
+    ('.83', '>.99', '<.001')
+    """
+    if value is None:
+        return "-"
+    least = 10**-digits
+    if value < least:
+        return f"<{least:.{digits}f}".replace("0.", ".", 1)
+    if value > 1 - least:
+        return f">{1 - least:.{digits}f}".replace("0.", ".", 1)
+    return f"{value:.{digits}f}"[1:]
+
+
+def _short(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -1,0 +1,368 @@
+"""The whole procedure simulated by its sums: K splits of the same rows, their p-values, and the verdict.
+
+Write n for the rows, b and t for the shares that train and test. For a fixed candidate the mean contribution over the
+test rows of split k has covariance Sigma / (n t); two splits divide the same rows independently, so their means have
+covariance Sigma / n. A candidate that learns moves with the training rows: to first order its mean is a mean over them
+of some phi, with covariance Phi, and Gamma with the contributions. Then
+
+    test mean of split k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all splits
+                                + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each split's own.
+
+The centred bootstrap of a smooth statistic T gives p = 1 - Normal(T / se(T)), where se is the delta method's.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
+from improvable.inference.pvalues import TIE, threshold_for
+from improvable.inference.statistics import accuracy_statistic, folded_statistic, signed_statistics, utilities_of
+from improvable.question.claim import Claim
+from improvable.studies.power.outlook import Outlook, root
+
+FOLDED_DRAWS = 400
+POINTS_PER_BLOCK = 2_000
+LEAST_P = 1e-9
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the procedure is to be run.
+
+    Attributes
+    ----------
+    rows : int
+        n, training and test rows together.
+    train_fraction : float
+    splits : int
+    claim : Claim
+    alpha : float
+    """
+
+    rows: int
+    train_fraction: float
+    splits: int
+    claim: Claim
+    alpha: float
+
+    @property
+    def training_rows(self) -> int:
+        return int(self.train_fraction * self.rows)
+
+    @property
+    def test_rows(self) -> int:
+        return self.rows - self.training_rows
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """What the simulated repetitions gave.
+
+    Attributes
+    ----------
+    power : float
+        The share of repetitions in which the procedure rejects.
+    error : float
+        Its Monte Carlo standard error.
+    margin : float
+        The mean over repetitions of the deciding split's weakest component, in standard errors.
+    """
+
+    power: float
+    error: float
+    margin: float
+
+
+def simulate(outlook: Outlook, setting: Setting, repetitions: int, seed: int) -> Rejections:
+    """How often the procedure rejects.
+
+    The same seed gives the same random numbers for every setting, so that curves are smooth.
+
+    Parameters
+    ----------
+    outlook : Outlook
+    setting : Setting
+    repetitions : int
+    seed : int
+
+    Returns
+    -------
+    Rejections
+    """
+    z = weakest_margins(outlook, setting, repetitions, seed)
+    # The lower median p-value is that of the split with the ((K + 1) // 2)-th largest margin.
+    deciding = -np.sort(-z, axis=1)[:, (setting.splits - 1) // 2]
+    level = threshold_for(setting.alpha, setting.splits)
+    rejected = int((deciding > ndtri(1 - level)).sum())
+    near = (rejected + 1) / (repetitions + 2)
+    error = float(np.sqrt(near * (1 - near) / repetitions))
+    return Rejections(rejected / repetitions, error, float(np.clip(deciding, -50, 50).mean()))
+
+
+def weakest_margins(outlook: Outlook, setting: Setting, repetitions: int, seed: int) -> FloatArray:
+    """The normal quantile of one minus each split's p-value, shape (repetitions, splits)."""
+    mean, covariance = outlook.at(max(setting.training_rows, 1))
+    parts = split_means(outlook, setting, mean, covariance, repetitions, seed)
+    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, *parts, seed)
+    return z.reshape(repetitions, setting.splits)
+
+
+def margins(
+    outlook: Outlook,
+    claim: Claim,
+    mean: FloatArray,
+    covariance: FloatArray,
+    test: FloatArray,
+    train: FloatArray,
+    seed: int = 0,
+) -> FloatArray:
+    """The weakest component of a claim in each of many test samples, in standard errors.
+
+    Parameters
+    ----------
+    outlook : Outlook
+        For groups and utilities.
+    claim : Claim
+    mean : array of shape (width,)
+        The population's mean contribution.
+    covariance : array of shape (width, width)
+        Covariance of a test sample's mean contribution.
+    test, train : arrays of shape (points, width)
+        Mean contributions over test rows, and over training rows, which fix the reference pair of groups.
+    seed : int
+        For the folded gap, which is drawn.
+
+    Returns
+    -------
+    array of shape (points,)
+        The normal quantile of one minus the p-value; minus infinity where the p-value is 1.
+    """
+    places = _places(outlook)
+    values, counted = _by_place(test, outlook, places)
+    spread = _utility_covariance(mean, covariance, outlook, places)
+    _, usual = _by_place(mean[None], outlook, places)
+    # The residual variance of a row that counts does not depend on how many rows count.
+    scale = np.sqrt(np.divide(usual, counted, out=np.full(counted.shape, np.nan), where=counted > 0))
+    before = _by_place(train, outlook, places)[0].reshape(len(train), len(places), len(outlook.measures), 2)
+    z = np.full(len(values), np.inf)
+    for which, statistic in _accuracy_statistics(outlook, claim, places):
+        z = np.minimum(z, _margin(values, scale, spread, which, statistic))
+    for which, block in _fairness_blocks(outlook, claim):
+        z = np.minimum(z, _fairness_margin(values, scale, spread, which, block, before, claim, seed))
+    return z
+
+
+def split_means(
+    outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, repetitions: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean contributions over each split's test rows and over its training rows, (repetitions * splits, width) each."""
+    n, training = setting.rows, max(setting.training_rows, 1)
+    common, own = _noise(repetitions, setting.splits, outlook.width, seed)
+    to_train, to_test = n / training - 1, n / setting.test_rows - 1
+    fit, shared = outlook.fit, outlook.shared
+    everyone = common @ root(covariance + fit + shared).T
+    test = own @ root(to_test * covariance + to_train * fit - shared).T
+    sampling = root(covariance).T
+    train = (common @ sampling)[:, None] - np.sqrt(to_train) * (own @ sampling)
+    shape, size = (-1, outlook.width), np.sqrt(n)
+    return (mean + (everyone[:, None] + test) / size).reshape(shape), (mean + train / size).reshape(shape)
+
+
+@lru_cache(maxsize=4)
+def _noise(repetitions: int, splits: int, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Standard normal numbers, common to all splits and of each split's own."""
+    first, second = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,))) for part in range(2))
+    return first.standard_normal((repetitions, width)), second.standard_normal((repetitions, splits, width))
+
+
+Place = tuple[str, FloatArray]
+"""A group by name, and which strata belong to it."""
+
+
+def _places(outlook: Outlook) -> list[Place]:
+    """Every group of every attribute, and at last everyone."""
+    out = [
+        (level, (attribute.member == g).astype(np.float64))
+        for attribute in outlook.attributes
+        for g, level in enumerate(attribute.levels)
+    ]
+    return [*out, ("everyone", np.ones(len(outlook.attributes[0].member)))]
+
+
+def _by_place(means: FloatArray, outlook: Outlook, places: Sequence[Place]) -> tuple[FloatArray, FloatArray]:
+    """Utilities and counted shares, (points, width) -> (points, places * M * 2) each."""
+    strata = len(places[0][1])
+    sums = means.reshape(len(means), strata, len(outlook.measures), 2, 2)
+    grouped = np.einsum("ls,psmtx->plmtx", np.stack([member for _, member in places]), sums)
+    shape = (len(means), -1)
+    return utilities_of(grouped).reshape(shape), grouped[..., W].reshape(shape)
+
+
+def _utility_covariance(
+    mean: FloatArray, covariance: FloatArray, outlook: Outlook, places: Sequence[Place]
+) -> FloatArray:
+    """The delta method: covariance of all utilities, from that of the sums. U = u / w moves by (du - U dw) / w."""
+    utilities, counted = (part[0] for part in _by_place(mean[None], outlook, places))
+    strata, measures = len(places[0][1]), len(outlook.measures)
+    gradient = np.zeros((len(utilities), strata, measures, 2, 2))
+    for v, (place, m, t) in enumerate(product(range(len(places)), range(measures), range(2))):
+        if counted[v] > 0:
+            gradient[v, :, m, t, U] = places[place][1] / counted[v]
+            gradient[v, :, m, t, W] = -places[place][1] * utilities[v] / counted[v]
+    flat = gradient.reshape(len(utilities), -1)
+    return np.asarray(flat @ covariance @ flat.T)
+
+
+Statistic = Callable[[FloatArray], FloatArray]
+Affine = tuple[FloatArray, FloatArray]
+"""Coefficients (statistics, values) and constants of statistics that are affine in utilities."""
+
+
+def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]) -> list[tuple[IntArray, Affine]]:
+    """Which values each accuracy statistic reads, and how."""
+    names = [name for name, _ in places]
+    out = []
+    for measure in outlook.accuracy:
+        if claim.overall is None:
+            weights = [(name, {name: 1.0}) for name in names[:-1]]
+        else:
+            weights = [("everyone", {"everyone": 1.0} if isinstance(claim.overall, str) else dict(claim.overall))]
+        for name, shares in weights:
+            counted = [group for group, share in shares.items() if share > 0]
+            which = np.array([_value(outlook, names.index(group), measure) for group in counted])
+            share = np.array([shares[group] for group in counted]) / sum(shares.values())
+            delta = claim.delta_of(name)
+
+            def statistic(values: FloatArray, share: FloatArray = share, delta: float = delta) -> FloatArray:
+                both = np.einsum("g,pgt->pt", share, values.reshape(len(values), -1, 2))
+                return accuracy_statistic(both[:, :1], both[:, 1:], delta, claim.form)
+
+            out.append((which.ravel(), _affine(statistic, which.size)))
+    return out
+
+
+@dataclass(frozen=True)
+class _FairnessBlock:
+    """One gap: its groups, its utility, and which way is up."""
+
+    first: int
+    groups: int
+    measure: int
+    protected: int | None
+    direction: float
+
+
+def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _FairnessBlock]]:
+    out = []
+    for measure in outlook.fairness:
+        first = 0
+        for attribute in outlook.attributes:
+            protected = attribute.place_of(claim.protected)
+            upward = protected is None or outlook.measures[measure].higher_is_better
+            block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0)
+            which = [_value(outlook, first + g, measure) for g in range(block.groups)]
+            out.append((np.array(which).ravel(), block))
+            first += block.groups
+    return out
+
+
+def _value(outlook: Outlook, place: int, measure: int) -> list[int]:
+    """Where the two algorithms' values of a group stand."""
+    at = (place * len(outlook.measures) + measure) * 2
+    return [at, at + 1]
+
+
+def _affine(statistic: Statistic, width: int) -> Affine:
+    constant = statistic(np.zeros((1, width)))[0]
+    return (statistic(np.eye(width)) - constant).T, constant
+
+
+def _margin(values: FloatArray, scale: FloatArray, spread: FloatArray, which: IntArray, affine: Affine) -> FloatArray:
+    """The smallest of some statistics over their standard errors; minus infinity where one is undefined or fixed."""
+    coefficients, constants = affine
+    read = values[:, which]
+    covariance = spread[np.ix_(which, which)]
+    z = np.full(len(values), np.inf)
+    for coefficient, constant in zip(coefficients, constants, strict=True):
+        loaded = scale[:, which] * coefficient
+        variance = ((loaded @ covariance) * loaded).sum(axis=1)
+        moves = variance > (TIE * np.abs(read).max(axis=1, initial=0.0)) ** 2
+        ratio = np.divide(read @ coefficient + constant, np.sqrt(np.where(moves, variance, 1.0)))
+        z = np.minimum(z, np.where(moves & np.isfinite(ratio), ratio, -np.inf))
+    return z
+
+
+def _fairness_margin(
+    values: FloatArray,
+    scale: FloatArray,
+    spread: FloatArray,
+    which: IntArray,
+    block: _FairnessBlock,
+    training: FloatArray,
+    claim: Claim,
+    seed: int,
+) -> FloatArray:
+    if claim.gap == "absolute":
+        return _folded_margin(values, scale, spread, which, block, claim, seed)
+    status_quo = training[:, block.first : block.first + block.groups, block.measure, STATUS_QUO]
+    status_quo = np.nan_to_num(block.direction * status_quo)
+    z = np.empty(len(values))
+    references = _references(status_quo, block.protected)
+    for pair in np.unique(references, axis=0):
+        points = (references == pair).all(axis=1)
+        reference = int(pair[0]), int(pair[1])
+
+        def statistic(values: FloatArray, reference: tuple[int, int] = reference) -> FloatArray:
+            both = block.direction * values.reshape(len(values), -1, 2)
+            rest = reference, claim.delta_fairness, claim.form, block.protected
+            return -signed_statistics(both[..., STATUS_QUO], both[..., CANDIDATE], *rest)
+
+        z[points] = _margin(values[points], scale[points], spread, which, _affine(statistic, len(which)))
+    return z
+
+
+def _references(status_quo: FloatArray, protected: int | None) -> IntArray:
+    """`criteria.reference_pair` of every point at once, shape (points, 2)."""
+    low = np.argmin(status_quo, axis=1) if protected is None else np.full(len(status_quo), protected)
+    others = status_quo.copy()
+    others[np.arange(len(others)), low] = -np.inf
+    return np.stack([np.argmax(others, axis=1), low], axis=1)
+
+
+def _folded_margin(
+    values: FloatArray,
+    scale: FloatArray,
+    spread: FloatArray,
+    which: IntArray,
+    block: _FairnessBlock,
+    claim: Claim,
+    seed: int,
+) -> FloatArray:
+    """The paper's folded gap has a kink, so its centred p-value is counted among normal draws of the utilities."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
+    half = rng.standard_normal((FOLDED_DRAWS // 2, len(which))) @ root(spread[np.ix_(which, which)]).T
+    noise = np.concatenate([half, -half])
+    z = np.empty(len(values))
+    for start in range(0, len(values), POINTS_PER_BLOCK):
+        part = slice(start, start + POINTS_PER_BLOCK)
+        centre = values[part][:, which]
+        drawn = centre[:, None] + scale[part][:, which][:, None] * noise
+        statistic = _folded(centre, block, claim)[:, None]
+        against = (_folded(drawn, block, claim) - statistic <= statistic).mean(axis=1)
+        moves = np.isfinite(statistic[:, 0]) & bool(noise.any())
+        z[part] = np.where(moves, ndtri(1 - np.clip(against, LEAST_P, 1 - LEAST_P)), -np.inf)
+    return z
+
+
+def _folded(values: FloatArray, block: _FairnessBlock, claim: Claim) -> FloatArray:
+    """The folded statistic of values of shape (..., groups * 2)."""
+    both = block.direction * values.reshape(*values.shape[:-1], -1, 2)
+    return folded_statistic(
+        both[..., STATUS_QUO], both[..., CANDIDATE], claim.delta_fairness, claim.form, block.protected
+    )

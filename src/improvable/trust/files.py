@@ -1,0 +1,71 @@
+"""A declaration as a TOML file, for people to read, sign and exchange."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from improvable.data.files import write_whole
+from improvable.errors import OptionError, StorageError
+from improvable.question.declaration import SECTIONS, Declaration, digest_of, from_declaration
+
+HEAD = """\
+# What an audit will ask and do, declared before it is run.
+# Seal it:  improvable seal {name} --data DATA --challenge 'a text that the other side chooses'
+# Run it:   improvable audit {name} --data DATA
+"""
+
+
+def read_protocol(path: str | Path) -> Declaration:
+    """Read a protocol and check it; unknown or contradictory keys are errors with the nearest valid one."""
+    place = Path(path)
+    try:
+        declared: Declaration = tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise OptionError(f"there is no protocol '{place}'.", "Write one with improvable init.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Mend that line.") from error
+    digest_of(declared)
+    return declared
+
+
+def write_protocol(declared: Declaration, path: str | Path) -> None:
+    """Write a protocol; one that is already there is never overwritten."""
+    from_declaration(declared)
+    place = Path(path)
+    if place.exists():
+        raise StorageError(f"'{place}' is already there.", "Name another file; a declared protocol is not overwritten.")
+    write_whole(place, protocol_text(declared, place.name).encode())
+
+
+def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
+    """A protocol as it is written.
+
+    Examples
+    --------
+    >>> print(protocol_text({"columns": {"outcome": "y", "group": ["g"]}}).splitlines()[-2])
+    outcome = "y"
+    """
+    parts = [HEAD.format(name=name)]
+    for section in SECTIONS:
+        keys = declared.get(section, {})
+        if keys:
+            parts.append(
+                "\n".join([f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in keys.items())]) + "\n"
+            )
+    return "\n".join(parts)
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML; its texts are JSON's, but for the one control character that JSON leaves alone."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)

@@ -1,0 +1,70 @@
+"""Runs from the command line are written to the ledger beside the data: when begun, and when finished."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from improvable.data.frames import Rows
+    from improvable.results.audit import Audit
+    from improvable.results.comparison import Comparison
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Keeps one run in a ledger; without one, keeps nothing and says so."""
+
+    path: Path | None
+    data: str
+    reason: str = ""
+
+    def begin(self, kind: str, facts: dict[str, Any]) -> None:
+        """Record that a run has shown something: its first split is done."""
+        from improvable.trust.ledger import BEGUN
+
+        self._add(BEGUN, {"kind": kind, **facts})
+
+    def finish(self, kind: str, result: "Audit | Comparison") -> str:
+        """Record what a run found; how many runs there were, in words."""
+        from improvable.trust.ledger import FINISHED, run_facts
+
+        return self._add(FINISHED, {"kind": kind, **run_facts(result)})
+
+    def knows(self, folder: str | None) -> int | None:
+        """The line that records a finished run in a folder, if there is one."""
+        from improvable.errors import StorageError
+        from improvable.trust.verification import ledger_line, read_facts
+
+        if self.path is None or not self.path.exists() or folder is None or not (Path(folder) / "result.json").exists():
+            return None
+        try:
+            return ledger_line(self.path, read_facts(folder))
+        except StorageError:  # a folder that is damaged or not finished
+            return None
+
+    def _add(self, event: str, facts: dict[str, Any]) -> str:
+        from improvable.trust.ledger import read_ledger, record, runs_words
+
+        if self.path is None:
+            return self.reason
+        line = record(self.path, self.data, event, facts)
+        runs = runs_words(read_ledger(self.path))
+        return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
+
+
+def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorder:
+    """The ledger that was named, or the one beside the data where that can be written."""
+    import os
+
+    from improvable.data.fingerprint import fingerprint
+    from improvable.trust.ledger import check_belongs, ledger_path, read_ledger
+
+    if rows is None:
+        return Recorder(None, "", "An engine reads data piece by piece, so this run is not recorded in a ledger.")
+    path = Path(ledger) if ledger is not None else ledger_path(data)
+    if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        return Recorder(None, "", f"'{path}' cannot be written, so this run is not recorded. Name one: --ledger FILE.")
+    recorder = Recorder(path, fingerprint(rows))
+    if path.exists():
+        check_belongs(read_ledger(path), recorder.data, path)
+    return recorder

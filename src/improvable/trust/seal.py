@@ -1,0 +1,125 @@
+"""A seal binds a protocol to data before the audit is run, and its splits to a challenge of the other side."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from improvable.data.files import write_whole
+from improvable.data.fingerprint import fingerprint
+from improvable.data.frames import FrameLike
+from improvable.errors import OptionError, StorageError
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.declaration import Declaration, digest_of, from_declaration
+from improvable.results.storage import FORMAT, as_json, read_json
+from improvable.results.versions import VERSION
+from improvable.trust.files import read_protocol
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What was fixed before the audit was run.
+
+    Attributes
+    ----------
+    protocol : str
+        Digest of what was declared.
+    data : str
+        Fingerprint of the columns that will be read.
+    columns : tuple of str
+        Those columns: patterns and defaults of the protocol, spelt out.
+    rows : int
+    challenge : str
+        What the other side chose; the splits follow from it and from the data.
+    """
+
+    protocol: str
+    data: str
+    columns: tuple[str, ...]
+    rows: int
+    challenge: str
+
+    @property
+    def digest(self) -> str:
+        """One digest of all of it, to exchange and to print on paper."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def seal_path(protocol: str | Path) -> Path:
+    """Where a protocol's seal is kept: beside it."""
+    return Path(protocol).with_suffix(".seal")
+
+
+def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
+    """Check that a protocol can be run on the data, and seal both; no split is made."""
+    settings = from_declaration(declared, challenge)
+    if settings.engine is not None:
+        raise OptionError("a sealed audit reads its data into memory.", "Take the engine out of the protocol.")
+    ready = prepare_audit(data, settings)
+    columns = tuple(sorted(ready.used.all))
+    return Seal(digest_of(declared), fingerprint(ready.rows, columns), columns, len(ready.rows), challenge)
+
+
+def write_seal(seal: Seal, path: str | Path) -> None:
+    """Keep a seal; another one that is already there is never overwritten."""
+    place = Path(path)
+    if place.exists():
+        if read_seal(place) == seal:
+            return
+        raise StorageError(
+            f"'{place}' already holds another seal of this protocol.",
+            "A seal is made once. Keep it, or seal a copy of the protocol under another name.",
+        )
+    facts = {"format": FORMAT, "version": VERSION, **asdict(seal), "digest": seal.digest}
+    write_whole(place, as_json(facts))
+
+
+def read_seal(path: str | Path) -> Seal:
+    """Read a seal and check that nobody changed it."""
+    place = Path(path)
+    plain = read_json(place)
+    try:
+        seal = Seal(**{name: plain[name] for name in Seal.__dataclass_fields__} | {"columns": tuple(plain["columns"])})
+    except KeyError as error:
+        raise StorageError(f"'{place}' is not a seal: it has no {error}.", "Seal the protocol again.") from error
+    if plain.get("digest") != seal.digest:
+        raise StorageError(f"'{place}' was changed after it was made.", "Ask the other side for their copy.")
+    return seal
+
+
+def check_seal(seal: Seal, declared: Declaration, data: FrameLike) -> None:
+    """Refuse a protocol or data that are not those that were sealed."""
+    if digest_of(declared) != seal.protocol:
+        raise StorageError(
+            "the protocol is not the one that was sealed.", "Run the sealed one, or seal this one under another name."
+        )
+    now = make_seal(declared, data, seal.challenge)
+    if now.columns != seal.columns:
+        other = sorted(set(now.columns) ^ set(seal.columns))
+        raise StorageError(
+            f"other columns would be read than were sealed: {', '.join(map(repr, other[:3]))}.",
+            "Name the features in the protocol, so that new columns of the file are not taken for some.",
+        )
+    if now.data != seal.data:
+        raise StorageError(
+            f"the data are not those that were sealed: {now.rows:,} rows with fingerprint {now.data[:16]}..., sealed "
+            f"{seal.rows:,} with {seal.data[:16]}....",
+            "Find the sealed data; if they must change, say why and seal anew.",
+        )
+
+
+def sealed_protocol(path: str | Path, data: FrameLike) -> tuple[Declaration, Seal | None]:
+    """A protocol, with its seal where there is one beside it; a seal that does not match is an error."""
+    declared = read_protocol(path)
+    place = seal_path(path)
+    if not place.exists():
+        return declared, None
+    seal = read_seal(place)
+    check_seal(seal, declared, data)
+    return declared, seal
+
+
+def seal_facts(seal: Seal) -> dict[str, Any]:
+    return {**asdict(seal), "columns": list(seal.columns), "digest": seal.digest}

@@ -1,0 +1,209 @@
+"""A result computed again from its own protocol: for each number, same or different."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import improvable
+from improvable.data.engines import home_of
+from improvable.data.frames import FrameLike
+from improvable.errors import StorageError
+from improvable.procedure.running import run_audit
+from improvable.question.declaration import digest_of, from_declaration
+from improvable.results.audit import Audit
+from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
+from improvable.trust.seal import make_seal
+
+UNCHECKED = ("versions", "version")
+NAME_ONE = "Name a run folder, or a file of improvable audit --json."
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number or text that came out otherwise."""
+
+    where: str
+    stated: Any
+    found: Any
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What verifying a result found.
+
+    Attributes
+    ----------
+    checked : dict
+        Every number and text of the result by its place, ``splits.3.gap.candidate``, with what was stated.
+    differences : list of Difference
+    versions : dict
+        From each package whose version differs to (stated, here).
+    files : dict
+        From each file of a run folder to whether its bytes are the same.
+    unchecked : list of str
+        Files in the folder that are not part of the result: nobody looked at them.
+    """
+
+    checked: dict[str, Any]
+    differences: list[Difference] = field(default_factory=list)
+    versions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    files: dict[str, bool] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """Whether every number and, on the same versions, every byte is the same."""
+        return not self.differences and (bool(self.versions) or all(self.files.values()))
+
+
+def read_facts(result: str | Path) -> dict[str, Any]:
+    """What a result says: a run folder, or a JSON file of `improvable audit --json`."""
+    place = Path(result)
+    if place.is_dir():
+        return _through_json(improvable.load(place).to_dict())
+    try:
+        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
+    except FileNotFoundError as error:
+        raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
+    except (OSError, ValueError) as error:
+        raise StorageError(f"'{place}' cannot be read as a result.", NAME_ONE) from error
+    if not isinstance(facts, dict) or "splits" not in facts:
+        raise StorageError(f"'{place}' is not a result.", NAME_ONE)
+    return facts
+
+
+def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Verification:
+    """Recompute a result from the protocol it carries.
+
+    Parameters
+    ----------
+    result : str or path
+        A run folder, or a file of ``improvable audit --json``.
+    data : data frame or path
+    n_jobs : int, optional
+
+    Returns
+    -------
+    Verification
+    """
+    facts = read_facts(result)
+    protocol = facts.get("protocol")
+    if facts.get("kind") != "audit" or protocol is None:
+        raise StorageError(
+            f"'{result}' has no protocol to recompute it from.",
+            "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified.",
+        )
+    declared = protocol["declared"]
+    differences = []
+    if digest_of(declared) != protocol["digest"]:
+        differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
+    settings = replace(from_declaration(declared, facts["challenge"]), seal=facts.get("seal"))
+    if settings.seal is not None:
+        made = make_seal(declared, data, settings.challenge or "").digest
+        differences += [Difference("seal", settings.seal, made)] if made != settings.seal else []
+    if settings.engine is not None:
+        settings = replace(settings, engine=home_of(data) or settings.engine)
+    with tempfile.TemporaryDirectory() as room:  # through an engine, the data are digested for a folder only
+        folder = Path(room) / "run" if settings.engine is not None and facts["data_fingerprint"] is not None else None
+        again = run_audit(data, settings, n_jobs=n_jobs, run_folder=folder)
+    found = _through_json(again.to_dict())
+    stated, now = dict(_leaves(facts)), dict(_leaves(found))
+    places = [path for path in dict.fromkeys([*stated, *now]) if path[0] not in UNCHECKED]
+    checked = {".".join(path): stated.get(path) for path in places}
+    differences += [
+        Difference(".".join(path), stated.get(path), now.get(path))
+        for path in places
+        if path not in stated or path not in now or stated[path] != now[path]
+    ]
+    here = found["versions"]
+    versions = {
+        name: (str(number), here.get(name, "none"))
+        for name, number in facts.get("versions", {}).items()
+        if here.get(name) != number
+    }
+    files, others = _compared_files(Path(result), again)
+    place = Path(result)
+    beside = {path.name for path in place.iterdir()} - set(files) - {"run.json"} if place.is_dir() else set()
+    return Verification(checked, [*differences, *others], versions, files, sorted(beside))
+
+
+def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
+    """The line of a ledger that records a result; None where no line does."""
+    stated = stated_facts(facts)
+    for line in read_ledger(ledger):
+        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items()):
+            return line.number
+    return None
+
+
+def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
+    """Which files are the same to the byte; and arrays that differ whatever version wrote them, or are not there."""
+    if not folder.is_dir():
+        return {}, []
+    with tempfile.TemporaryDirectory() as room:
+        fresh = Path(room) / "again"
+        again.save(fresh)
+        files, differences = {}, []
+        for path in sorted(fresh.iterdir()):
+            twin = folder / path.name
+            files[path.name] = twin.exists() and twin.read_bytes() == path.read_bytes()
+            if path.suffix == ".npz" and not (files[path.name] or _same_arrays(twin, path)):
+                differences.append(Difference(path.name, "arrays in the folder", "other arrays"))
+        return files, differences
+
+
+def _same_arrays(one: Path, other: Path) -> bool:
+    if not one.exists():
+        return False
+    with np.load(one, allow_pickle=False) as first, np.load(other, allow_pickle=False) as second:
+        names = set(first.files) | set(second.files)
+        shared = set(first.files) & set(second.files)
+        return names == shared and all(
+            np.array_equal(first[name], second[name], equal_nan=True) for name in names if name != "meta"
+        )
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that says a thing twice could show a reader what was not verified."""
+    plain = dict(pairs)
+    if len(plain) != len(pairs):
+        raise ValueError("a key stands twice")
+    return plain
+
+
+def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(facts))
+    return plain
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every number and text, by its place."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(one, (*path, str(key)))
+    elif isinstance(value, list) and value:
+        for i, one in enumerate(value, start=1):
+            yield from _leaves(one, (*path, f"{i}"))
+    else:
+        yield path, value
+
+
+PARTS = {
+    "verdict": ("p_value", "p_value_text", "threshold", "reject"),
+    "data": ("data_fingerprint", "rows", "clusters"),
+    "status quo's gap": ("disparity", "disparities"),
+    "warnings": ("warnings",),
+}
+
+
+def part_of(where: str) -> str:
+    """The part of a result that a number belongs to."""
+    names = where.split(".")
+    if names[0] == "splits":
+        return f"split {names[1]}"
+    return next((part for part, fields in PARTS.items() if names[0] in fields), "what was declared")

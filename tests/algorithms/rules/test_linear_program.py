@@ -1,0 +1,138 @@
+"""The mixed-integer programs against brute force, and what they say where nothing is proven."""
+
+import builtins
+import importlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from improvable.algorithms.rules.linear.problem import LinearProblem
+from improvable.algorithms.rules.linear.program import Solution, solve
+from improvable.algorithms.rules.linear.search import search
+from improvable.data.arrays import FloatArray
+from improvable.errors import OptionError
+from linear_oracle import KINDS, brute_force, instance, naive
+
+START = np.array([0.1, 1.0, 0.8])
+OBJECTIVES = ("fairest", "most_accurate:0", "most_accurate:1", "balanced")
+
+
+def mistakes(problem: LinearProblem, objective: str, solution: Solution) -> list[str]:
+    """In what a solution differs from the best of every linear classifier there is."""
+    best = brute_force(problem, objective)
+    if np.isnan(best):
+        return [] if (solution.status, solution.beta, solution.value) == ("infeasible", None, None) else ["infeasible"]
+    if solution.status != "optimal" or solution.beta is None:
+        return ["not optimal"]
+    claimed = naive(problem, problem.decide(solution.beta), objective)
+    found = {
+        "another value than brute force": solution.value != pytest.approx(best, abs=1e-6),
+        "another value than its own classifier": solution.value != pytest.approx(claimed, abs=1e-12),
+        "not normalised": not 0.5 <= np.abs(solution.beta).max() <= 1,
+    }
+    return [name for name, wrong in found.items() if wrong]
+
+
+def solved(problem: LinearProblem, objective: str, start: FloatArray | None = None) -> Solution:
+    return solve(problem, objective, 20, start)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[:2], KINDS[2:]])
+def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str) -> None:
+    for seed in range(2):
+        problem = instance(14, seed, kinds).scaled_at(START)
+        assert mistakes(problem, objective, solved(problem, objective)) == []
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_with_a_capacity_too(objective: str) -> None:
+    """The program P' with the capacity has the optimal value of P."""
+    for seed in range(3):
+        problem = replace(instance(16, seed, KINDS[1:2]).scaled_at(START), capacity=0.4)
+        assert mistakes(problem, objective, solved(problem, objective)) == []
+
+
+@pytest.mark.parametrize("objective", ["fairest", "most_accurate:2", "balanced"])
+@pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2]])
+def test_three_groups(kinds: tuple[str, ...], objective: str) -> None:
+    problem = instance(15, 3, kinds, groups=3).scaled_at(START)
+    assert mistakes(problem, objective, solved(problem, objective)) == []
+
+
+@pytest.mark.parametrize("objective", ["fairest", "most_accurate:0"])
+def test_signs_selection_gap_and_iota_are_kept(objective: str) -> None:
+    for kinds in (KINDS[:1], KINDS[1:2]):
+        problem = replace(instance(14, 5, kinds), signs=np.array([0, 1, -1]), selection_gap=0.3, iota=0.02)
+        solution = solved(problem, objective)
+        assert mistakes(problem, objective, solution) == []
+        if solution.beta is not None:
+            assert solution.beta[1] >= 0
+            assert solution.beta[2] <= 0
+
+
+def test_rows_of_equal_features_share_a_decision_whatever_their_outcome() -> None:
+    problem = instance(60, 8)
+    cells = np.random.default_rng(1).standard_normal((9, 2))
+    features = np.column_stack([np.ones(60), cells[np.arange(60) % 9]])
+    problem = replace(problem, features=features, count=np.tile([1.0, 2.0, 3.0], 20))
+    problem = replace(problem, status_quo=problem.status_quo * 0.8)
+    assert mistakes(problem, "fairest", solved(problem, "fairest")) == []
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_warm_start_changes_neither_value_nor_proof(objective: str) -> None:
+    for kinds in (KINDS[:1], KINDS[1:2]):
+        problem = instance(14, 4, kinds).scaled_at(START)
+        found = search(problem, objective, START, np.random.SeedSequence(1), 5)
+        assert mistakes(problem, objective, solved(problem, objective, found.beta)) == []
+
+
+def test_infeasible_is_said_plainly() -> None:
+    solution = solve(replace(instance(30, 1), iota=0.9), "fairest", 20, START)
+    assert (solution.status, solution.beta, solution.value, solution.gap) == ("infeasible", None, None, None)
+
+
+def test_out_of_time_is_never_optimal_and_keeps_the_start() -> None:
+    problem = instance(400, 1, d=4)
+    found = search(problem, "most_accurate:0", np.ones(5), np.random.SeedSequence(1), 2)
+    cold = solve(problem, "most_accurate:0", 0.0)
+    assert (cold.status, cold.beta, cold.value) == ("time_limit", None, None)
+    lines: list[tuple[float, float, float]] = []
+    warm = solve(problem, "most_accurate:0", 1.0, found.beta, lambda *line: lines.append(line))
+    assert warm.status == "time_limit"
+    assert warm.value is not None
+    assert warm.value >= found.value
+    assert warm.bound is not None
+    assert warm.gap is not None
+    assert warm.bound >= warm.value
+    assert warm.gap == pytest.approx(warm.bound - warm.value)
+    assert lines
+    assert lines[-1][1] == pytest.approx(warm.value)
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    solve(instance(12, 1), "fairest", 5, START)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_too_large_says_how_large_and_what_to_use() -> None:
+    with pytest.raises(OptionError, match=r"12,000 rows x 6,000 binaries.*linear_search"):
+        solve(instance(6_000, 1), "fairest", 1)
+
+
+def test_balanced_without_standard_errors_needs_a_start() -> None:
+    with pytest.raises(OptionError, match="start"):
+        solve(instance(12, 1), "balanced", 1)
+    assert solve(instance(12, 1), "balanced", 10, START).status == "optimal"
+
+
+def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise builtins.ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(OptionError, match="highspy"):
+        solve(instance(12, 1), "fairest", 1)

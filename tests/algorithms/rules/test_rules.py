@@ -1,0 +1,222 @@
+"""Selection rules: they see training rows only, and whatever they find can be used afterwards."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import improvable
+from improvable.algorithms.deciding import prepare
+from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
+from improvable.data.frames import read_rows
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    n = 900
+    group = rng.random(n) < 0.4
+    need = rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "group": np.where(group, "b", "a"),
+            "need_1": need + rng.normal(0, 0.5, n),
+            "need_2": need + rng.normal(0, 0.5, n),
+            "ward": rng.choice(["north", "south"], n),
+            "score": 0.3 * need + rng.normal(0, 1, n) - 0.3 * group,
+            "outcome": rng.poisson(np.exp(0.6 * need + 0.4)),
+            "sick": (need + rng.normal(0, 0.5, n) > 0.5).astype(int),
+            "cost": np.exp(need + rng.normal(0, 0.5, n)),
+        }
+    )
+
+
+def audited(people: Any, **options: Any) -> improvable.Audit:
+    settings: dict[str, Any] = {
+        "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
+        "features": ["need_1", "need_2"], "splits": 2, "draws": 300,
+    }  # fmt: skip
+    return improvable.audit(people, **{**settings, **options})
+
+
+@pytest.mark.parametrize("name", [name for name in PREDICTIVE if name != "logistic"])
+def test_every_regression_rule_finds_a_better_candidate(people: pl.DataFrame, name: str) -> None:
+    result = audited(people, rule=name)
+    for split in result.to_dict()["splits"]:
+        for group in result.groups:
+            assert split["accuracy"][group]["candidate"] > split["accuracy"][group]["status_quo"]
+
+
+@pytest.mark.parametrize("name", PREDICTIVE)
+@pytest.mark.parametrize("capacity", [None, 0.3])
+def test_every_rule_decides_a_binary_outcome(people: pl.DataFrame, name: str, capacity: float | None) -> None:
+    result = audited(
+        people, rule=name, outcome="sick", accuracy="classification_rate", splits=1, capacity=capacity,
+        status_quo=improvable.threshold("score", above=0.0),
+    )  # fmt: skip
+    share = result.splits[0].shares["candidate"]["train"]
+    assert share == pytest.approx(0.3, abs=0.01) if capacity else 0.1 < share < 0.6
+
+
+def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(people: pl.DataFrame) -> None:
+    frame = pd.DataFrame(people.to_dict(as_series=False))
+    encode = make_column_transformer((OneHotEncoder(), ["ward"]), remainder="passthrough")
+    features = ["need_1", "need_2"]
+    plain = audited(frame, rule=make_pipeline(StandardScaler(), LinearRegression()), features=features)
+    assert plain.to_dict()["rule"] == "Pipeline"
+    named = PredictiveRule("wards", lambda *_: make_pipeline(encode, LinearRegression()), raw=True)
+    seen = named.select(training_rows(frame, ("need_1", "ward")), None)  # type: ignore[arg-type]
+    assert prepare(seen, read_rows(frame)).decide(frame).sum() > 0
+
+
+def training_rows(frame: Any, features: tuple[str, ...]) -> improvable.Training:
+    result = audited(frame, rule="linear", features=["need_1"], splits=1)
+    assert result.source is not None
+    source = result.source
+    return improvable.Training(
+        source.sample, features, True, "outcome", source.design, source.plan.constraints, np.random.SeedSequence(0)
+    )
+
+
+class Spy:
+    """A rule that remembers what it saw, and selects by one feature."""
+
+    name = "spy"
+
+    def __init__(self) -> None:
+        self.seen: list[improvable.Training] = []
+
+    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        self.seen.append(training)
+        return improvable.threshold("need_1", capacity=0.2)
+
+
+def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> None:
+    spy = Spy()
+    result = audited(people, rule=spy, train_fraction=0.25, splits=3)
+    assert [len(training.rows) for training in spy.seen] == [225] * 3
+    assert [split.rows for split in result.splits] == [675] * 3
+    assert result.to_dict()["rule"] == "spy"
+
+
+def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
+    """A rule sees exactly the rows on which the status quo is not judged, in every split."""
+    numbered = people.with_columns(number=pl.int_range(len(people)).cast(pl.Float64))
+    judged: list[set[float]] = []
+
+    def watched(frame: Any) -> Any:
+        judged.append(set(frame["number"].to_list()))
+        return (frame["score"] > 0.5).to_numpy()
+
+    spy = Spy()
+    audited(numbered, rule=spy, status_quo=watched, capacity=0.2, splits=3)
+    everyone = set(range(len(people)))
+    assert judged[0] == everyone
+    for training, on_training, on_test in zip(spy.seen, judged[1::2], judged[2::2], strict=True):
+        seen = set(training.rows.numbers("number"))
+        assert seen == on_training
+        assert not seen & on_test
+        assert seen | on_test == everyone
+
+
+def test_a_target_other_than_the_outcome(people: pl.DataFrame) -> None:
+    spy = Spy()
+    audited(people, rule=spy, target="cost")
+    rows = spy.seen[0].rows
+    np.testing.assert_array_equal(spy.seen[0].target, rows.numbers("cost"))
+
+
+def test_default_features_leave_out_group_outcomes_and_the_score_in_use(people: pl.DataFrame) -> None:
+    numeric = people.drop("ward")
+    result = audited(numeric, rule="linear", features=None, accuracy="calibration:cost", fairness="calibration")
+    assert list(result.setting["features"]) == ["need_1", "need_2", "sick"]
+    result = audited(numeric, rule="linear", features=None, target="cost", exclude=["si*"])
+    assert list(result.setting["features"]) == ["need_1", "need_2"]
+
+
+def test_the_score_in_use_is_a_feature_when_asked_for_by_name(people: pl.DataFrame) -> None:
+    used = audited(people, rule="linear", features=["score", "need_1"]).setting["features"]
+    assert list(used) == ["score", "need_1"]
+
+
+def test_the_substitute_is_the_rule_applied_to_all_rows(people: pl.DataFrame) -> None:
+    algorithm = audited(people, rule="linear").substitute()
+    model = LinearRegression().fit(people[["need_1", "need_2"]].to_numpy(), people["outcome"].to_numpy())
+    scores = model.predict(people[["need_1", "need_2"]].to_numpy())
+    expected = scores > np.quantile(scores, 0.8)
+    for frame in (people, pd.DataFrame(people.to_dict(as_series=False))):
+        np.testing.assert_array_equal(algorithm.decide(frame), expected)
+    assert len(algorithm.decide(people.head(3))) == 3
+
+
+class Broken(LinearRegression):  # type: ignore[misc]
+    def fit(self, *_: Any) -> Any:
+        raise RuntimeError("singular\nmatrix")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"rule": Broken()},
+            improvable.RuleError,
+            "split 1: rule 'Broken' failed on 450 training rows: .*singular matrix",
+        ),
+        ({"rule": "forrest"}, improvable.OptionError, "no rule 'forrest'. Did you mean 'forest'"),
+        ({"rule": LinearRegression}, improvable.OptionError, "LinearRegression is not a selection rule"),
+        ({"rule": 3}, improvable.OptionError, "a int is not a selection rule"),
+        ({"rule": LogisticRegression()}, improvable.RuleError, "split 1: rule 'LogisticRegression' is a classifier"),
+        (
+            {"rule": "linear", "status_quo": "sick"},
+            improvable.RuleError,
+            "nothing says whom to select. Give a capacity",
+        ),
+        ({"features": ["outcome"]}, improvable.OptionError, "'outcome' is an outcome"),
+        ({"features": ["need_3"]}, improvable.UnknownColumnError, "Did you mean 'need_"),
+        ({"features": ["need_1"], "exclude": ["need_1"]}, improvable.DataError, "no column is left"),
+        ({"target": "costs"}, improvable.UnknownColumnError, "Did you mean 'cost'"),
+    ],
+)
+def test_what_a_rule_cannot_use_says_why(
+    people: pl.DataFrame, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        audited(people, **options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in split 1: .* shape \(3,\) for 450 rows"),
+        (lambda frame: np.full(len(frame), np.nan), "in split 1: .* missing or infinite answer for 450 rows"),
+        (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
+    ],
+)
+def test_a_rule_whose_candidate_answers_badly_names_the_split(people: pl.DataFrame, answer: Any, message: str) -> None:
+    class Odd:
+        name = "odd"
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return answer
+
+    with pytest.raises(improvable.ImprovableError, match=message):
+        audited(people, rule=Odd())
+
+
+def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> None:
+    with pytest.raises(improvable.DataError, match=r"capacity of 0\.001 of 450 training rows is less than one row"):
+        audited(people, rule="linear", capacity=0.001)
+
+
+def test_prices_are_decided_by_the_prediction(people: pl.DataFrame) -> None:
+    rng = np.random.default_rng(0)
+    frame = people.with_columns(price=pl.Series(np.round(rng.uniform(0.5, 3, len(people)), 1)))
+    result = audited(frame, status_quo="price", outcome="cost", accuracy="profit", rule="linear", splits=1)
+    algorithm = result.substitute()
+    assert len(np.unique(algorithm.decide(frame))) > 100

@@ -1,0 +1,182 @@
+"""Rules that compete inside the training rows, and variations of rules."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable.algorithms.rules import as_rule, as_tournament
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    n = 1_500
+    group = rng.random(n) < 0.4
+    need = rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "group": np.where(group, "b", "a"),
+            "need": need + rng.normal(0, 0.4, n),
+            "cost_old": need - 0.8 * group + rng.normal(0, 0.5, n),
+            "noise": rng.normal(size=n),
+            "score": need - 0.8 * group + rng.normal(0, 1.0, n),
+            "outcome": rng.poisson(np.exp(0.6 * need + 0.3)),
+            "clinic": rng.integers(0, 100, n),
+        }
+    )
+
+
+def audited(people: Any, **options: Any) -> improvable.Audit:
+    settings: dict[str, Any] = {
+        "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
+        "features": ["need", "cost_old", "noise"], "splits": 3, "draws": 300,
+    }  # fmt: skip
+    return improvable.audit(people, **{**settings, **options})
+
+
+@dataclass(frozen=True)
+class By:
+    """Select by one column."""
+
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"by {self.column}"
+
+    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        return improvable.threshold(self.column, capacity=0.2)
+
+
+def test_the_better_rule_wins_and_is_what_gets_tested(people: pl.DataFrame) -> None:
+    contest = audited(people, rule=as_tournament([By("noise"), By("need")]))
+    alone = audited(people, rule=By("need"))
+    for split, expected in zip(contest.to_dict()["splits"], alone.to_dict()["splits"], strict=True):
+        assert split["selection"]["winner"] == "by need"
+        assert split["selection"]["margins"]["by need"] > split["selection"]["margins"]["by noise"]
+        assert split["components"] == expected["components"]
+    assert "Won inside the training rows: by need (3)." in contest.summary()
+
+
+def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(people: pl.DataFrame) -> None:
+    """Every call sees four fifths of the training rows, or, to refit, all of them; never a row from outside."""
+    seen: list[set[float]] = []
+
+    @dataclass(frozen=True)
+    class Spy(By):
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            seen.append(set(training.rows.numbers("noise")))
+            return super().select(training, status_quo)
+
+    audited(people, rule=as_tournament([Spy("need"), By("noise")]), splits=1, train_fraction=0.4)
+    sizes = [len(rows) for rows in seen]
+    assert sizes == [480] * 5 + [600]
+    training = seen[-1]
+    assert all(rows < training for rows in seen[:-1])
+    held_out = [training - rows for rows in seen[:-1]]
+    assert set.union(*held_out) == training
+    assert sum(map(len, held_out)) == 600
+
+
+def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
+    result = audited(people, rule="tournament:linear,ridge:10", cluster="clinic", splits=1)
+    assert result.splits[0].clusters == 50
+
+
+def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
+    rule = "tournament:linear,lasso,boosting"
+    one, two = audited(people, rule=rule, n_jobs=1), audited(people, rule=rule, n_jobs=2)
+    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
+
+
+def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(people: pl.DataFrame) -> None:
+    def decisions(rule: str) -> Any:
+        return audited(people, rule=rule, splits=1).substitute().decide(people)
+
+    scores = people["score"].to_numpy()
+    np.testing.assert_array_equal(decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8))
+    assert (decisions("blend:0.999999:linear") == decisions("linear")).mean() > 0.999
+
+
+def test_dropping_features_is_the_rule_without_them(people: pl.DataFrame) -> None:
+    dropped = audited(people, rule="drop:cost_*:linear").to_dict()["splits"]
+    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()["splits"]
+    assert [split["components"] for split in dropped] == [split["components"] for split in without]
+
+
+def test_a_rule_can_be_named_by_module_and_object(
+    people: pl.DataFrame, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_rules.py").write_text(
+        "import improvable\n"
+        "class Need:\n"
+        "    name = 'need'\n"
+        "    def select(self, training, status_quo):\n"
+        "        return improvable.threshold('need', capacity=training.constraints.capacity)\n"
+        "rule = Need()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert audited(people, rule="my_rules:rule").p_value == audited(people, rule=By("need")).p_value
+
+
+def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
+    class Nothing:
+        name = "nothing"
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return improvable.Selection(None, {"status": "infeasible"})
+
+    result = audited(people, rule=Nothing())
+    assert result.p_value == 1.0
+    assert any("found no candidate, so p is 1" in text for text in result.warnings)
+    assert "infeasible in 3 splits" in result.summary()
+    with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
+        result.substitute()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("tournament:linear", "at least two different rules"),
+        ("tournament:linear,linear", "at least two different rules"),
+        ("blend:2:linear", "is not a blend"),
+        ("blend:0.5", "Write it like blend:0.5:linear"),
+        ("blend:0.5:drop:x:linear", "is not a blend"),
+        ("ridge:strong", "Write it like ridge:10"),
+        ("ridgge:1", "cannot be imported"),
+        ("os:nothing", "cannot be imported"),
+        ("tournament:linear,forrest", "Did you mean 'forest'"),
+    ],
+)
+def test_rules_that_cannot_be_read_say_how_to_write_them(rule: str, message: str) -> None:
+    with pytest.raises(improvable.OptionError, match=message):
+        as_rule(rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("drop:zzz*:linear", "split 1: 'zzz.' matches no feature"),
+        ("drop:*:linear", "matches every feature"),
+        ("tournament:linear,logistic", "contender 'logistic': rule 'logistic' is a classifier"),
+    ],
+)
+def test_rules_that_fail_on_the_rows_name_the_split(people: pl.DataFrame, rule: str, message: str) -> None:
+    with pytest.raises(improvable.RuleError, match=message):
+        audited(people, rule=rule)
+
+
+def test_a_blend_needs_a_score(people: pl.DataFrame) -> None:
+    with pytest.raises(improvable.RuleError, match="blends the status quo's score"):
+        audited(people, rule="blend:0.5:linear", status_quo=lambda frame: frame["score"].to_numpy() > 1, capacity=0.2)
+
+
+def test_too_few_training_rows_for_folds(people: pl.DataFrame) -> None:
+    few = people.with_columns(clinic=pl.col("clinic") % 19)
+    with pytest.raises(improvable.ImprovableError, match=r"19 clusters split|too few for 5 folds"):
+        audited(few, rule="tournament:linear,ridge:1", cluster="clinic")

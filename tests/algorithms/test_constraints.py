@@ -1,0 +1,122 @@
+"""Constraints on candidates: honoured by the rules that can, refused by those that cannot, reported as reached."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable.algorithms.rules import RULES
+from improvable.algorithms.rules.monotone import BoundedLinearRegression
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    """A feature that helps, one that hurts, and one whose influence goes the wrong way."""
+    rng = np.random.default_rng(3)
+    n = 1_200
+    group = rng.random(n) < 0.4
+    need = rng.normal(size=n)
+    wrong = rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "group": np.where(group, "b", "a"),
+            "need": need + rng.normal(0, 0.4, n),
+            "wealth": -need + rng.normal(0, 0.8, n),
+            "wrong": wrong,
+            "score": 0.4 * need + rng.normal(0, 1, n),
+            "outcome": rng.poisson(np.exp(0.5 * need - 0.4 * wrong + 0.3)),
+            "proxy": np.where(group, 7, 3),
+            "shade": np.where(group, rng.uniform(0.6, 1, n), rng.uniform(0, 0.5, n)),
+            "letter": np.where(group, rng.choice(["x", "y"], n), "z"),
+        }
+    )
+
+
+def audited(people: Any, **options: Any) -> improvable.Audit:
+    settings: dict[str, Any] = {
+        "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
+        "rule": "linear", "features": ["need", "wealth", "wrong"], "splits": 2, "draws": 200,
+    }  # fmt: skip
+    return improvable.audit(people, **{**settings, **options})
+
+
+@pytest.mark.parametrize("rule", ["linear", "forest", "boosting"])
+def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
+    free = audited(people, rule=rule, splits=1).substitute()
+    bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
+    for split in bound.to_dict()["splits"]:
+        assert {s["monotone_violations"] for s in split["selection"]["reached"].values()} == {0}
+    moved = people.with_columns(wrong=pl.col("wrong") + 1)
+    assert (free.decide(moved) < free.decide(people)).any()
+    algorithm = bound.substitute()
+    assert not (algorithm.decide(moved) < algorithm.decide(people)).any()
+    assert "Monotone in wrong:+, wealth:-: 0 rows" in bound.summary()
+
+
+def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataFrame) -> None:
+    class Liar:
+        name = "liar"
+        honours = frozenset({"capacity", "monotone"})
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return improvable.threshold(lambda frame: -frame["need"].to_numpy(), capacity=0.2)
+
+    result = audited(people, rule=Liar(), monotone={"need": "+"})
+    assert result.to_dict()["splits"][0]["selection"]["reached"]["test"]["monotone_violations"] > 10
+
+
+def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)) * [1, 100, 0.01]
+    y = x @ [1.0, -0.02, 30.0] + 5 + rng.normal(0, 0.1, 200)
+    exact = np.linalg.lstsq(np.column_stack([np.ones(200), x]), y, rcond=None)[0]
+    fitted = BoundedLinearRegression(np.array([1, -1, 0])).fit(x, y)
+    np.testing.assert_allclose([fitted.intercept_, *fitted.coef_], exact, rtol=1e-6)
+    turned = BoundedLinearRegression(np.array([-1, 0, 0])).fit(x, y)
+    assert turned.coef_[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rule": "lasso", "monotone": {"need": "+"}}, "'lasso' cannot honour monotone. Rules that can: .*boosting"),
+        ({"rule": "logistic", "selection_gap": 0.1}, "cannot honour selection_gap. Rules that can: .*linear_search"),
+        ({"monotone": {"needs": "+"}}, "Did you mean 'need'"),
+        ({"monotone": {"score": "+"}}, "'score', which is not a feature"),
+        ({"monotone": {"need": "up"}}, "monotone in 'need' is 'up'"),
+        ({"selection_gap": -0.1}, "selection_gap is -0.1"),
+        ({"features": ["need", "letter"], "monotone": {"letter": "+"}}, "'letter', which is not a number"),
+        ({"features": ["need", "group"]}, "feature 'group' determines the group 'group' exactly"),
+        ({"features": ["need", "proxy"]}, "feature 'proxy' determines the group"),
+        ({"features": ["need", "shade"]}, "feature 'shade' determines the group"),
+        ({"features": ["need", "letter"]}, "feature 'letter' determines the group"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_honoured_is_refused_with_advice(
+    people: pl.DataFrame, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(improvable.ImprovableError, match=message):
+        audited(people, **options)
+
+
+def test_a_group_may_be_read_when_allowed(people: pl.DataFrame) -> None:
+    result = audited(people, features=["need", "proxy"], group_blind=False)
+    assert result.to_dict()["group_blind"] is False
+
+
+def test_features_that_only_lean_towards_a_group_are_no_proxies(people: pl.DataFrame) -> None:
+    leaning = people.with_columns(lean=pl.when(pl.int_range(pl.len()) % 50 == 0).then(0).otherwise("proxy"))
+    assert list(audited(leaning, features=["need", "lean"], splits=1).setting["features"]) == ["need", "lean"]
+
+
+def test_every_rule_says_what_it_honours() -> None:
+    for rule in RULES.values():
+        assert rule.honours <= {"capacity", "monotone", "selection_gap"}  # type: ignore[attr-defined]
+
+
+def test_selection_rates_are_reported_on_both_samples(people: pl.DataFrame) -> None:
+    for split in audited(people).to_dict()["splits"]:
+        assert set(split["selection"]["reached"]) == {"train", "test"}
+        assert 0 <= split["selection"]["reached"]["test"]["selection_gap"] <= 1

@@ -1,0 +1,55 @@
+"""What the README prints works as printed, in the order in which it is printed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import improvable
+from improvable.cli import run
+
+HOME = Path(__file__).parents[2]
+README = (HOME / "README.md").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+COMMANDS = re.findall(r"^    \.venv/bin/improvable (.*?)(?=\n    \.venv|\n\n)", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_commands_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(COMMANDS) >= 8
+    for command in COMMANDS:
+        words = shlex.split(command.replace("\\\n", " "))
+        assert run(words) == 0, command
+        assert capsys.readouterr().out or "--write" in words
+    assert (tmp_path / "care.html").exists()
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda text: re.sub(r"\W+", " ", text)[:30])
+def test_snippets_run(
+    snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    improvable.datasets.care_management(5_000, seed=1).write_csv("patients.csv")
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_there_is_a_snippet() -> None:
+    assert SNIPPETS
+
+
+def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo"]) == 0
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    table = re.findall(r"^    ( +\d \|.*| +mean \|.*|median \|.*)$", README, flags=re.MULTILINE)
+    assert len(table) == 9
+    for line in table:
+        assert line.strip() in printed
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
+def test_links_lead_somewhere(link: str) -> None:
+    assert (HOME / link).exists()

@@ -1,0 +1,176 @@
+"""Pictures show the numbers of the result, whatever its shape, and can be kept in any format."""
+
+import itertools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from conftest import Case
+from improvable.report import plots
+
+PICTURES = (plots.utilities, plots.surface, plots.p_values, plots.intervals)
+Result = improvable.Audit | improvable.Comparison
+
+
+@pytest.fixture(scope="module")
+def audit() -> improvable.Audit:
+    people = improvable.datasets.care_management(4_000, seed=1)
+    return improvable.audit(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], splits=3, draws=500, seed=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def comparison() -> improvable.Comparison:
+    people = improvable.datasets.care_management(4_000, seed=1)
+    return improvable.compare(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=500,
+    )  # fmt: skip
+
+
+def compare_case(**options: Any) -> improvable.Comparison:
+    case = Case(seed=3, rows=900)
+    rng = np.random.default_rng(0)
+    frame = case.frame().with_columns(
+        region=pl.Series(rng.choice(["north", "south", "west"], 900)), nobody=pl.Series(np.zeros(900))
+    )
+    asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
+    return improvable.compare(frame, outcome="count", draws=200, **asked)
+
+
+def values_of(chart: Any) -> list[dict[str, Any]]:
+    """Every row of data in a chart."""
+    layers = chart.to_dict()
+    found: list[dict[str, Any]] = [row for rows in layers.get("datasets", {}).values() for row in rows]
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            found.extend(node["values"] if isinstance(node.get("values"), list) else [])
+            for key in node:
+                walk(node[key])
+        elif isinstance(node, list):
+            for one in node:
+                walk(one)
+
+    walk({key: layers[key] for key in layers if key != "datasets"})
+    return [row for row in found if isinstance(row, dict)]
+
+
+@pytest.mark.parametrize("draw", PICTURES)
+def test_every_picture_can_be_drawn(audit: improvable.Audit, comparison: improvable.Comparison, draw: Any) -> None:
+    for result in (audit, comparison):
+        svg = plots.chart_svg(draw(result))
+        assert svg.startswith("<svg")
+        assert len(svg) < 120_000
+
+
+def test_more_groups_than_two_show_the_reference_pair() -> None:
+    result = compare_case(group="region", fairness="selection_rate")
+    chart = plots.utilities(result).to_json()
+    for group in result.to_dict()["splits"][0]["reference"]:
+        assert f"accuracy of {group}" in chart
+    assert "smaller gap" not in chart
+
+
+def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
+    rows = [row for row in values_of(plots.utilities(audit)) if "mean" in row]
+    splits = audit.to_dict()["splits"]
+    found = {(row["algorithm"], row["x"], row["y"]) for row in rows if not row["mean"]}
+    assert found == {
+        (name.replace("_", " "), s["accuracy"]["black"][name], s["accuracy"]["white"][name])
+        for s in splits
+        for name in ("status_quo", "candidate")
+    }
+    bold = next(row for row in rows if row["mean"] and row["algorithm"] == "candidate")
+    assert bold["x"] == pytest.approx(np.mean([s["accuracy"]["black"]["candidate"] for s in splits]))
+
+
+def test_bands_of_figure_3_are_the_p_values(comparison: improvable.Comparison) -> None:
+    frontier = comparison.frontier()
+    cells = [row for row in values_of(plots.surface(comparison)) if "band" in row]
+    a_grid, f_grid = plots.default_grids(comparison, (61, 51))
+    surface = frontier.surface(a_grid, f_grid)
+    for i, j in itertools.product(range(0, 61, 7), range(0, 51, 7)):
+        a, f = min(max(a_grid[i], -0.499), 0.499), min(max(f_grid[j], 0.001), 0.999)
+        cell = next(one for one in cells if one["a"] <= a < one["a2"] and one["f"] <= f < one["f2"])
+        dark = cell["band"] in ("below 0.005", "0.005 to 0.05")
+        assert dark == (surface[i, j] < frontier.level)
+
+
+def test_the_edge_and_its_intercepts_are_exact(comparison: improvable.Comparison) -> None:
+    frontier = comparison.frontier()
+    ((a, f),) = frontier.edge()
+    assert plots.intercepts(frontier) == (a, f)
+    rows = values_of(plots.surface(comparison))
+    path = [(row["a"], row["f"]) for row in rows if "order" in row and "other" not in row]
+    assert path == [(a, 0.0), (a, f), (-0.5, f)]
+    ((a, f),) = frontier.edge("absolute")
+    assert [(row["a"], row["f"]) for row in rows if "other" in row] == [(a, 0.0), (a, f), (-0.5, f)]
+    ((a, f),) = frontier.edge()
+    labels = {row["label"] for row in rows if "label" in row}
+    assert len(labels) == 2
+    for label in labels:
+        name, number = label.split(" = ")
+        assert float(number) <= (a if name == "delta_a" else f) < float(number) + 0.001
+
+
+def test_no_edge_where_nothing_is_rejected() -> None:
+    result = compare_case(candidate="now")
+    assert plots.intercepts(result.frontier()) == (None, None)
+    assert not [row for row in values_of(plots.surface(result)) if "order" in row]
+
+
+def test_p_values_of_zero_stand_at_one_draw_with_a_note(comparison: improvable.Comparison) -> None:
+    rows = [row for row in values_of(plots.p_values(comparison)) if "component" in row]
+    zero = {row["component"]: row["p"] for row in rows if row["zero"]}
+    assert zero == {"accuracy of black": 1 / 500, "accuracy of white": 1 / 500}
+    assert "none of 500 draws" in plots.p_values(comparison).to_json()
+
+
+def test_intervals_of_an_audit_say_which_split(audit: improvable.Audit, comparison: improvable.Comparison) -> None:
+    assert "split 1 of 3" in plots.intervals(audit).to_json()
+    assert "split" not in re.findall(r'"text": "([^"]*)"', plots.intervals(comparison).to_json())[0]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
+)
+def test_a_chart_can_be_kept(comparison: improvable.Comparison, tmp_path: Path, suffix: str, start: bytes) -> None:
+    path = tmp_path / f"chart.{suffix}"
+    plots.save_chart(plots.utilities(comparison), path)
+    content = path.read_bytes()
+    assert content.startswith(start)
+    assert suffix != "html" or (b"src=" not in content[:2_000] and b"cdn.jsdelivr" not in content)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("chart.docx", "no picture format"), ("chart", "no picture"), ("gone/chart.svg", "no folder")]
+)
+def test_a_bad_path_is_refused(comparison: improvable.Comparison, tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(improvable.OptionError, match=message):
+        plots.save_chart(plots.utilities(comparison), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("grid", [[0.1], [0.0, 2.0], [0.0, float("nan")]])
+def test_a_bad_grid_is_refused(comparison: improvable.Comparison, grid: list[float]) -> None:
+    with pytest.raises(improvable.OptionError, match="grid"):
+        plots.surface(comparison, fairness=grid)
+
+
+def test_names_from_data_are_escaped_in_pictures() -> None:
+    evil = "</script><script>alert(1)</script>"
+    frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": evil}))
+    result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="new", draws=200)
+    draws: tuple[Callable[[Result], Any], ...] = PICTURES
+    for draw in draws:
+        assert "<script" not in plots.chart_svg(draw(result))
