@@ -18,6 +18,7 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
 from improvable.procedure.evaluating import evaluate, prepare_status_quo, with_cautions
 from improvable.question.claim import Delta, Overall
 from improvable.question.design import make_design
+from improvable.question.settings import Settings
 from improvable.question.utilities import Utility
 from improvable.results.comparison import Comparison
 
@@ -128,9 +129,10 @@ def compare(
     >>> result.reject
     True
     """
-    design = make_design(
+    settings = Settings(
         outcome=outcome,
         group=group,
+        status_quo=status_quo,
         accuracy=accuracy,
         fairness=fairness,
         delta_accuracy=delta_accuracy,
@@ -150,6 +152,7 @@ def compare(
         seed=seed,
         method=method,
     )
+    design = make_design(settings)
     specs = as_algorithm(status_quo), as_algorithm(candidate)
     workers = worker_count(-1 if n_jobs is None else n_jobs)
     opened = as_engine(data, engine, workers)

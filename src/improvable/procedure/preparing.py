@@ -61,7 +61,7 @@ class Checked:
 
 def check_settings(settings: Settings) -> Checked:
     """Refuse what cannot be asked, before any row is read."""
-    design = _design(settings)
+    design = make_design(settings)
     check_integer("splits", settings.splits, 1)
     check_number("tolerance", settings.tolerance, 0, 0.5)
     check_integer("most_splits", settings.most_splits, 1)
@@ -131,29 +131,3 @@ def sealed_seed(question_fingerprint: str, challenge: str) -> int:
     """
     text = f"improvable seal\n{question_fingerprint}\n{challenge}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
-
-
-def _design(settings: Settings) -> Design:
-    return make_design(
-        outcome=settings.outcome,
-        group=settings.group,
-        accuracy=settings.accuracy,
-        fairness=settings.fairness,
-        delta_accuracy=settings.delta_accuracy,
-        delta_fairness=settings.delta_fairness,
-        form=settings.form,
-        gap=settings.gap,
-        protected=settings.protected,
-        overall=settings.overall,
-        groups=settings.groups,
-        cross=settings.cross,
-        min_group=settings.min_group,
-        small=settings.small,
-        weight=settings.weight,
-        cluster=settings.cluster,
-        draws=settings.draws,
-        alpha=settings.alpha,
-        seed=settings.seed,
-        combine=settings.combine,
-        method=settings.method,
-    )

@@ -1,12 +1,13 @@
 """What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
 from improvable.errors import OptionError
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
-from improvable.question.claim import Claim, Delta, Overall, make_claim
+from improvable.question.claim import Claim, make_claim
+from improvable.question.settings import Settings
 from improvable.question.utilities import Measure, Utility, as_accuracy, as_utility
 
 Combine = Literal["median", "running_median", "sequential"]
@@ -112,74 +113,51 @@ class Design:
         return [*self.question.group, *([cluster] if cluster is not None else [])]
 
 
-def make_design(
-    *,
-    outcome: str,
-    group: str | Sequence[str],
-    accuracy: str | Utility | Sequence[str | Utility],
-    fairness: str | Utility | Sequence[str | Utility] | None,
-    delta_accuracy: Delta,
-    delta_fairness: float,
-    form: str,
-    gap: str,
-    protected: str | Sequence[str] | None,
-    overall: Overall,
-    groups: Sequence[str] | None,
-    cross: bool,
-    min_group: int,
-    small: str,
-    weight: str | None,
-    cluster: str | None,
-    draws: int,
-    alpha: float,
-    seed: int,
-    combine: str = "median",
-    method: str | None = None,
-) -> Design:
+def make_design(settings: Settings) -> Design:
     """Check the question before any row is read."""
-    columns = as_names(group)
+    outcome, columns, weight = settings.outcome, as_names(settings.group), settings.weight
     if not columns:
         raise OptionError("no group column is named.", "Name the column that says which group a row belongs to.")
     if outcome in columns:
         raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
-    if weight is not None and weight in (outcome, *columns, cluster):
+    if weight is not None and weight in (outcome, *columns, settings.cluster):
         raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
-    check_choice("small", small, ("pool", "refuse"))
-    check_integer("min_group", min_group, 0)
-    accuracies = [as_accuracy(spec) for spec in as_specs(accuracy)]
-    fairnesses = accuracies if fairness is None else [as_utility(spec) for spec in as_specs(fairness)]
+    check_choice("small", settings.small, ("pool", "refuse"))
+    check_integer("min_group", settings.min_group, 0)
+    accuracies = [as_accuracy(spec) for spec in as_specs(settings.accuracy)]
+    fairnesses = accuracies if settings.fairness is None else [as_utility(spec) for spec in as_specs(settings.fairness)]
     utilities = tuple(dict.fromkeys([*accuracies, *fairnesses]))
     claim = make_claim(
-        delta_accuracy=delta_accuracy,
-        delta_fairness=delta_fairness,
-        form=form,
-        gap=gap,
-        protected=protected,
-        overall=overall,
+        delta_accuracy=settings.delta_accuracy,
+        delta_fairness=settings.delta_fairness,
+        form=settings.form,
+        gap=settings.gap,
+        protected=settings.protected,
+        overall=settings.overall,
     )
-    check_choice("combine", combine, get_args(Combine))
-    check_number("alpha", alpha, 0, 0.5)
-    check_integer("draws", draws, FEWEST_DRAWS)
-    check_integer("seed", seed, 0)
-    if method is not None:
-        check_choice("method", method, METHODS)
+    check_choice("combine", settings.combine, get_args(Combine))
+    check_number("alpha", settings.alpha, 0, 0.5)
+    check_integer("draws", settings.draws, FEWEST_DRAWS)
+    check_integer("seed", settings.seed, 0)
+    if settings.method is not None:
+        check_choice("method", settings.method, METHODS)
     question = Question(
         outcome=outcome,
         group=columns,
         accuracy=tuple(utility.measure(outcome) for utility in accuracies),
         fairness=tuple(utility.measure(outcome) for utility in fairnesses),
         claim=claim,
-        draws=int(draws),
-        alpha=float(alpha),
-        seed=int(seed),
+        draws=int(settings.draws),
+        alpha=float(settings.alpha),
+        seed=int(settings.seed),
         weight=weight,
-        cluster=cluster,
-        combine=cast(Combine, combine),
-        method=method,
+        cluster=settings.cluster,
+        combine=cast(Combine, settings.combine),
+        method=settings.method,
     )
     return Design(
         question=question,
-        groups=GroupChoice(columns, cross, as_names(groups), int(min_group), small),
+        groups=GroupChoice(columns, settings.cross, as_names(settings.groups), int(settings.min_group), settings.small),
         utilities=utilities,
         accuracy=tuple(utilities.index(utility) for utility in accuracies),
         fairness=tuple(utilities.index(utility) for utility in fairnesses),

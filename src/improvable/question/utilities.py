@@ -7,16 +7,21 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import Rows
 from improvable.errors import DataError, OptionError, nearest
 
 Part = Callable[..., ArrayLike]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+class Rows(Protocol):
+    """What a utility may ask of rows: the frame as the caller knows it."""
+
+    def native(self) -> Any: ...
 
 
 @dataclass(frozen=True)
