@@ -16,8 +16,10 @@ from improvable.algorithms.rules.base import Training, run_rule
 from improvable.algorithms.rules.tournament import MEASURING
 from improvable.errors import ImprovableWarning
 from improvable.inference.resampling import child
-from improvable.procedure.evaluating import prepare_status_quo
-from improvable.procedure.steps import limited_threads, split_sample
+from improvable.procedure.parallel import limited_threads
+from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.selecting import complete_status_quo
+from improvable.question.settings import Settings
 
 RULES = ("linear", "lasso", "boosting")
 TARGET = 1.3
@@ -26,19 +28,18 @@ TARGET = 1.3
 def main() -> None:
     warnings.simplefilter("ignore", ImprovableWarning)
     people = improvable.datasets.care_management(48_784, seed=0)
-    source = improvable.audit(
-        people, outcome="gagne_sum_t", group="race", rule="linear", splits=1, draws=100, progress=False,
+    asked = Settings(
+        outcome="gagne_sum_t", group="race", rule="linear", splits=1,
         status_quo=improvable.threshold("risk_score_t", capacity=0.03),
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-    ).source  # fmt: skip
-    assert source is not None
-    sample, _ = split_sample(source.sample, 0.5, np.random.SeedSequence(1))
-    plan = source.plan
+    )  # fmt: skip
+    ready = prepare_audit(people, asked)
+    sample, plan, features = ready.sample(split=1), ready.plan, ready.features
     training = Training(
-        sample, plan.features.columns, plan.features.plain, plan.target, source.design, plan.constraints,
+        sample, features.columns, features.plain, plan.target, plan.design, plan.constraints,
         np.random.SeedSequence(2),
     )  # fmt: skip
-    status_quo = prepare_status_quo(plan.status_quo, sample)
+    status_quo = complete_status_quo(plan.status_quo, sample)
     contest = as_tournament(RULES)
     with limited_threads(workers=1, splits=1):
         parts = 0.0

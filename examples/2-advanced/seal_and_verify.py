@@ -7,11 +7,12 @@
 from pathlib import Path
 
 import improvable
-from improvable.procedure.running import run_audit
-from improvable.question.declaration import declare, from_declaration
+from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.running import run_prepared
+from improvable.question.declaration import declare
 from improvable.question.settings import Settings
 from improvable.trust.files import read_protocol, write_protocol
-from improvable.trust.seal import make_seal, seal_path, sealed_protocol, write_seal
+from improvable.trust.seal import check_seal, make_seal, seal_path, settings_of, write_seal
 from improvable.trust.verification import verify
 
 improvable.datasets.care_management(4_000, seed=0).write_csv("patients.csv")
@@ -47,9 +48,11 @@ print(seal.digest)
 # The audit runs as sealed: another protocol, or other data, would be refused.
 
 # %%
-protocol, kept = sealed_protocol("care.toml", "patients.csv")
+sealed, kept = settings_of("care.toml")
 assert kept is not None
-result = run_audit("patients.csv", from_declaration(protocol, kept.challenge), run_folder="run")
+ready = prepare_audit("patients.csv", sealed)
+check_seal(kept, ready)
+result = run_prepared(ready, run_folder="run")
 print(result.p_value, result.reject)
 
 # %% [markdown]

@@ -51,7 +51,7 @@ def audited(data: Any, **options: Any) -> improvable.Audit:
 def test_what_became_of_each_column_is_reported(people: pl.DataFrame) -> None:
     result = audited(people)
     used = result.to_dict()["features"]
-    assert list(used) == ["age", "ward", "admitted", "insured", "street"]
+    assert list(used) == ["admitted", "age", "insured", "street", "ward"]
     assert used["age"] == "number: 47 missing values take the training mean and are flagged"
     assert used["ward"] == "category: one 0/1 column for each of 3 levels and for missing"
     assert used["admitted"].startswith("date")

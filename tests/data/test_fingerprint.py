@@ -12,7 +12,8 @@ import pytest
 
 import improvable
 from improvable.data.fingerprint import fingerprint
-from improvable.data.frames import identities, read_rows
+from improvable.data.frames import read_rows
+from improvable.data.keys import Keying
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_any_other_value_is_another_fingerprint(frame: pl.DataFrame) -> None:
 def test_ids_that_a_float_would_run_together_stay_apart() -> None:
     ids = [2**60, 2**60 + 1, 2**60 + 2]
     rows = read_rows(pl.DataFrame({"id": ids}))
-    assert len(set(identities(rows, "id").tolist())) == 3
+    assert len(set(Keying(0).of(rows, ["id"]).tolist())) == 3
     assert fingerprint(rows) != fingerprint(read_rows(pl.DataFrame({"id": [2**60, 2**60, 2**60 + 2]})))
     assert fingerprint(rows) == fingerprint(read_rows(pd.DataFrame({"id": ids})))
     assert fingerprint(rows) == fingerprint(read_rows(pa.table({"id": ids})))
@@ -74,7 +75,7 @@ def test_ids_that_a_float_would_run_together_stay_apart() -> None:
 def test_decimals_and_nanoseconds_keep_all_their_digits() -> None:
     ids = [10**17 + k for k in range(150)]
     decimals = read_rows(pl.DataFrame({"id": [Decimal(one) for one in ids]}))
-    assert len(set(identities(decimals, "id").tolist())) == 150
+    assert len(set(Keying(0).of(decimals, ["id"]).tolist())) == 150
     assert fingerprint(decimals) == fingerprint(read_rows(pl.DataFrame({"id": ids})))
     holes = pd.DataFrame({"id": pd.array([*ids[:-1], None], dtype="Int64")})
     assert fingerprint(read_rows(holes)) != fingerprint(decimals)

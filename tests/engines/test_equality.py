@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 import pytest
 
 import improvable
-from engines.conftest import audited, compared, write_folder
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import read_rows
+from people import audited, compared, write_folder
 
 Work = Callable[..., str]
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,8 @@ import improvable
 from conftest import Case
 from improvable.inference.combining import lower_median
 from improvable.inference.pvalues import lower_tail, threshold_for, upper_tail
-from improvable.procedure.steps import split_units
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.settings import Settings
 from improvable.results.words import p_text
 
 
@@ -70,12 +71,16 @@ def test_trap_3_an_audit_rejects_strictly(case: Case) -> None:
     assert not tied.reject
 
 
-def audited(case: Case, **options: object) -> improvable.Audit:
+def with_scores(case: Case) -> pl.DataFrame:
     rng = np.random.default_rng(0)
-    frame = case.frame().with_columns(
+    return case.frame().with_columns(
         signal=pl.Series(case.count + rng.normal(0, 1, len(case.count))),
         score=pl.Series(case.count + rng.normal(0, 3, len(case.count)) + 2.0 * case.group),
     )
+
+
+def audited(case: Case, **options: object) -> improvable.Audit:
+    frame = with_scores(case)
     settings: dict[str, object] = {
         "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
         "rule": "linear", "features": ["signal"], "splits": 3, "draws": 300,
@@ -86,17 +91,18 @@ def audited(case: Case, **options: object) -> improvable.Audit:
 def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Case) -> None:
     """Recomputed by hand from the split's own rows: strictly above the training quantile, on test rows."""
     result = audited(case, splits=1)
-    assert result.source is not None
-    rows = result.source.sample.rows
-    seed = np.random.SeedSequence(0, spawn_key=(1, 0))
-    train, test = split_units(len(rows), 0.5, seed)
-    score, signal, count = (rows.numbers(name) for name in ("score", "signal", "count"))
-    now = score[test] > np.quantile(score[train], 0.7)
+    status_quo = improvable.threshold("score", capacity=0.3)
+    asked = Settings(outcome="count", group="group", status_quo=status_quo, rule="linear", features=["signal"])
+    ready = prepare_audit(with_scores(case), asked)
+    sample = ready.sample()
+    train = ready.splitting.trains(ready.splitting.places(ready.splitting.units(sample), 1), 1)
+    score, signal, count = (sample.rows.numbers(name) for name in ("score", "signal", "count"))
+    before = score[~train] > np.quantile(score[train], 0.7)
     slope = np.polyfit(signal[train], count[train], 1)
     predicted = np.polyval(slope, signal)
-    new = predicted[test] > np.quantile(predicted[train], 0.7)
-    codes = result.source.sample.grouping.codes[test]
-    expected = [[int(d[codes == g].sum()) for d in (now, new)] for g in range(2)]
+    after = predicted[~train] > np.quantile(predicted[train], 0.7)
+    codes = sample.grouping.codes[~train]
+    expected = [[int(d[codes == g].sum()) for d in (before, after)] for g in range(2)]
     assert result.splits[0].selected.tolist() == expected
 
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import improvable
 from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.errors import ImprovableWarning
 from improvable.inference.cells import count
 from improvable.inference.combining import combine, combined_threshold
 from improvable.inference.evidence import Assessment, Evidence, assess
-from improvable.inference.resampling import child, resample
-from improvable.procedure.steps import DRAWING, SPLITTING, split_units
+from improvable.inference.resampling import resample
+from improvable.procedure.splitting import DRAWING, make_splitting, seed_of
 from improvable.question.claim import Claim
 from improvable.question.design import Combine
 from improvable.question.utilities import Measure
@@ -269,13 +271,14 @@ def fast_assessment(
 
 
 def fast_audit(sample: Selected, claim: Claim, seed: int, splits: int, draws: int) -> list[Assessment]:
-    """What every split of `audit` finds for a fixed candidate, to the last bit."""
-    out = []
+    """What every split of `audit` finds for a fixed candidate, to the last bit; the row's number is its id."""
+    splitting, out = make_splitting(seed, 0.5, "row", ()), []
+    keys = splitting.keying.of(read_rows(pl.DataFrame({"row": np.arange(sample.rows)})), ["row"])
     for split in range(1, splits + 1):
-        root = child(np.random.SeedSequence(seed), split)
-        train, test = split_units(sample.rows, 0.5, child(root, SPLITTING))
-        training = sample.among(train).sums()
-        out.append(fast_assessment(sample.among(test), training, claim, child(root, DRAWING), draws))
+        tests = splitting.tests(splitting.places(keys, split), split)
+        training = sample.among(np.flatnonzero(~tests)).sums()
+        held_out = sample.among(np.flatnonzero(tests))
+        out.append(fast_assessment(held_out, training, claim, seed_of(seed, split, DRAWING), draws))
     return out
 
 

@@ -126,7 +126,7 @@ def _determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping)
     return bool((seen.sum(axis=1) == 1).all())
 
 
-def refuse_unhonoured(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
+def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
     """Refuse a rule that cannot honour an active constraint, naming those that can."""
     honoured = getattr(rule, "honours", frozenset({CAPACITY}))
     for name in constraints.active:

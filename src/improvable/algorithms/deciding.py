@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
+from improvable.data.columns import Reads
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, OptionError, UnknownColumnError
 
@@ -322,14 +323,20 @@ def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
     return algorithm.capacity if isinstance(algorithm, Threshold) else None
 
 
-def columns_read(algorithm: Algorithm | Threshold) -> tuple[list[str], list[str]]:
-    """Columns that must hold complete numbers (decisions, scores), and features of a model."""
+def reads_of(algorithm: Algorithm | Threshold) -> Reads:
+    """Which columns an algorithm reads; of a function of the rows, nobody knows."""
     source: Any = getattr(algorithm, "scorer", algorithm)
     if isinstance(source, DecisionColumn | ScoreColumn):
-        return [source.column], []
-    if isinstance(source, FittedModel):
-        return [], list(source.features)
-    return [], []
+        return Reads(numbers=(source.column,))
+    if isinstance(source, FittedModel | LinearClassifier):
+        return Reads(features=source.features)
+    return Reads(anything=True)
+
+
+def is_own_code(algorithm: Algorithm | Threshold) -> bool:
+    """Whether an algorithm is code of the caller's own, of which nothing is known."""
+    source: Any = getattr(algorithm, "scorer", algorithm)
+    return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
 
 
 def describe(algorithm: Algorithm | Threshold) -> str:

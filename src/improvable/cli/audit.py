@@ -1,7 +1,5 @@
 """`improvable audit`."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -128,19 +126,25 @@ def audit(
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.exchange import export_algorithm
-    from improvable.data.frames import read_rows
+    from improvable.data.engines import as_engine
+    from improvable.procedure.parallel import worker_count
     from improvable.procedure.preparing import prepare_audit
-    from improvable.procedure.running import run_audit, run_prepared
+    from improvable.procedure.running import run_prepared
     from improvable.question.declaration import declare, digest_of
     from improvable.question.settings import Settings
+    from improvable.trust.files import read_protocol
+    from improvable.trust.seal import check_seal, settings_of
 
     for path in (json, export, write_protocol):
         o.check_writable(path)
     check_documents(report, table)
-    file = data
+    file, seal = data or source, None
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
-        settings, file = settings_of_protocol(source, data)
+        if data is None:
+            raise OptionError("a protocol needs data.", f"improvable audit {source} --data FILE.")
+        warn_of_code(read_protocol(source))
+        settings, seal = settings_of(source)
     else:
         if data is not None:
             raise OptionError(
@@ -148,7 +152,6 @@ def audit(
             )
         if outcome is None or group is None:
             raise OptionError("--outcome and --group say what is asked.", "Give both, or a protocol (improvable init).")
-        file = source
         settings = Settings(
             outcome=outcome,
             group=o.parse_names(group),
@@ -192,25 +195,24 @@ def audit(
         )
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
+    rows = as_engine(file, settings.engine, worker_count(jobs))
+    ready = prepare_audit(rows, settings, n_jobs=jobs)
+    if seal is not None:
+        check_seal(seal, ready)
     declared = declare(settings)
-    facts: dict[str, Any] = {"protocol": None if declared is None else digest_of(declared)}
-    facts["challenge"] = settings.challenge
-    if settings.engine is not None or Path(file).is_dir():
-        recorder, known = open_recorder(None, file, ledger), None
-        result = quietly(lambda: run_audit(file, settings, n_jobs=jobs, run_folder=out))
-    else:
-        rows = read_rows(file)
-        ready = prepare_audit(rows, settings)
-        recorder = open_recorder(rows, file, ledger)
-        facts["seed"] = ready.design.question.seed
+    facts = {
+        "protocol": None if declared is None else digest_of(declared),
+        "challenge": settings.challenge,
+        "seed": ready.seed,
+    }
+    recorder = open_recorder(rows, file, ledger)
+    known = recorder.knows(out)
 
-        known = recorder.knows(out)
+    def begun(resumed: bool) -> None:
+        if known is None:
+            recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
 
-        def begun(resumed: bool) -> None:
-            if known is None:
-                recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
-
-        result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
+    result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
     runs = recorder.finish("audit", result) if known is None else f"This run was finished before: line {known}."
     if export is not None:
         export_algorithm(result.substitute(), export)
@@ -230,45 +232,17 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
             )
 
 
-def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, str]":
-    """What a protocol declares, sealed where its seal is beside it; and the data file."""
-    from improvable.data.engines import home_of
-    from improvable.question.declaration import from_declaration
-    from improvable.trust.files import read_protocol
-    from improvable.trust.seal import sealed_protocol
-
-    if data is None:
-        raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
-    warn_of_code(read_protocol(protocol))
-    declared, seal = sealed_protocol(protocol, data)
-    if seal is None:
-        settings = from_declaration(declared)
-        needed = home_of(data) if settings.engine is not None else None
-        return replace(settings, engine=needed or settings.engine), data
-    return replace(from_declaration(declared, seal.challenge), seal=seal.digest), data
-
-
 def write_declared(settings: "Settings", data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
-    from improvable.procedure.preparing import check_settings, prepare_audit
+    from improvable.procedure.preparing import prepare_audit
     from improvable.question.declaration import declare
     from improvable.trust.files import write_protocol
 
-    if settings.engine is None:
-        prepare_audit(data, settings)
-    else:
-        check_settings(settings)
+    prepare_audit(data, settings)
     declared = declare(settings)
     assert declared is not None, "options of the command line are names"
     if settings.seed == 0:
         declared["test"].pop("seed", None)
-    if settings.engine is not None:
-        declared["test"]["engine"] = settings.engine
-        write_protocol(declared, path)
-        typer.echo(
-            f"Wrote {path}. Audits through an engine cannot be sealed.\nNext: improvable audit {path} --data {data}"
-        )
-        return 0
     write_protocol(declared, path)
     typer.echo(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
     return 0

@@ -1,6 +1,5 @@
 """`improvable compare`."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -64,14 +63,15 @@ def compare(
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     import improvable
-    from improvable.data.frames import read_rows
+    from improvable.data.engines import as_engine
+    from improvable.procedure.parallel import worker_count
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = None if engine is not None or Path(data).is_dir() else read_rows(data)
+    rows = as_engine(data, engine, worker_count(-1 if jobs is None else jobs))
     result = quietly(
         lambda: improvable.compare(
-            data if rows is None else rows,
+            rows,
             outcome=outcome,
             group=o.parse_names(group),
             status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
@@ -96,7 +96,6 @@ def compare(
             n_jobs=jobs,
             drop_missing=drop_missing,
             method=method,
-            engine=engine,
         )
     )
     recorder = open_recorder(rows, data, ledger)

@@ -33,7 +33,6 @@ def ledger(
     """
     from improvable.data.files import write_whole
     from improvable.data.fingerprint import fingerprint
-    from improvable.data.frames import read_rows
     from improvable.errors import StorageError
     from improvable.report.text import paragraph
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
@@ -43,8 +42,8 @@ def ledger(
     path = named if named.suffix == ".ledger" else ledger_path(file)
     lines = read_ledger(path)
     beside = named if named.suffix != ".ledger" else named.with_suffix("")
-    if beside.is_file():
-        check_belongs(lines, fingerprint(read_rows(beside)), path)
+    if beside.exists():
+        check_belongs(lines, fingerprint(beside), path)
     if entry is not None and not any(line.hash.startswith(entry) for line in lines):
         raise StorageError(f"'{path}' has no line with hash {entry}: one was removed.", "Ask who kept the ledger.")
     facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]

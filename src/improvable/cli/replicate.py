@@ -38,7 +38,7 @@ def replicate(
       improvable replicate --data data_new.csv --out replication-full
     """
     from improvable.data.files import make_folder
-    from improvable.procedure.compare import worker_count
+    from improvable.procedure.parallel import worker_count
     from improvable.report.text import paragraph
     from improvable.studies.replication.document import rows_table, write_documents
     from improvable.studies.replication.power import curve_rows_beside_paper, kept_appendix_e

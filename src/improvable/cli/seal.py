@@ -50,6 +50,12 @@ def seal(
         typer.echo(
             "warning: without a challenge of the other side, who holds the data could try the splits first.", err=True
         )
+    if "row_id" not in declared.get("test", {}):
+        typer.echo(
+            "warning: without a row id, the features that are read also decide how rows are divided. If the data have "
+            "a column that differs in every row, declare it: [test] row_id.",
+            err=True,
+        )
     place = seal_path(protocol)
     write_seal(made, place)
     document = json_module.dumps(seal_facts(made), indent=2, ensure_ascii=False)

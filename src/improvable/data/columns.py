@@ -1,19 +1,23 @@
-"""Which columns a pass must read, known before any row is."""
+"""Which columns an analysis reads, known before any row is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-import narwhals as nw
-import numpy as np
-import polars as pl
-
-from improvable.algorithms.deciding import Algorithm, RowFunction, Threshold, columns_read, decide
-from improvable.data.features import match_columns
-from improvable.data.frames import Rows
-from improvable.errors import AlgorithmError
+from improvable.errors import UnknownColumnError, nearest
 from improvable.question.design import Design
-from improvable.question.utilities import takes_rows
 
 
+@dataclass(frozen=True)
+class Reads:
+    """What an algorithm reads: columns that must hold complete numbers, features of a model, or perhaps anything."""
+
+    numbers: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    anything: bool = False
+
+
+@dataclass(frozen=True)
 class Columns:
     """The columns of an audit or a comparison.
 
@@ -21,63 +25,99 @@ class Columns:
     ----------
     numeric, labels : tuple of str
         Columns that must be complete: numbers, and groups or clusters.
+    in_use : tuple of str
+        Of these, the scores and decisions of the status quo.
     features : tuple of str
         Columns that a candidate may read, before any is left out for what it holds.
     excluded : tuple of str
-        Of these, the ones that were excluded by name.
+        The ones that were excluded by name.
+    question : tuple of str
+        The outcome, the groups, and what the status quo reads: what is asked, whatever answers it.
+    judged : tuple of str
+        What must be read to judge the status quo alone.
     read : tuple of str
         All of them, and the row id; every column where a function of the rows may want any.
     """
 
-    def __init__(
-        self,
-        available: Sequence[str],
-        design: Design,
-        algorithms: Sequence[Algorithm | Threshold],
-        *,
-        target: str | None = None,
-        features: Sequence[str] | None = (),
-        exclude: Sequence[str] = (),
-        row_id: str | None = None,
-        everything: bool = False,
-    ) -> None:
-        names = Rows(nw.from_native(pl.DataFrame({name: [] for name in available}), eager_only=True))
-        question = design.question
-        numeric = [*design.outcome_columns, *([target] if target is not None else [])]
-        inputs: list[str] = []
-        for algorithm in algorithms:
-            numbers, others = columns_read(algorithm)
-            numeric += numbers
-            inputs += others
-        if question.weight is not None:
-            numeric.append(question.weight)
-        self.numeric = tuple(dict.fromkeys(numeric))
-        self.labels = tuple(design.label_columns)
-        roles = [*self.numeric, *self.labels, *inputs, *([row_id] if row_id is not None else [])]
-        names.require(roles)
-        self.excluded = match_columns(names, exclude)
-        if features is None:
-            chosen = tuple(name for name in available if name not in self.excluded)
-        else:
-            chosen = match_columns(names, features, {*self.numeric, *self.labels})
-        self.features = tuple(name for name in chosen if name not in roles or name in inputs)
-        free = everything or any(map(reads_anything, algorithms)) or any(map(takes_rows, design.utilities))
-        self.read = tuple(sorted(available)) if free else tuple(sorted({*roles, *chosen}))
+    numeric: tuple[str, ...]
+    labels: tuple[str, ...]
+    in_use: tuple[str, ...]
+    features: tuple[str, ...]
+    excluded: tuple[str, ...]
+    question: tuple[str, ...]
+    judged: tuple[str, ...]
+    read: tuple[str, ...]
 
 
-def reads_anything(algorithm: Algorithm | Threshold) -> bool:
-    """Whether an algorithm is a function of rows, which may read any column."""
-    source = getattr(algorithm, "scorer", algorithm)
-    return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
+def make_columns(
+    available: Sequence[str],
+    design: Design,
+    algorithms: Sequence[Reads],
+    *,
+    target: str | None = None,
+    features: Sequence[str] | None = (),
+    exclude: Sequence[str] = (),
+    row_id: str | None = None,
+    everything: bool = False,
+) -> Columns:
+    """Find the columns that are named; the first algorithm is the status quo.
+
+    Parameters
+    ----------
+    features : sequence of str, optional
+        What a candidate may read; None for every column that has no other role.
+    everything : bool
+        Whether a rule of the caller's own may want any column.
+    """
+    question = design.question
+    roles = [*design.outcome_columns, *([target] if target is not None else [])]
+    inputs: list[str] = []
+    for algorithm in algorithms:
+        roles += algorithm.numbers
+        inputs += algorithm.features
+    if question.weight is not None:
+        roles.append(question.weight)
+    numeric, labels = tuple(dict.fromkeys(roles)), tuple(design.label_columns)
+    roles = [*numeric, *labels, *inputs, *([row_id] if row_id is not None else [])]
+    require_columns(available, roles)
+    excluded = match_columns(available, exclude)
+    left_out = set(excluded)
+    if features is None:
+        chosen = tuple(name for name in available if name not in left_out)
+    else:
+        chosen = match_columns(available, features, {*numeric, *labels})
+    taken = set(roles) - set(inputs)
+    unknown = any(one.anything for one in algorithms) or any(utility.reads_rows for utility in design.utilities)
+    in_use = algorithms[0].numbers
+    asked = dict.fromkeys([question.outcome, *question.group, *in_use, *algorithms[0].features])
+    return Columns(
+        numeric=numeric,
+        labels=labels,
+        in_use=in_use,
+        features=tuple(name for name in chosen if name not in taken),
+        excluded=excluded,
+        question=tuple(available if algorithms[0].anything else asked),
+        judged=tuple(sorted(available if unknown else {*numeric, *labels, *inputs})),
+        read=tuple(sorted(available if unknown or everything else {*roles, *chosen})),
+    )
 
 
-def refuse_dependent(algorithm: Algorithm, rows: Rows, whose: str) -> None:
-    """Refuse a function that decides for a row by what other rows there are: batches have other rows."""
-    if not reads_anything(algorithm):
-        return
-    some = np.arange(0, len(rows), 2)
-    if (decide(algorithm, rows, whose)[some] != decide(algorithm, rows.take(some), whose)).any():
-        raise AlgorithmError(
-            f"the {whose} decides otherwise for the same rows when others are missing.",
-            "Through an engine it sees rows in batches, and must decide for each row by itself.",
-        )
+def require_columns(available: Collection[str], names: Iterable[str]) -> None:
+    """Raise for the first name that is not a column, with the nearest ones that are."""
+    known = set(available)
+    for name in names:
+        if name not in known:
+            raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, available))
+
+
+def match_columns(available: Sequence[str], names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
+    known = set(available)
+    found: dict[str, None] = {}
+    for name in names:
+        pattern = name.replace("[", "[[]")
+        hits = [name] if name in known else [c for c in available if c not in barred and fnmatchcase(c, pattern)]
+        if not hits:
+            require_columns(available, [name])
+        found.update(dict.fromkeys(hits))
+    return tuple(found)

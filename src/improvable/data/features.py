@@ -1,12 +1,11 @@
 """Which columns a candidate may read, and what each of them is."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, Threshold, columns_read
+from improvable.data.columns import match_columns, require_columns
 from improvable.data.frames import Rows
 from improvable.errors import Caution, DataError, OptionError
 from improvable.question.design import Design
@@ -36,28 +35,17 @@ class Features:
     cautions: tuple[Caution, ...]
 
 
-def match_columns(rows: Rows, names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
-    """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
-    found: dict[str, None] = {}
-    for name in names:
-        pattern = name.replace("[", "[[]")
-        matches = (c for c in rows.columns if c not in barred and fnmatchcase(c, pattern))
-        hits = [name] if name in rows.columns else list(matches)
-        if not hits:
-            rows.require([name])
-        found.update(dict.fromkeys(hits))
-    return tuple(found)
-
-
 def choose_features(
     rows: Rows,
     design: Design,
-    status_quo: Algorithm | Threshold,
+    in_use: Sequence[str],
     target: str,
     features: Sequence[str] | None,
     exclude: Sequence[str],
 ) -> Features:
-    """The columns asked for; by default all but outcomes, groups, weights, clusters, and the score or decision in use.
+    """The columns asked for; by default all but outcomes, groups, weights, clusters, and the columns in use.
+
+    In use are the status quo's score or decisions.
 
     Constant and empty columns are dropped. A column that names its rows (a name, an id) is left out unless it was asked
     for by its own name.
@@ -65,12 +53,11 @@ def choose_features(
     question = design.question
     outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
     roles = [name for name in (question.weight, question.cluster) if name is not None]
-    rows.require([*question.group, *outcomes, *roles])
-    excluded = set(match_columns(rows, exclude))
-    in_use, _ = columns_read(status_quo)
+    require_columns(rows.columns, [*question.group, *outcomes, *roles])
+    excluded = set(match_columns(rows.columns, exclude))
     barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
     if features is not None:
-        chosen = match_columns(rows, features, barred)
+        chosen = match_columns(rows.columns, features, barred)
         leaked = [name for name in chosen if name in outcomes]
         if leaked:
             raise OptionError(
@@ -136,7 +123,7 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
     finite = values[np.isfinite(values)]
     infinite = int(np.isinf(values).sum())
     if infinite:
-        raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Mend them, or exclude the column.")
+        raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Fix them, or exclude the column.")
     missing = len(values) - len(finite)
     if len(finite) == 0 or (finite.min() == finite.max() and not missing):
         return _Kind("constant or empty", useless=True)

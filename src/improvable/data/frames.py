@@ -1,11 +1,9 @@
-"""The only door for data frames: reading, column roles, validation, and one canonical order of rows."""
+"""The only door for data frames: reading, columns as numbers or labels, what is missing."""
 
 import csv
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,15 +18,15 @@ from improvable.errors import DataError, UnknownColumnError, nearest
 FrameLike: TypeAlias = Any
 """A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to CSV or Parquet, or `Rows`."""
 
-MOST_EXACT_INTEGER = 2**53
 MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a data frame, whatever library the frame came from."""
+    """Some rows of a data frame, whatever library the frame came from; with their keys where these are known."""
 
     frame: nw.DataFrame[Any]
+    keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
     _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -102,12 +100,16 @@ class Rows:
                 column = pl.Series(name, self.numbers(name)).fill_nan(None)
             else:
                 values = self.frame[name].to_list()
-                column = pl.Series(name, values if self.is_date(name) else [_text(value) for value in values])
+                column = pl.Series(name, values if self.is_date(name) else [text_of(value) for value in values])
             columns.append(column)
         return pl.DataFrame(columns)
 
-    def take(self, index: IntArray) -> "Rows":
-        return Rows(self.frame[index])
+    def take(self, index: IntArray | slice) -> "Rows":
+        return Rows(self.frame[index], None if self.keys is None else self.keys[index])
+
+    def select(self, names: Sequence[str]) -> "Rows":
+        """Some of the columns."""
+        return Rows(self.frame.select(list(names)), self.keys)
 
 
 def read_rows(data: FrameLike) -> Rows:
@@ -200,17 +202,6 @@ def missing_labels(rows: Rows, name: str) -> BoolArray:
     return np.asarray(missing, dtype=np.bool_)
 
 
-def keep_complete(rows: Rows, numeric: Sequence[str], labels: Sequence[str], drop_missing: bool) -> tuple[Rows, int]:
-    """Refuse rows with missing or infinite values in the named columns, or drop them and count them."""
-    bad = incomplete(rows, numeric, labels)
-    if not bad:
-        return rows, 0
-    keep = ~np.logical_or.reduce(list(bad.values()))
-    dropped = int((~keep).sum())
-    check_complete({name: int(flags.sum()) for name, flags in bad.items()}, dropped, len(rows), drop_missing)
-    return rows.take(np.flatnonzero(keep)), dropped
-
-
 def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dict[str, BoolArray]:
     """Which rows have missing or infinite values, for each of the named columns that has any."""
     rows.require([*numeric, *labels])
@@ -220,13 +211,13 @@ def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dic
     return {name: flags for name, flags in bad.items() if flags.any()}
 
 
-def check_complete(holes: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
-    """Refuse holes, by column, unless they may be dropped and leave something."""
-    if holes and not drop_missing:
-        listed = ", ".join(f"{count:,} in '{name}'" for name, count in holes.items())
+def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
+    """Refuse missing values, by column, unless they may be dropped and leave something."""
+    if missing and not drop_missing:
+        listed = ", ".join(f"{count:,} in '{name}'" for name, count in missing.items())
         raise DataError(
             f"missing or infinite values: {listed}.",
-            "Mend them, or drop those rows with drop_missing=True (--drop-missing).",
+            "Fix them, or drop those rows with drop_missing=True (--drop-missing).",
         )
     if dropped == rows:
         raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
@@ -242,119 +233,25 @@ def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArr
             f"column '{name}' has {len(values):,} levels; a group column has at most {most}.",
             "Name the column that says which group a row belongs to.",
         )
-    labelled = sorted((label_text(value), value) for value in values)
+    labelled = sorted((labeltext_of(value), value) for value in values)
     codes = np.empty(len(rows), dtype=np.int64)
     for code, (_, value) in enumerate(labelled):
         codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
     return tuple(label for label, _ in labelled), codes
 
 
-def identities(rows: Rows, name: str) -> IntArray:
-    """Which of the distinct values of a column each row has, numbered the same in any row order or frame library."""
-    _, codes = np.unique(column_bits(rows, name), return_inverse=True)
-    return codes.astype(np.int64)
-
-
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """A value as a text; None where it is missing."""
     if value is None or type(value).__name__ == "NAType" or value != value:  # pandas' NA is not even equal to itself
         return None
     return str(value)
 
 
-def _texts(series: nw.Series[Any]) -> list[str | None]:
-    """Values as texts; of times, also what is below a microsecond, which Python's own times leave away."""
-    texts = [_text(value) for value in series.to_list()]
-    if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
-        below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]
-        texts = [f"{text} {rest} ns" if text and rest else text for text, rest in zip(texts, below, strict=True)]
-    return texts
-
-
-def label_text(value: object) -> str:
+def labeltext_of(value: object) -> str:
     """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def content_keys(rows: Rows, columns: Sequence[str] | None = None) -> NDArray[np.uint64]:
-    """A 64-bit key of each row's content, the same in any frame library, row order or column order."""
-    keys = np.zeros(len(rows), dtype=np.uint64)
-    for name in sorted(rows.columns if columns is None else columns):
-        keys = mix(keys ^ mix(column_bits(rows, name) ^ np.uint64(digest(name))))
-    return keys
-
-
-def column_bits(rows: Rows, name: str) -> NDArray[np.uint64]:
-    """64 bits of each value of a column, the same in any frame library and for numbers of any width."""
-    if not rows.is_numeric(name):
-        return _text_bits(rows.frame[name])
-    values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
-    values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
-    bits = values.view(np.uint64)
-    rough = _beyond_floats(rows, name, values)
-    if rough.any():  # value by value, so that no other row of a batch matters
-        exact = _exact_texts(rows.frame[name])
-        bits[rough] = [digest(f"#{exact[row]}") for row in np.flatnonzero(rough)]
-    return bits
-
-
-def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
-    """Which numbers a float would run together with others: long ids, decimals with many digits."""
-    dtype = rows.frame[name].dtype
-    if not (dtype.is_integer() or dtype.is_decimal()):
-        return np.zeros(len(values), dtype=np.bool_)
-    rough = np.abs(values) >= MOST_EXACT_INTEGER
-    if dtype.is_decimal():
-        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
-        rough |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
-    return rough
-
-
-def _exact_texts(series: nw.Series[Any]) -> list[str | None]:
-    """Numbers with all their digits, the same for whole numbers and decimals."""
-    values = [None if _text(value) is None else Decimal(str(value)) for value in series.to_list()]
-    return [None if value is None else f"{value.normalize():f}" for value in values]
-
-
-def exact_column(rows: Rows, name: str, order: IntArray) -> bytes:
-    """A column's values in a given order, as bytes that are the same in any frame library and number type."""
-    kind, texts = b"text", None
-    if rows.is_numeric(name):
-        if not _beyond_floats(rows, name, rows.read_numbers(name)).any():
-            return b"numbers" + column_bits(rows, name)[order].astype("<u8").tobytes()
-        kind, texts = b"digits", _exact_texts(rows.frame[name])
-    texts = _texts(rows.frame[name]) if texts is None else texts
-    levels = sorted({text for text in texts if text is not None})
-    place: dict[str | None, int] = {text: code for code, text in enumerate(levels)} | {None: -1}
-    codes = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
-    listed = b"".join(len(text.encode()).to_bytes(8, "little") + text.encode() for text in levels)
-    return kind + len(levels).to_bytes(8, "little") + listed + codes[order].astype("<i8").tobytes()
-
-
-def canonical_order(rows: Rows, *columns: Sequence[str]) -> IntArray:
-    """The order of rows by the content of the first columns named, ties by the next; by default of all columns."""
-    return np.lexsort([content_keys(rows, names) for names in reversed(columns or (rows.columns,))])
-
-
-def _text_bits(series: nw.Series[Any]) -> NDArray[np.uint64]:
-    values = series.to_list()
-    if series.dtype != nw.String or bool(series.is_null().any()):
-        values = _texts(series)
-    digests = {text: digest("" if text is None else f"={text}") for text in set(values)}
-    return np.fromiter(map(digests.__getitem__, values), dtype=np.uint64, count=len(values))
-
-
-def digest(text: str) -> int:
-    """64 bits of a text."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: every input bit moves every output bit."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
 
 
 def build_frame(columns: dict[str, list[Any]], backend: Any) -> Any:

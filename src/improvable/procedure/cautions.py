@@ -1,13 +1,16 @@
 """Warnings: what a reader of a result must know, in words."""
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from improvable.errors import Caution, DataError, ImprovableWarning
 from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence
 
 FEWEST_SELECTED = 30
+PACKAGE = str(Path(__file__).parents[1])
 
 
 def component_cautions(
@@ -84,12 +87,12 @@ def capacity_cautions(capacities: Sequence[float | None], reached: Sequence[floa
 
 def share_cautions(shares: Sequence[float]) -> list[Caution]:
     """Algorithms that select very different shares may differ for that reason alone: (status quo, candidate)."""
-    now, new = shares
-    if abs(new - now) <= 0.1 * now:
+    before, after = shares
+    if abs(after - before) <= 0.1 * before:
         return []
     text = (
-        f"the candidate selects {new:.1%} of the rows and the status quo {now:.1%}, which alone can change accuracy "
-        f"and gap. To hold the share selected, give a capacity (--capacity {now:.2g})."
+        f"the candidate selects {after:.1%} of the rows and the status quo {before:.1%}, which alone can change "
+        f"accuracy and gap. To hold the share selected, give a capacity (--capacity {before:.2g})."
     )
     return [Caution("shares", text)]
 
@@ -111,6 +114,9 @@ def gather(by_split: Sequence[Sequence[Caution]]) -> list[Caution]:
 
 
 def emit(cautions: Sequence[Caution]) -> None:
-    """Raise them as Python warnings too, at the line that called the public function."""
+    """Raise them as Python warnings too, at the caller's own line, however deep in this package they arose."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
     for caution in cautions:
-        warnings.warn(caution.text, ImprovableWarning, stacklevel=3)
+        warnings.warn(caution.text, ImprovableWarning, stacklevel=level)

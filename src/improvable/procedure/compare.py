@@ -1,23 +1,11 @@
 """One fixed candidate against the status quo on one held-out sample: the test of Section 3.2."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from improvable.algorithms.deciding import as_algorithm, capacity_of, decide, prepare
-from improvable.data.engines import as_engine
-from improvable.data.fingerprint import DataMark, used_columns
-from improvable.data.frames import FrameLike, read_rows
-from improvable.data.sample import make_sample
-from improvable.errors import OptionError
-from improvable.inference.estimates import disparities
-from improvable.inference.evidence import ALGORITHMS
-from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
-from improvable.procedure.evaluating import evaluate, prepare_status_quo, with_cautions
+from improvable.data.frames import FrameLike
+from improvable.procedure.comparing import run_comparison
 from improvable.question.claim import Delta, Overall
-from improvable.question.design import make_design
 from improvable.question.settings import Settings
 from improvable.question.utilities import Utility
 from improvable.results.comparison import Comparison
@@ -150,37 +138,8 @@ def compare(
         draws=draws,
         alpha=alpha,
         seed=seed,
+        drop_missing=drop_missing,
         method=method,
+        engine=engine,
     )
-    design = make_design(settings)
-    specs = as_algorithm(status_quo), as_algorithm(candidate)
-    workers = worker_count(-1 if n_jobs is None else n_jobs)
-    opened = as_engine(data, engine, workers)
-    if opened is not None:
-        from improvable.procedure.comparing import compare_batches
-
-        result, cautions = compare_batches(opened, design, specs, drop_missing, workers)
-    else:
-        rows = read_rows(data)
-        sample, cautions = make_sample(rows, design, specs, [], drop_missing)
-        algorithms = prepare_status_quo(specs[0], sample), prepare(specs[1], sample.rows, sample.weights)
-        decisions = decide(algorithms[0], sample.rows, "status quo"), decide(algorithms[1], sample.rows, "candidate")
-        root = np.random.SeedSequence(design.question.seed)
-        result = evaluate(design, sample, decisions, None, root, workers)
-        used = {name for spec in specs for name in used_columns(rows, design, spec).all}
-        result = replace(result, data=DataMark(rows, tuple(used)))
-    reached = [result.shares[name]["test"] for name in ALGORITHMS]
-    cautions += capacity_cautions([*map(capacity_of, specs)], reached)
-    cautions += gap_cautions(disparities(result.evidence, design.question.claim, alpha), alpha)
-    cautions += result.cautions
-    emit(cautions)
-    return with_cautions(result, cautions)
-
-
-def worker_count(n_jobs: int | None) -> int:
-    from joblib import effective_n_jobs, parallel_config
-
-    if n_jobs == 0:
-        raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
-    with parallel_config(backend="threading"):
-        return int(effective_n_jobs(n_jobs))
+    return run_comparison(data, settings, candidate, n_jobs)

@@ -1,61 +1,78 @@
-"""A comparison where the rows live: a survey, thresholds from all rows, and one pass that counts.
-
-The same rows give the same bits as a comparison in memory: there is nothing to split.
-"""
+"""A comparison: a survey, cutoffs from all rows, and one pass that counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.by_column import steady, steady_model
-from improvable.algorithms.deciding import Algorithm, FittedModel, Score, ScoreColumn, Threshold
+from improvable.algorithms.deciding import (
+    Algorithm,
+    FittedModel,
+    Score,
+    ScoreColumn,
+    Threshold,
+    as_algorithm,
+    capacity_of,
+    reads_of,
+)
 from improvable.data.arrays import FloatArray
-from improvable.data.columns import Columns
-from improvable.data.engines.batches import Engine, run
-from improvable.data.frames import Rows
-from improvable.data.reading import Reading
-from improvable.errors import Caution, DataError
+from improvable.data.columns import make_columns
+from improvable.data.engines import Engine, as_engine
+from improvable.data.engines.batches import run
+from improvable.data.fingerprint import Fingerprint
+from improvable.data.frames import FrameLike, Rows
+from improvable.data.sample import Reading
+from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
-from improvable.inference.normal_limit import most_cells
-from improvable.procedure.counting import Contest, Counting, MergeParts, tally_of
-from improvable.procedure.evaluating import conclude, refuse_constant_score
-from improvable.procedure.survey import Surveying, conclude_survey, merge_surveys
-from improvable.question.design import Design
+from improvable.inference.estimates import disparities
+from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
+from improvable.procedure.counting import Contest, count_contests
+from improvable.procedure.evaluating import conclude
+from improvable.procedure.parallel import worker_count
+from improvable.procedure.selecting import refuse_constant_score
+from improvable.procedure.splitting import ALL_ROWS
+from improvable.procedure.survey import survey
+from improvable.question.design import make_design
+from improvable.question.settings import Settings
 from improvable.results.comparison import Comparison
 
 MOST_SCORES = 50_000_000
 """Distinct scores that fit into the driver's memory, at 16 bytes each and some room to sort."""
 
 
-def compare_batches(
-    engine: Engine, design: Design, specs: Sequence[Algorithm | Threshold], drop_missing: bool, workers: int
-) -> tuple[Comparison, list[Caution]]:
-    """Compare two algorithms through an engine."""
-    columns = Columns(engine.columns, design, specs)
-    surveying = Surveying(design, columns.numeric, columns.labels, (), fingerprint=False)
-    survey = run(engine, surveying, columns.read, merge_surveys)
-    reading, _, clusters, cautions = conclude_survey(survey, surveying, drop_missing)
-    now, new = (_complete(engine, reading, spec, columns.read, constant_is_refused=spec is specs[0]) for spec in specs)
-    counting = Counting(reading, None, (Contest(0, now, new),))
-    most = np.inf if clusters is not None else most_cells(design.question.method)
-    (part,) = run(engine, counting, columns.read, MergeParts(most))
-    seed = np.random.SeedSequence(design.question.seed)
-    tally = tally_of(part, clusters)
-    return conclude(design, reading.attributes, tally, None, seed, workers, engine.backend), cautions
+def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: int | None = None) -> Comparison:
+    """Compare two algorithms on the rows given; cutoffs that come from a capacity are taken from these rows."""
+    design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
+    specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
+    engine = as_engine(data, settings.engine, workers)
+    columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
+    surveyed = survey(engine, design, columns, settings.drop_missing)
+    reading, question = surveyed.reading, design.question
+    before, after = (_complete(engine, reading, spec, columns.read, first=spec is specs[0]) for spec in specs)
+    (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read)
+    clusters = None if surveyed.clusters is None else len(surveyed.clusters)
+    seed = np.random.SeedSequence(question.seed)
+    result = conclude(design, reading.attributes, tally, clusters, None, seed, workers, engine.backend)
+    cautions = [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
+    cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
+    cautions += result.cautions
+    emit(cautions)
+    return replace(result.with_cautions(cautions), data=Fingerprint(engine, columns.read))
 
 
 def _complete(
-    engine: Engine, reading: Reading, spec: Algorithm | Threshold, columns: Sequence[str], constant_is_refused: bool
+    engine: Engine, reading: Reading, spec: Algorithm | Threshold, columns: Sequence[str], first: bool
 ) -> Algorithm:
-    """Thresholds come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
+    """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
     if not isinstance(spec, Threshold):
         return steady(spec)
     if isinstance(spec.scorer, FittedModel):
         spec = replace(spec, scorer=steady_model(spec.scorer))
     cells = run(engine, Scoring(reading, spec.scorer), columns, _merge_scores)
     scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
-    if constant_is_refused and isinstance(spec.scorer, ScoreColumn):
+    if first and isinstance(spec.scorer, ScoreColumn):
         refuse_constant_score(spec.scorer, scores)
     return spec.complete(scores, weights if reading.weighted else None)
 

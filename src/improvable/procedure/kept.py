@@ -1,83 +1,58 @@
-"""Finished stages in a run folder, so that a driver that is killed need not repeat them.
+"""What an audit through an engine keeps between its passes, and how heavy that may be.
 
-`sample.parquet` has the training rows that were brought, `counts.npz` what was counted of the test rows. Both are
-gone when the audit is finished: the splits and the result are what is kept. Candidates are not stored; the same rows
-and the same seed give the same ones.
+`counts.npz` in a run folder has what was counted of the test rows, so that a driver that is killed need not read the
+data again. It is gone when the audit is finished. Neither rows nor candidates are stored; the same data and the same
+seed give the same ones.
 """
 
 import io
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 
 from improvable.data.files import write_whole
-from improvable.data.frames import Rows
+from improvable.errors import RuleError
 from improvable.inference.cells import Cells
 from improvable.inference.normal_limit import Moments
-from improvable.procedure.counting import Part
-from improvable.procedure.sampling import Drawn, lowest
-from improvable.procedure.splitting import Splitting
+from improvable.inference.tally import Tally
+from improvable.procedure.planning import FEWEST_ROWS, Plan
+from improvable.procedure.selecting import Fitted
 
-SAMPLE, COUNTS = "sample.parquet", "counts.npz"
-KEY, TRAINED = "improvable key", "improvable trained"
-
-
-def keep_sample(folder: Path | None, drawn: Drawn) -> None:
-    """Keep the training rows; those of other frame libraries are in memory anyway."""
-    if folder is None or not drawn.rows.frame.implementation.is_polars():
-        return
-    buffer = io.BytesIO()
-    table = drawn.rows.frame.to_polars().with_columns(pl.Series(KEY, drawn.keys))
-    table.write_parquet(buffer, metadata={TRAINED: json.dumps(drawn.trained.tolist())})
-    write_whole(folder / SAMPLE, buffer.getvalue())
+COUNTS = "counts.npz"
+MOST_BYTES = 4 << 30
 
 
-def kept_sample(folder: Path | None, splitting: Splitting, most: int) -> Drawn | None:
-    if folder is None or not (folder / SAMPLE).exists():
-        return None
-    table = pl.read_parquet(folder / SAMPLE)
-    trained = json.loads(pl.read_parquet_metadata(folder / SAMPLE)[TRAINED])
-    keys = table[KEY].to_numpy().astype(np.uint64)
-    return Drawn(
-        rows=Rows(nw.from_native(table.drop(KEY), eager_only=True)),
-        keys=keys,
-        trained=np.array(trained, dtype=np.int64),
-        chosen=tuple(lowest(splitting, keys, split, most) for split in range(len(splitting.seeds))),
-    )
-
-
-def keep_counts(folder: Path | None, parts: dict[int, Part]) -> None:
+def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
     """Keep what was counted."""
     if folder is None:
         return
     arrays: dict[str, Any] = {}
     plain: dict[str, Any] = {}
-    for split, part in parts.items():
-        counted = part.counted
+    for split, tally in tallies.items():
+        counted = tally.counted
         if isinstance(counted, Cells):
             kept: dict[str, Any] = {"silent": counted.silent, "blocks": counted.blocks}
             arrays |= {f"{name}-{split}": getattr(counted, name) for name in ("values", "block", "counts")}
         else:
             kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
-        arrays |= {f"{name}-{split}": getattr(part, name) for name in ("sizes", "selected", "occupied")}
-        plain[str(split)] = kept | {"weighed": [hex(total) for total in part.weighed], "falls": part.falls}
+        arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
+        plain[str(split)] = kept | {"weighed": [hex(total) for total in tally.weighed], "falls": tally.falls}
     buffer = io.BytesIO()
     np.savez(buffer, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **arrays)
     write_whole(folder / COUNTS, buffer.getvalue())
 
 
-def kept_counts(folder: Path | None) -> dict[int, Part]:
+def kept_counts(folder: Path | None) -> dict[int, Tally]:
     """What was counted already, by split."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
     with np.load(folder / COUNTS, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    parts = {}
+    tallies = {}
     for name, kept in json.loads(arrays["plain"].tobytes()).items():
         weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")
         counted: Cells | Moments
@@ -87,11 +62,44 @@ def kept_counts(folder: Path | None) -> dict[int, Part]:
         else:
             counted = Cells(*(arrays[f"{key}-{name}"] for key in ("values", "block", "counts")), **kept)
         sizes, selected, occupied = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
-        parts[int(name)] = Part(counted, sizes, selected, occupied, weighed, falls)
-    return parts
+        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls)
+    return tallies
 
 
-def forget_stages(folder: Path) -> None:
-    """Remove what a finished audit no longer needs; people's rows least of all."""
-    for name in (SAMPLE, COUNTS):
-        (folder / name).unlink(missing_ok=True)
+def forget_counts(folder: Path) -> None:
+    """Remove what a finished audit no longer needs."""
+    (folder / COUNTS).unlink(missing_ok=True)
+
+
+def refuse_heavy(plan: Plan, rows: int, fitted: Fitted) -> None:
+    """Refuse a rule whose candidates are too heavy, at the first of them, and say from how many rows they are not."""
+    weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
+    if weight is None or weight * plan.splits <= MOST_BYTES:
+        return
+    enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * plan.splits)))
+    raise RuleError(
+        f"rule '{plan.rule.name}' makes candidates of {weight / 1e6:,.0f} MB from {rows:,} rows, "
+        f"too heavy to send {plan.splits} of them to every worker.",
+        f"Let it learn from fewer, train_rows={enough} (--train-rows {enough}), or use another rule, such as boosting.",
+    )
+
+
+def weight_of(thing: Any) -> int | None:
+    """Bytes of a thing when pickled; None of a function of the caller's own, which only an engine can pickle."""
+    scale = _Scale()
+    try:
+        pickle.Pickler(scale, protocol=5).dump(thing)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+    return scale.bytes
+
+
+class _Scale:
+    """A file that only counts."""
+
+    bytes = 0
+
+    def write(self, content: Any) -> int:
+        size = memoryview(content).nbytes
+        self.bytes += size
+        return size

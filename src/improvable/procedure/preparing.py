@@ -1,23 +1,29 @@
-"""Everything of an audit before its first split: settings checked, columns chosen, rows read, splits seeded."""
+"""Everything of an audit before its first split: rows surveyed, training rows brought, features chosen."""
 
-import hashlib
-import unicodedata
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from improvable.algorithms.constraints import Constraints, check_features, make_constraints, refuse_unhonoured
-from improvable.algorithms.deciding import Algorithm, Threshold, as_algorithm, capacity_of
-from improvable.algorithms.rules import RULES, as_rule
-from improvable.algorithms.rules.base import SelectionRule
-from improvable.data.features import choose_features
-from improvable.data.fingerprint import UsedColumns, fingerprint, used_columns
-from improvable.data.frames import FrameLike, Rows, read_rows
-from improvable.data.sample import Sample, make_sample
-from improvable.errors import Caution, OptionError
-from improvable.procedure.steps import Plan, check_split_sizes
-from improvable.procedure.stopping import Stopping
-from improvable.question.checks import check_integer, check_number
-from improvable.question.design import Design, make_design
+from improvable.algorithms.constraints import check_features
+from improvable.algorithms.deciding import reads_of
+from improvable.data.columns import Columns, make_columns
+from improvable.data.engines import Engine, as_engine
+from improvable.data.engines.memory import Memory
+from improvable.data.features import Features, choose_features
+from improvable.data.fingerprint import Fingerprint
+from improvable.data.frames import FrameLike
+from improvable.data.sample import Sample
+from improvable.errors import Caution, DataError
+from improvable.procedure.parallel import worker_count
+from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
+from improvable.procedure.sampling import Drawn, check_keys, draw_rows
+from improvable.procedure.sealing import sealed_seed
+from improvable.procedure.splitting import ALL_ROWS, Splitting, make_splitting
+from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
+from improvable.question.declaration import declare, digest_of
+from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
+from improvable.results.versions import versions
 
 
 @dataclass(frozen=True)
@@ -26,108 +32,170 @@ class Prepared:
 
     Attributes
     ----------
-    settings : Settings
-    design : Design
     plan : Plan
-    rows : Rows
-        As they were read, before any was dropped.
-    used : UsedColumns
-    sample : Sample
-        The rows that are analysed, in canonical order.
-    cautions : list of Caution
+    engine : Engine
+    columns : Columns
+    surveyed : Surveyed
+    splitting : Splitting
+    drawn : Drawn
+        Training rows of the first splits, and those of all rows.
+    features : Features
+    data : Fingerprint
+        Of the columns that are read.
     """
 
-    settings: Settings
-    design: Design
     plan: Plan
-    rows: Rows
-    used: UsedColumns
-    sample: Sample
-    cautions: list[Caution] = field(default_factory=list)
+    engine: Engine
+    columns: Columns
+    surveyed: Surveyed
+    splitting: Splitting
+    drawn: Drawn
+    features: Features
+    data: Fingerprint
+
+    @property
+    def seed(self) -> int:
+        return self.plan.design.question.seed
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """What a reader must know before anything is run."""
+        return [*self.surveyed.cautions, *self.features.cautions, *_few_training_rows(self.plan, self.drawn)]
+
+    def sample(self, split: int = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
+        """The training rows of a split that its rule sees; by default of all rows."""
+        return (drawn or self.drawn).sample(self.surveyed.reading, split)
+
+    def bring(self, splits: Sequence[int]) -> Drawn:
+        """Training rows of further splits."""
+        return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, splits)
+
+    def test_clusters(self, split: int) -> int | None:
+        """How many clusters a split tests on, where rows are clustered."""
+        clusters = self.surveyed.clusters
+        if clusters is None:
+            return None
+        return int(self.splitting.tests(self.splitting.places(clusters, split), split).sum())
+
+    def setting(self) -> dict[str, Any]:
+        """How candidates are found, and where everything comes from, as plain data."""
+        settings, clusters = self.plan.settings, self.surveyed.clusters
+        declared = declare(settings)
+        return {
+            **self.plan.facts(),
+            "features": self.features.treatment,
+            "rows": self.surveyed.rows,
+            "clusters": None if clusters is None else len(clusters),
+            "challenge": settings.challenge,
+            "seal": settings.seal,
+            "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
+            "versions": versions(),
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """What makes a run in a folder this one."""
+        plan, settings = self.plan, self.plan.settings
+        return {
+            **plan.facts(),
+            **plan.design.question.to_dict(),
+            **asked_identity(settings),
+            "splits": plan.splits,
+            "features": None if settings.features is None else list(settings.features),
+            "exclude": list(settings.exclude),
+            "versions": versions(),
+            "data": self.data.digest,
+        }
+
+    def check_sizes(self, drawn: Drawn) -> None:
+        """Refuse splits with too few rows or clusters."""
+        capacity = self.plan.constraints.capacity
+        for split, rows in drawn.trained.items():
+            if split == ALL_ROWS:
+                continue
+            kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
+            clusters = self.test_clusters(split)
+            if clusters is not None and self.surveyed.clusters is not None:
+                kind, least = "clusters", FEWEST_CLUSTERS
+                training, testing = len(self.surveyed.clusters) - clusters, clusters
+            if min(training, testing) < least:
+                raise DataError(
+                    f"split {split} has {training:,} {kind} for training and {testing:,} for testing.",
+                    f"Each part needs at least {least}; bring more {kind} or change the train fraction.",
+                )
+            seen = min(rows, self.plan.train_rows)
+            if capacity is not None and capacity * seen < 1:
+                raise DataError(
+                    f"a capacity of {capacity:g} of {seen:,} training rows is less than one row.",
+                    "Give a larger capacity, or bring more rows.",
+                )
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Settings that were checked as far as they can be without rows."""
-
-    settings: Settings
-    design: Design
-    status_quo: Algorithm | Threshold
-    rule: SelectionRule
-    constraints: Constraints
-    target: str
-    stopping: Stopping | None
-
-
-def check_settings(settings: Settings) -> Checked:
-    """Refuse what cannot be asked, before any row is read."""
-    design = make_design(settings)
-    check_integer("splits", settings.splits, 1)
-    check_number("tolerance", settings.tolerance, 0, 0.5)
-    check_integer("most_splits", settings.most_splits, 1)
-    if settings.combine == "sequential" and settings.most_splits < settings.splits:
-        raise OptionError(
-            f"most_splits is {settings.most_splits}, and splits, with which it begins, is {settings.splits}.",
-            "Allow more, or begin with fewer.",
-        )
-    check_number("train_fraction", settings.train_fraction, 0, 1)
-    if settings.challenge is not None and settings.seed:
-        raise OptionError("a sealed audit has no seed of its own.", "Leave the seed, or the challenge, away.")
-    if settings.challenge is not None:
-        check_challenge(settings.challenge)
-    algorithm = as_algorithm(settings.status_quo)
-    capacity = capacity_of(algorithm) if settings.capacity is None else settings.capacity
-    constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
-    rule = as_rule(settings.rule)
-    refuse_unhonoured(constraints, rule, RULES)
-    sequential = settings.combine == "sequential"
-    stopping = Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None
-    return Checked(settings, design, algorithm, rule, constraints, settings.target or settings.outcome, stopping)
-
-
-def prepare_audit(data: FrameLike, settings: Settings) -> Prepared:
-    """Check settings and data in memory, and stop before the first split."""
-    checked = check_settings(settings)
-    for name in ("train_rows", "row_id"):
-        if getattr(settings, name) is not None:
-            raise OptionError(f"{name} goes with an engine.", "Name one too: engine='memory' (--engine memory).")
-    design, algorithm, target = checked.design, checked.status_quo, checked.target
-    rows = read_rows(data)
-    chosen = choose_features(rows, design, algorithm, target, settings.features, settings.exclude)
-    used = used_columns(rows, design, algorithm, [target, *chosen.columns])
-    if settings.challenge is not None:
-        seed = sealed_seed(fingerprint(rows, used.question), settings.challenge)
-        design = replace(design, question=replace(design.question, seed=seed))
-    sample, cautions = make_sample(rows, design, [algorithm], [target], settings.drop_missing, used.order)
-    check_features(checked.constraints, rows, chosen.columns, sample)
-    plan = Plan(
-        algorithm,
-        checked.rule,
-        chosen,
-        target,
-        checked.constraints,
-        int(settings.splits),
-        settings.train_fraction,
-        checked.stopping,
+def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
+    """Check settings and data, and stop before the first split."""
+    plan = make_plan(settings)
+    engine = as_engine(data, settings.engine, worker_count(n_jobs))
+    columns = make_columns(
+        engine.columns,
+        plan.design,
+        [reads_of(plan.status_quo)],
+        target=plan.target,
+        features=settings.features,
+        exclude=settings.exclude,
+        row_id=settings.row_id,
+        everything=not type(plan.rule).__module__.startswith("improvable."),
     )
-    check_split_sizes(sample, settings.train_fraction, checked.constraints.capacity)
-    return Prepared(settings, design, plan, rows, used, sample, [*cautions, *chosen.cautions])
+    if settings.challenge is not None:
+        seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)
+        question = replace(plan.design.question, seed=seed)
+        plan = replace(plan, design=replace(plan.design, question=question))
+    seed = plan.design.question.seed
+    surveyed = survey(engine, plan.design, columns, settings.drop_missing)
+    fingerprint = Fingerprint(engine, columns.read)
+    splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read)
+    if isinstance(engine, Memory):
+        engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
+    drawn = _bring(plan, engine, columns, surveyed, splitting, range(plan.splits + 1))
+    check_keys(drawn, settings.row_id)
+    features = _choose(plan, columns, surveyed, drawn)
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, fingerprint)
+    ready.check_sizes(drawn)
+    return ready
 
 
-def check_challenge(challenge: str) -> None:
-    """Refuse texts that look like another: each would deal the rows anew."""
-    plain = " ".join(unicodedata.normalize("NFKC", challenge).split())
-    if challenge != plain or not challenge.isprintable():
-        raise OptionError(
-            "the challenge has blanks or characters that do not show.", f"Write it plainly, as '{plain}'."
-        )
+def _bring(
+    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, splits: Sequence[int]
+) -> Drawn:
+    """The second pass."""
+    return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, splits)
 
 
-def sealed_seed(question_fingerprint: str, challenge: str) -> int:
-    """The seed of a sealed audit: from the data that the question is about and the other side's challenge, no more.
+def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> Features:
+    """Features, judged by the rows that were brought; of missing and infinite values in all rows the survey knows."""
+    some = drawn.sample(surveyed.reading, ALL_ROWS)
+    settings = plan.settings
+    exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
+    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude)
+    for name in chosen.columns:
+        if surveyed.infinite[name]:
+            raise DataError(
+                f"column '{name}' has {surveyed.infinite[name]:,} infinite values.", "Fix them, or exclude the column."
+            )
+    missing = {name: surveyed.missing[name] for name in chosen.columns if surveyed.missing[name]}
+    words = {
+        name: f"number: {count:,} missing values take the training mean and are flagged"
+        for name, count in missing.items()
+    }
+    check_features(plan.constraints, some.rows, chosen.columns, some)
+    return replace(chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing)
 
-    Rule, features, draws, level and number of splits do not enter. They deal no rows anew that differ in what the
-    question reads, as rows with a score do; rows that agree in all of that are told apart by their other columns.
-    """
-    text = f"improvable seal\n{question_fingerprint}\n{challenge}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+
+def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:
+    """Say so where rules see only some of their training rows."""
+    most = max((rows for split, rows in drawn.trained.items() if split != ALL_ROWS), default=0)
+    if most <= plan.train_rows:
+        return []
+    text = (
+        f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {most:,} training rows of a split; "
+        "the test uses all test rows. To let them see more, raise train_rows (--train-rows)."
+    )
+    return [Caution("train rows", text)]

@@ -3,9 +3,10 @@
 A rule trains on at most `train_rows` rows of a split's training part: those with the lowest places, which is a simple
 random sample without replacement, the same for any batches and any order. The place below which they all lie is
 guessed from the number of rows, generously, so that a batch need not keep more than its share; too low a guess is
-noticed and mended.
+noticed and corrected.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +15,16 @@ import numpy as np
 import polars as pl
 
 from improvable.data.arrays import IntArray
-from improvable.data.engines.batches import Engine, run
+from improvable.data.engines import Engine
+from improvable.data.engines.batches import run
 from improvable.data.frames import Rows
-from improvable.data.reading import Reading
-from improvable.data.sample import Sample
+from improvable.data.keys import Keys, shared_row_id
+from improvable.data.sample import Reading, Sample
 from improvable.errors import DataError
-from improvable.procedure.splitting import PLACES, Keys, Splitting
+from improvable.procedure.splitting import ALL_ROWS, PLACES, Splitting
 
-TRAIN_ROWS = 100_000
 MOST_SHARED = 0.01
-"""Rows that share their key fall to the same side of every split; up to this share it does not matter."""
+"""Equal rows that an engine cannot tell apart fall on the same side of every split; up to this share it is harmless."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Brought:
 
     frames: tuple[nw.DataFrame[Any], ...]
     keys: tuple[Keys, ...]
+    units: tuple[Keys, ...]
     trained: IntArray
 
 
@@ -41,70 +43,91 @@ class Bringing:
 
     reading: Reading
     splitting: Splitting
-    limits: Keys
+    limits: Mapping[int, np.uint64]
 
     def __call__(self, rows: Rows) -> Brought:
         sample = self.reading.sample(rows)
-        keys = self.splitting.keys(sample.rows)
+        keys, units = self.splitting.keys(sample), self.splitting.units(sample)
         wanted = np.zeros(len(keys), dtype=np.bool_)
-        trained = np.zeros(len(self.limits), dtype=np.int64)
-        for split, limit in enumerate(self.limits):
-            places = self.splitting.places(keys, split)
-            trained[split] = int(self.splitting.trains(places, split).sum())
+        trained = []
+        for split, limit in self.limits.items():
+            places = self.splitting.places(units, split)
+            trained.append(int(self.splitting.trains(places, split).sum()))
             wanted |= places <= limit
         index = np.flatnonzero(wanted)
-        return Brought((sample.rows.frame[index],), (keys[index],), trained)
+        return Brought((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
 
 
 def merge_brought(one: Brought, other: Brought) -> Brought:
-    return Brought(one.frames + other.frames, one.keys + other.keys, one.trained + other.trained)
+    return Brought(
+        one.frames + other.frames, one.keys + other.keys, one.units + other.units, one.trained + other.trained
+    )
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The rows brought, as one frame, and for each split which of them are its training rows."""
+    """The rows brought, as one frame, and for each split which of them are its training rows.
+
+    Attributes
+    ----------
+    rows : Rows
+        With their keys.
+    trained : dict
+        From a split to how many rows train in it, brought or not.
+    chosen : dict
+        From a split to the rows that its rule sees, in the order of their keys.
+    """
 
     rows: Rows
-    keys: Keys
-    trained: IntArray
-    chosen: tuple[IntArray, ...]
+    trained: dict[int, int]
+    chosen: dict[int, IntArray]
 
     def sample(self, reading: Reading, split: int) -> Sample:
-        return reading.training(self.rows.take(self.chosen[split]))
+        return reading.sample(self.rows.take(self.chosen[split]))
 
 
 def draw_rows(
-    engine: Engine, reading: Reading, splitting: Splitting, columns: tuple[str, ...], total: int, most: int
+    engine: Engine,
+    reading: Reading,
+    splitting: Splitting,
+    columns: Sequence[str],
+    total: int,
+    most: int,
+    splits: Sequence[int],
 ) -> Drawn:
-    """Bring training rows of all splits to the driver in one pass."""
+    """Bring training rows of some splits to the driver in one pass."""
     margin = 1.0
     while True:
-        limits = _limits(splitting, total, most * margin)
+        limits = _limits(splitting, total, most * margin, splits)
         brought = run(engine, Bringing(reading, splitting, limits), columns, merge_brought)
-        keys = np.concatenate(brought.keys)
+        keys, units = np.concatenate(brought.keys), np.concatenate(brought.units)
+        trained = dict(zip(splits, brought.trained.tolist(), strict=True))
         enough = [
-            int((splitting.places(keys, split) <= limit).sum()) >= min(most + 1, int(brought.trained[split]))
-            for split, limit in enumerate(limits)
+            int((splitting.places(units, split) <= limit).sum()) >= min(most + 1, trained[split])
+            for split, limit in limits.items()
         ]
         if all(enough):
-            rows = _together(brought.frames)
-            chosen = tuple(lowest(splitting, keys, split, most) for split in range(len(splitting.seeds)))
-            return Drawn(rows, keys, brought.trained, chosen)
+            rows = Rows(_together(brought.frames).frame, keys)
+            return Drawn(rows, trained, choose(splitting, keys, units, most, splits))
         margin *= 4
 
 
-def _limits(splitting: Splitting, total: int, rows: float) -> Keys:
+def _limits(splitting: Splitting, total: int, rows: float, splits: Sequence[int]) -> dict[int, np.uint64]:
     """Below these places lie at least `rows` of `total` rows, but for once in a billion."""
     share = (rows + 6 * np.sqrt(rows) + 10) / total
-    low = int(min(share, splitting.train_fraction) * PLACES)
-    whole = int(min(share, 1.0) * PLACES)
-    splits = len(splitting.seeds)
-    return np.array([min(whole, PLACES - 1), *[min(low, PLACES - 1)] * (splits - 1)], dtype=np.uint64)
+    most = {split: 1.0 if split == ALL_ROWS else splitting.train_fraction for split in splits}
+    return {split: np.uint64(min(int(min(share, part) * PLACES), PLACES - 1)) for split, part in most.items()}
 
 
-def lowest(splitting: Splitting, keys: Keys, split: int, most: int) -> IntArray:
-    """At most `most` training rows of a split: those with the lowest places; rows of one key stay together."""
-    places = splitting.places(keys, split)
+def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, splits: Sequence[int]) -> dict[int, IntArray]:
+    """At most `most` training rows of each split: those with the lowest places, in the order of their keys."""
+    order = np.lexsort((keys, units))
+    return {split: order[_lowest(splitting, units[order], split, most)] for split in splits}
+
+
+def _lowest(splitting: Splitting, units: Keys, split: int, most: int) -> IntArray:
+    """Rows of one unit stay together."""
+    places = splitting.places(units, split)
     training = np.flatnonzero(splitting.trains(places, split))
     if len(training) <= most:
         return training
@@ -118,25 +141,22 @@ def _together(frames: tuple[nw.DataFrame[Any], ...]) -> Rows:
     filled = [frame for frame in frames if len(frame)]
     if not filled:
         raise DataError("no row is left to train on.", "Bring more rows, or change the train fraction.")
-    if filled[0].implementation.is_polars():
+    if len(filled) > 1 and filled[0].implementation.is_polars():
         whole = pl.concat([frame.to_native() for frame in filled], how="vertical_relaxed", rechunk=True)
         return Rows(nw.from_native(whole, eager_only=True))
-    return Rows(nw.concat(filled))
+    return Rows(nw.concat(filled) if len(filled) > 1 else filled[0])
 
 
-def check_keys(drawn: Drawn, splitting: Splitting, row_id: str | None) -> None:
-    """Refuse keys that rows share: rows of one key fall to the same side, and splits would be other than random."""
-    keys = drawn.keys[drawn.chosen[0]]
+def check_keys(drawn: Drawn, row_id: str | None) -> None:
+    """Refuse keys that rows share: rows of one key fall on the same side, and splits would not be random."""
+    assert drawn.rows.keys is not None
+    keys = drawn.rows.keys[drawn.chosen[ALL_ROWS]]
     _, times = np.unique(keys, return_counts=True)
+    if row_id is not None and len(times) < len(keys):
+        raise shared_row_id(row_id, len(keys) - len(times))
     shared = float(times[times > 1].sum() / len(keys))
-    if shared <= MOST_SHARED:
-        return
-    if splitting.content:
+    if shared > MOST_SHARED:
         raise DataError(
-            f"{shared:.0%} of the rows are like another, and their content cannot tell them apart.",
-            "Name a column that does: row_id='...' (--row-id).",
+            f"{shared:.0%} of the rows have a twin, and an engine cannot tell them apart by their content.",
+            "Name a column that differs in every row: row_id='...' (--row-id).",
         )
-    raise DataError(
-        f"{shared:.0%} of the rows share their '{row_id}' with another, so it is no row id.",
-        "Name one that differs in every row; rows that belong together go by cluster='...' (--cluster).",
-    )

@@ -1,23 +1,24 @@
 """The first pass: how many rows, which groups, what is missing, which clusters; all that must be known of the whole."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from improvable.data.arrays import IntArray
-from improvable.data.frames import Rows, check_complete, content_keys, incomplete, mix
+from improvable.data.columns import Columns
+from improvable.data.engines import Engine
+from improvable.data.engines.batches import run
+from improvable.data.frames import Rows, check_complete, incomplete
 from improvable.data.groups import MOST_LEVELS, read_groups
-from improvable.data.reading import Combination, Reading, combinations_of
-from improvable.data.sample import FEWEST_CLUSTERS
+from improvable.data.keys import Keying, Keys
+from improvable.data.sample import Combination, Reading, combinations_of
 from improvable.errors import Caution, DataError
-from improvable.procedure.splitting import Keys, id_keys
 from improvable.question.claim import check_claim
 from improvable.question.design import Design
 
-SECOND = np.uint64(0x9E3779B97F4A7C15)
+FEWEST_CLUSTERS = 10
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Survey:
     Attributes
     ----------
     rows, dropped : int
-        Rows in all, and those with holes in a needed column.
-    holes : Counter
+        Rows in all, and those with missing values in a needed column.
+    lacking : Counter
         Missing or infinite values of each needed column.
     combinations : Counter
         Complete rows of each combination of group levels.
@@ -38,23 +39,16 @@ class Survey:
         How many weights are negative, how many are above zero, and how many are other than one.
     clusters : array of shape (2, pairs)
         Keys of clusters, each with the key of a combination of groups that it has rows of; distinct.
-    fingerprint : tuple of int
-        Sums of two hashes of rows: the same for the same rows in any order.
     """
 
     rows: int
     dropped: int
-    holes: Counter[str]
+    lacking: Counter[str]
     combinations: Counter[Combination]
     missing: Counter[str] = field(default_factory=Counter)
     infinite: Counter[str] = field(default_factory=Counter)
     weights: tuple[int, int, int] = (0, 0, 0)
     clusters: Keys = field(default_factory=lambda: np.empty((2, 0), dtype=np.uint64))
-    fingerprint: tuple[int, int] = (0, 0)
-
-    @property
-    def digest(self) -> str:
-        return f"{self.rows:x}-{self.fingerprint[0]:016x}{self.fingerprint[1]:016x}"
 
 
 @dataclass(frozen=True)
@@ -62,20 +56,18 @@ class Surveying:
     """The work of the first pass."""
 
     design: Design
-    numeric: tuple[str, ...]
-    labels: tuple[str, ...]
-    features: tuple[str, ...]
-    fingerprint: bool
+    columns: Columns
+    keying: Keying
 
     def __call__(self, rows: Rows) -> Survey:
-        bad = incomplete(rows, self.numeric, self.labels)
+        bad = incomplete(rows, self.columns.numeric, self.columns.labels)
         keep = ~np.logical_or.reduce(list(bad.values())) if bad else np.ones(len(rows), dtype=np.bool_)
         kept = rows.take(np.flatnonzero(keep)) if bad else rows
         question = self.design.question
         named, codes = combinations_of(kept, question.group)
         sizes = np.bincount(codes, minlength=len(named))
         missing, infinite = Counter[str](), Counter[str]()
-        for name in self.features:
+        for name in self.columns.features:
             if kept.is_numeric(name):
                 values = kept.read_numbers(name)
                 if not np.isfinite(values).all():
@@ -84,21 +76,27 @@ class Surveying:
         return Survey(
             rows=len(rows),
             dropped=int((~keep).sum()),
-            holes=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
+            lacking=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
             combinations=Counter({one: int(size) for one, size in zip(named, sizes, strict=True)}),
             missing=missing,
             infinite=infinite,
             weights=_weights(kept, question.weight),
-            clusters=_clusters(kept, question.cluster, question.group),
-            fingerprint=_fingerprint(rows) if self.fingerprint else (0, 0),
+            clusters=self._clusters(kept),
         )
+
+    def _clusters(self, rows: Rows) -> Keys:
+        question = self.design.question
+        if question.cluster is None:
+            return np.empty((2, 0), dtype=np.uint64)
+        pairs = [self.keying.of(rows, columns) for columns in ([question.cluster], question.group)]
+        return _distinct(np.stack(pairs))
 
 
 def merge_surveys(one: Survey, other: Survey) -> Survey:
     return Survey(
         rows=one.rows + other.rows,
         dropped=one.dropped + other.dropped,
-        holes=one.holes + other.holes,
+        lacking=one.lacking + other.lacking,
         combinations=_few(one.combinations + other.combinations),
         missing=one.missing + other.missing,
         infinite=one.infinite + other.infinite,
@@ -108,10 +106,6 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
             one.weights[2] + other.weights[2],
         ),
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
-        fingerprint=(
-            (one.fingerprint[0] + other.fingerprint[0]) % (1 << 64),
-            (one.fingerprint[1] + other.fingerprint[1]) % (1 << 64),
-        ),
     )
 
 
@@ -135,55 +129,74 @@ def _weights(rows: Rows, name: str | None) -> tuple[int, int, int]:
     return int((weights < 0).sum()), int((weights > 0).sum()), int((weights != 1).sum())
 
 
-def _clusters(rows: Rows, name: str | None, groups: tuple[str, ...]) -> Keys:
-    if name is None:
-        return np.empty((2, 0), dtype=np.uint64)
-    return _distinct(np.stack([id_keys(rows, name), content_keys(Rows(rows.frame.select(groups)))]))
-
-
 def _distinct(pairs: Keys) -> Keys:
     table = pl.DataFrame({"cluster": pairs[0], "groups": pairs[1]}).unique()
     return np.stack([table["cluster"].to_numpy(), table["groups"].to_numpy()])
 
 
-def _fingerprint(rows: Rows) -> tuple[int, int]:
-    keys = content_keys(rows)
-    return int(mix(keys).sum(dtype=np.uint64)), int(mix(keys ^ SECOND).sum(dtype=np.uint64))
+@dataclass(frozen=True)
+class Surveyed:
+    """What the first pass leaves for the next ones.
+
+    Attributes
+    ----------
+    reading : Reading
+    total, rows : int
+        Rows in all, and those that are analyzed.
+    clusters : array or None
+        Keys of their clusters.
+    missing, infinite : Counter
+        Values of each numeric column that may be a feature.
+    cautions : tuple of Caution
+    """
+
+    reading: Reading
+    total: int
+    rows: int
+    clusters: Keys | None
+    missing: Counter[str]
+    infinite: Counter[str]
+    cautions: tuple[Caution, ...]
 
 
-def conclude_survey(
-    survey: Survey, work: Surveying, drop_missing: bool
-) -> tuple[Reading, IntArray, int | None, list[Caution]]:
-    """Refuse what cannot be used; otherwise how to read every batch, rows by stratum, clusters, and what to say."""
-    check_complete({name: survey.holes[name] for name in (*work.numeric, *work.labels) if survey.holes[name]},
-                   survey.dropped, survey.rows, drop_missing)  # fmt: skip
+def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool) -> Surveyed:
+    """Look at all rows once, and refuse what cannot be used."""
+    keying = Keying(design.question.seed)
+    seen = run(engine, Surveying(design, columns, keying), columns.read, merge_surveys)
+    needed = (*columns.numeric, *columns.labels)
+    lacking = {name: seen.lacking[name] for name in needed if seen.lacking[name]}
+    check_complete(lacking, seen.dropped, seen.rows, drop_missing)
     cautions = []
-    if survey.dropped:
-        cautions.append(Caution("dropped", f"{survey.dropped:,} rows with missing or infinite values were dropped."))
-    question = work.design.question
-    named = sorted(survey.combinations)
-    counts = np.array([survey.combinations[one] for one in named], dtype=np.int64)
+    if seen.dropped:
+        cautions.append(Caution("dropped", f"{seen.dropped:,} rows with missing or infinite values were dropped."))
+    question = design.question
+    named = sorted(seen.combinations)
+    counts = np.array([seen.combinations[one] for one in named], dtype=np.int64)
     table = pl.DataFrame({name: [one[c] for one in named] for c, name in enumerate(question.group)})
-    read = read_groups(Rows(nw.from_native(table, eager_only=True)), work.design.groups, counts)
-    left_out = int(counts.sum() - counts[read.keep].sum())
-    if left_out:
-        cautions.append(Caution("groups", f"{left_out:,} rows of other groups are left out."))
+    read = read_groups(Rows(nw.from_native(table, eager_only=True)), design.groups, counts)
+    kept = int(counts[read.keep].sum())
+    if kept < counts.sum():
+        cautions.append(Caution("groups", f"{counts.sum() - kept:,} rows of other groups are left out."))
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(read.notes)]
     check_claim(question.claim, [attribute.levels for attribute in read.grouping.attributes])
     reading = Reading(
-        design=work.design,
-        numeric=work.numeric,
-        labels=work.labels,
+        design=design,
+        numeric=columns.numeric,
+        labels=columns.labels,
         attributes=read.grouping.attributes,
         strata={named[j]: int(code) for j, code in zip(read.keep, read.grouping.codes, strict=True)},
-        weighted=_check_weights(survey.weights, question.weight),
+        weighted=_check_weights(seen.weights, question.weight),
+        clustered=False,
+        keying=keying,
     )
-    sizes = np.bincount(read.grouping.codes, weights=counts[read.keep], minlength=read.grouping.strata)
     clusters = None
     if question.cluster is not None:
-        clusters, spanning = _check_clusters(survey.clusters, question.cluster)
+        clusters, spanning = _check_clusters(seen.clusters, question.cluster)
         cautions += spanning
-    return reading, sizes.astype(np.int64), clusters, cautions
+        if len(clusters) == kept:  # clusters of one row each are rows
+            clusters = None
+        reading = replace(reading, clustered=clusters is not None)
+    return Surveyed(reading, seen.rows, kept, clusters, seen.missing, seen.infinite, tuple(cautions))
 
 
 def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:
@@ -197,7 +210,7 @@ def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:
     return other > 0
 
 
-def _check_clusters(pairs: Keys, name: str) -> tuple[int, list[Caution]]:
+def _check_clusters(pairs: Keys, name: str) -> tuple[Keys, list[Caution]]:
     distinct, groups = np.unique(pairs[0], return_counts=True)
     total, spanning = len(distinct), int((groups > 1).sum())
     if total < FEWEST_CLUSTERS:
@@ -205,9 +218,9 @@ def _check_clusters(pairs: Keys, name: str) -> tuple[int, list[Caution]]:
             f"'{name}' has {total} clusters.", f"Resampling whole clusters needs at least {FEWEST_CLUSTERS}, better 30."
         )
     if not spanning:
-        return total, []
+        return distinct, []
     text = (
         f"{spanning:,} of {total:,} clusters in '{name}' have rows of several groups; "
         "each row counts for its own group, and the cluster is split and resampled as a whole."
     )
-    return total, [Caution("spanning", text)]
+    return distinct, [Caution("spanning", text)]

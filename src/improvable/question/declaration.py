@@ -82,8 +82,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 """Section, key, then the argument of `audit` that it is and what it must be. A new setting is a line here."""
-ANY_ENGINE = "memory"
-"""What is declared for every engine: they differ in where rows are read, not in any number."""
 SEQUENTIAL_ONLY = ("tolerance", "most_splits")
 
 
@@ -105,10 +103,10 @@ def declare(settings: Settings) -> Declaration | None:
         for key, (name, kind) in keys.items():
             value = getattr(settings, name) if name else None
             skipped = key in SEQUENTIAL_ONLY and settings.combine != "sequential"
-            skipped |= key == "seed" and settings.challenge is not None
+            skipped |= key == "engine" or (key == "seed" and settings.challenge is not None)
             skipped |= (section, key) == ("rule", "capacity") and value == decided.get("capacity")
             if value is not None and value != {} and not skipped:
-                plain[key] = ANY_ENGINE if key == "engine" else _plain(value, kind)
+                plain[key] = _plain(value, kind)
         out[section] = plain
     return out
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.algorithms.deciding import decide
 from improvable.data.arrays import FloatArray
 from improvable.inference.cells import STATUS_QUO, U, W
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.inference.evidence import ALGORITHMS, Evidence
-from improvable.procedure.evaluating import prepare_status_quo
 from improvable.report import plots
 from improvable.report.markdown import paper_table
 from improvable.report.provenance import provenance
@@ -105,8 +103,8 @@ def details(result: "Audit | Comparison", command: str | None = None, runs: str 
     counts = group_counts(result)
     return {
         "bounds": [bound.words for bound in result.bounds()],
-        "selection": None if counts is None else selection_rates(counts),
-        "welfare": None if counts is None else welfare(comparisons, {g: one["weight"] for g, one in counts.items()}),
+        "selection": selection_rates(counts),
+        "welfare": welfare(comparisons, {g: one["weight"] for g, one in counts.items()}),
         "eigenvalues": [dict(zip(("covariance", "correlation"), smallest_eigenvalues(one), strict=True))
                         for one in comparisons],
         "selected": fewest_selected(result.to_dict()),
@@ -129,24 +127,14 @@ def fewest_selected(facts: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def group_counts(result: "Audit | Comparison") -> dict[str, dict[str, Any]] | None:
-    """Rows of each group, their weight, and how many the status quo selects; None where only sums were kept.
-
-    An audit that has its data counts all rows; otherwise the held-out rows of the first comparison are counted.
-    """
-    source = getattr(result, "source", None)
+def group_counts(result: "Audit | Comparison") -> dict[str, dict[str, Any]]:
+    """Rows of each group, their weight, and how many the status quo selects."""
     first = _comparisons(result)[0]
-    if source is not None and source.whole:
-        sample = source.sample
-        codes, strata = sample.grouping.codes, sample.grouping.strata
-        chosen = decide(prepare_status_quo(source.plan.status_quo, sample), sample.rows, "status quo") != 0
-        rows, selected = (np.bincount(c, minlength=strata) for c in (codes, codes[chosen]))
-        weight = np.bincount(codes, weights=sample.weights, minlength=strata)
-    elif (sizes := getattr(first, "sizes", None)) is not None:
-        rows = weight = np.asarray(sizes)
-        selected = first.selected[:, STATUS_QUO]
+    if isinstance(result, Comparison):
+        rows, selected = result.sizes, result.selected[:, STATUS_QUO]
+        weight = rows.astype(np.float64)
     else:
-        return None
+        rows, weight, selected = result.census.rows, result.census.weight, result.census.selected
     return {
         level: {
             "attribute": attribute.name,

@@ -1,5 +1,6 @@
 """What an audit found: its splits, and the decision that they make together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -7,32 +8,33 @@ from typing import Any
 import narwhals as nw
 
 from improvable.algorithms.deciding import Algorithm
-from improvable.data.sample import Sample
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import Caution, OptionError
 from improvable.inference.combining import combine as combine_p_values
 from improvable.inference.combining import combined_threshold
 from improvable.inference.estimates import Disparity
-from improvable.procedure.steps import (
-    Plan,
-    select_on_all_rows,
-)
-from improvable.question.design import Design, Question
+from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.comparison import Comparison, change_question
-from improvable.results.result import Result
+from improvable.results.result import HasDigest, Result
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
 """What another question of the same evidence no longer has: it was not declared before the run."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """What an audit was made from; a loaded audit has none. An engine's sample may be some of its rows."""
+class Census:
+    """All rows that were audited, by stratum.
 
-    design: Design
-    plan: Plan
-    sample: Sample
-    whole: bool = True
+    Attributes
+    ----------
+    rows, weight, selected : array of shape (strata,)
+        How many there are, their weight, and how many the status quo selects.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    selected: IntArray
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,12 @@ class Audit(Result):
     disparities : tuple of Disparity
         The status quo's gaps on all rows, with their intervals.
     cautions : tuple of Caution
-    source : Source or None
-        Data and rule, for `substitute`.
+    census : Census
+        Rows and whom the status quo selects, over all rows.
+    data : Fingerprint or str or None
+        The fingerprint of the rows, or how to compute it.
+    refit : callable or None
+        Applies the rule to all rows, for `substitute`; a loaded audit has none.
     """
 
     question: Question
@@ -58,7 +64,9 @@ class Audit(Result):
     splits: tuple[Comparison, ...]
     disparities: tuple[Disparity, ...]
     cautions: tuple[Caution, ...]
-    source: Source | None = field(repr=False)
+    census: Census = field(repr=False)
+    data: HasDigest | str | None = field(repr=False)
+    refit: Callable[[], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
 
     @property
@@ -109,8 +117,8 @@ class Audit(Result):
         Algorithm
             With ``decide(frame)``: one decision per row of any data frame that has the features.
         """
-        if self.source is None:
+        if self.refit is None:
             raise OptionError(
                 "a loaded audit has no data to fit on.", "Run the audit again, and ask for the substitute then."
             )
-        return select_on_all_rows(self.source.design, self.source.plan, self.source.sample)
+        return self.refit()

@@ -9,7 +9,6 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.arrays import IntArray
-from improvable.data.fingerprint import DataMark
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
 from improvable.inference.evidence import Assessment, Evidence, assess
@@ -17,7 +16,7 @@ from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
-from improvable.results.result import Result
+from improvable.results.result import HasDigest, Result
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Comparison(Result):
         Number of the split, from 1; 0 in a plain comparison.
     notes : mapping
         How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
-    data : DataMark, str or None
+    data : Fingerprint, str or None
         The fingerprint of the rows, or how to compute it; None in a split, whose audit has it.
     """
 
@@ -60,16 +59,16 @@ class Comparison(Result):
     backend: nw.Implementation = field(repr=False)
     split: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
-    data: DataMark | str | None = field(default=None, repr=False)
+    data: HasDigest | str | None = field(default=None, repr=False)
 
     @cached_property
     def assessment(self) -> Assessment:
         return assess(self.evidence, self.question.claim)
 
     @property
-    def data_fingerprint(self) -> str | None:
-        """A digest of the columns that were read, the same in any order of rows; None where it is not known."""
-        return self.data.digest if isinstance(self.data, DataMark) else self.data
+    def splits(self) -> tuple["Comparison"]:
+        """Itself: what an audit has several of, a comparison has once."""
+        return (self,)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -101,6 +100,13 @@ class Comparison(Result):
             `compare`; what is not named stays.
         """
         return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
+
+    def with_cautions(self, cautions: Sequence[Caution]) -> "Comparison":
+        """The same result with other warnings; the assessment, if it was made, is kept."""
+        changed = replace(self, cautions=tuple(cautions))
+        if "assessment" in self.__dict__:
+            changed.__dict__["assessment"] = self.assessment
+        return changed
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

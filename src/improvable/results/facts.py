@@ -34,6 +34,7 @@ def comparison_facts(result: "Comparison") -> dict[str, Any]:
 def audit_facts(result: "Audit") -> dict[str, Any]:
     return {
         **result.setting,
+        "data_fingerprint": result.data_fingerprint,
         **_common_facts("audit", result),
         **_disparity_facts(result.disparities),
         "splits": [split_facts(split) for split in result.splits],

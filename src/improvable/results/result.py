@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from improvable.data.frames import build_frame
 from improvable.errors import Caution
@@ -13,12 +13,25 @@ if TYPE_CHECKING:
     from improvable.results.frontier import Bound, Frontier
 
 
+class HasDigest(Protocol):
+    """A fingerprint that is computed when it is first asked for."""
+
+    @property
+    def digest(self) -> str: ...
+
+
 class Result(ABC):
     """What `audit` and `compare` return."""
 
     question: Question
     cautions: tuple[Caution, ...]
+    data: HasDigest | str | None
     backend: Any
+
+    @property
+    def data_fingerprint(self) -> str | None:
+        """A digest of the columns that were read, the same in any order of rows; None where it is not known."""
+        return self.data if self.data is None or isinstance(self.data, str) else self.data.digest
 
     @property
     @abstractmethod

@@ -34,7 +34,7 @@ from improvable.results.versions import VERSION
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
 
-FORMAT = 2
+FORMAT = 3
 RESULT, RUN = "result.json", "run.json"
 
 
@@ -159,6 +159,8 @@ def write_audit_head(result: "Audit", folder: Path) -> None:
     plain = _result_head("audit") | {
         "question": result.question.to_dict(),
         "setting": result.setting,
+        "data_fingerprint": result.data_fingerprint,
+        "census": {name: values.tolist() for name, values in vars(result.census).items()},
         "disparities": [asdict(disparity) for disparity in result.disparities],
         "cautions": [asdict(caution) for caution in result.cautions],
         "splits": [split.split for split in result.splits],
@@ -191,7 +193,7 @@ def load(folder: str | Path) -> "Audit | Comparison":
     -------
     Audit or Comparison
     """
-    from improvable.results.audit import Audit
+    from improvable.results.audit import Audit, Census
 
     place = Path(folder)
     if not place.is_dir():
@@ -211,7 +213,9 @@ def load(folder: str | Path) -> "Audit | Comparison":
         splits=tuple(read_split(split_path(place, split), question, backend) for split in plain["splits"]),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
-        source=None,
+        census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
+        data=plain["data_fingerprint"],
+        refit=None,
         backend=backend,
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from improvable.data.frames import Rows
+    from improvable.data.engines import Engine
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
@@ -52,19 +52,17 @@ class Recorder:
         return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
 
 
-def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorder:
+def open_recorder(engine: "Engine", data: str, ledger: str | None) -> Recorder:
     """The ledger that was named, or the one beside the data where that can be written."""
     import os
 
     from improvable.data.fingerprint import fingerprint
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger
 
-    if rows is None:
-        return Recorder(None, "", "An engine reads data piece by piece, so this run is not recorded in a ledger.")
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
         return Recorder(None, "", f"'{path}' cannot be written, so this run is not recorded. Name one: --ledger FILE.")
-    recorder = Recorder(path, fingerprint(rows))
+    recorder = Recorder(path, fingerprint(engine))
     if path.exists():
         check_belongs(read_ledger(path), recorder.data, path)
     return recorder

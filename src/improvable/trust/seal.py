@@ -2,16 +2,16 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from improvable.data.files import write_whole
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import FrameLike
-from improvable.errors import OptionError, StorageError
-from improvable.procedure.preparing import prepare_audit
-from improvable.question.declaration import Declaration, digest_of, from_declaration
+from improvable.errors import StorageError
+from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
+from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
 from improvable.results.versions import VERSION
 from improvable.trust.files import read_protocol
@@ -54,12 +54,15 @@ def seal_path(protocol: str | Path) -> Path:
 
 def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
     """Check that a protocol can be run on the data, and seal both; no split is made."""
-    settings = from_declaration(declared, challenge)
-    if settings.engine is not None:
-        raise OptionError("a sealed audit reads its data into memory.", "Take the engine out of the protocol.")
-    ready = prepare_audit(data, settings)
-    columns = tuple(sorted(ready.used.all))
-    return Seal(digest_of(declared), fingerprint(ready.rows, columns), columns, len(ready.rows), challenge)
+    return seal_of(prepare_audit(data, from_declaration(declared, challenge)))
+
+
+def seal_of(ready: Prepared) -> Seal:
+    """The seal of an audit that is ready to run."""
+    declared = declare(ready.plan.settings)
+    assert declared is not None, "what a protocol declares can be declared again"
+    columns, challenge = ready.data.columns, ready.plan.settings.challenge
+    return Seal(digest_of(declared), ready.data.digest, columns, ready.surveyed.total, challenge or "")
 
 
 def write_seal(seal: Seal, path: str | Path) -> None:
@@ -89,36 +92,34 @@ def read_seal(path: str | Path) -> Seal:
     return seal
 
 
-def check_seal(seal: Seal, declared: Declaration, data: FrameLike) -> None:
+def check_seal(seal: Seal, ready: Prepared) -> None:
     """Refuse a protocol or data that are not those that were sealed."""
-    if digest_of(declared) != seal.protocol:
+    found = seal_of(ready)
+    if found.protocol != seal.protocol:
         raise StorageError(
             "the protocol is not the one that was sealed.", "Run the sealed one, or seal this one under another name."
         )
-    now = make_seal(declared, data, seal.challenge)
-    if now.columns != seal.columns:
-        other = sorted(set(now.columns) ^ set(seal.columns))
+    if found.columns != seal.columns:
+        other = sorted(set(found.columns) ^ set(seal.columns))
         raise StorageError(
             f"other columns would be read than were sealed: {', '.join(map(repr, other[:3]))}.",
             "Name the features in the protocol, so that new columns of the file are not taken for some.",
         )
-    if now.data != seal.data:
+    if found.data != seal.data:
         raise StorageError(
-            f"the data are not those that were sealed: {now.rows:,} rows with fingerprint {now.data[:16]}..., sealed "
-            f"{seal.rows:,} with {seal.data[:16]}....",
-            "Find the sealed data; if they must change, say why and seal anew.",
+            f"the data are not those that were sealed: {found.rows:,} rows with fingerprint {found.data[:16]}..., "
+            f"sealed {seal.rows:,} with {seal.data[:16]}....",
+            "Find the sealed data; if they must change, say why and seal again.",
         )
 
 
-def sealed_protocol(path: str | Path, data: FrameLike) -> tuple[Declaration, Seal | None]:
-    """A protocol, with its seal where there is one beside it; a seal that does not match is an error."""
-    declared = read_protocol(path)
-    place = seal_path(path)
+def settings_of(path: str | Path) -> tuple[Settings, Seal | None]:
+    """What a protocol declares, with its seal where there is one beside it."""
+    declared, place = read_protocol(path), seal_path(path)
     if not place.exists():
-        return declared, None
+        return from_declaration(declared), None
     seal = read_seal(place)
-    check_seal(seal, declared, data)
-    return declared, seal
+    return replace(from_declaration(declared, seal.challenge), seal=seal.digest), seal
 
 
 def seal_facts(seal: Seal) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-import improvable
-from improvable.data.engines import home_of
 from improvable.data.frames import FrameLike
 from improvable.errors import StorageError
-from improvable.procedure.running import run_audit
+from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.running import run_prepared
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.results.audit import Audit
+from improvable.results.storage import load
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
-from improvable.trust.seal import make_seal
+from improvable.trust.seal import seal_of
 
 UNCHECKED = ("versions", "version")
 NAME_ONE = "Name a run folder, or a file of improvable audit --json."
@@ -65,7 +65,7 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     """What a result says: a run folder, or a JSON file of `improvable audit --json`."""
     place = Path(result)
     if place.is_dir():
-        return _through_json(improvable.load(place).to_dict())
+        return _through_json(load(place).to_dict())
     try:
         facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
     except FileNotFoundError as error:
@@ -103,14 +103,11 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     if digest_of(declared) != protocol["digest"]:
         differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
     settings = replace(from_declaration(declared, facts["challenge"]), seal=facts.get("seal"))
+    ready = prepare_audit(data, settings, n_jobs=n_jobs)
     if settings.seal is not None:
-        made = make_seal(declared, data, settings.challenge or "").digest
+        made = seal_of(ready).digest
         differences += [Difference("seal", settings.seal, made)] if made != settings.seal else []
-    if settings.engine is not None:
-        settings = replace(settings, engine=home_of(data) or settings.engine)
-    with tempfile.TemporaryDirectory() as room:  # through an engine, the data are digested for a folder only
-        folder = Path(room) / "run" if settings.engine is not None and facts["data_fingerprint"] is not None else None
-        again = run_audit(data, settings, n_jobs=n_jobs, run_folder=folder)
+    again = run_prepared(ready, n_jobs=n_jobs)
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
     places = [path for path in dict.fromkeys([*stated, *now]) if path[0] not in UNCHECKED]

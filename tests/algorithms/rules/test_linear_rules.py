@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import improvable
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +90,14 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
     from improvable.algorithms.rules.linear_classifiers import LinearRule
 
-    result = audited(
-        people.head(700), rule="linear", outcome="sick", accuracy="classification_rate", splits=1, draws=100,
-        status_quo=improvable.threshold("score", above=-0.5),
+    status_quo, said = improvable.threshold("score", above=-0.5), list[str]()
+    asked = Settings(
+        outcome="sick", group="group", status_quo=status_quo, rule="linear", accuracy="classification_rate",
+        features=["visits", "record"],
     )  # fmt: skip
-    assert result.source is not None
-    source, said = result.source, list[str]()
+    ready = prepare_audit(people.head(700), asked)
     training = improvable.Training(
-        source.sample, source.plan.features.columns, True, "sick", source.design, source.plan.constraints,
+        ready.sample(), ready.features.columns, True, "sick", ready.plan.design, ready.plan.constraints,
         np.random.SeedSequence(0), said.append,
     )  # fmt: skip
     status_quo = improvable.threshold("score", above=-0.5)

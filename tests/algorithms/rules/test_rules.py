@@ -15,6 +15,8 @@ import improvable
 from improvable.algorithms.deciding import prepare
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
 from improvable.data.frames import read_rows
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +78,11 @@ def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(peopl
 
 
 def training_rows(frame: Any, features: tuple[str, ...]) -> improvable.Training:
-    result = audited(frame, rule="linear", features=["need_1"], splits=1)
-    assert result.source is not None
-    source = result.source
+    status_quo = improvable.threshold("score", capacity=0.3)
+    ready = prepare_audit(frame, Settings(outcome="outcome", group="group", status_quo=status_quo, rule="linear"))
+    plan = ready.plan
     return improvable.Training(
-        source.sample, features, True, "outcome", source.design, source.plan.constraints, np.random.SeedSequence(0)
+        ready.sample(), features, True, "outcome", plan.design, plan.constraints, np.random.SeedSequence(0)
     )
 
 

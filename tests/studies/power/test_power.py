@@ -14,7 +14,6 @@ import improvable
 from conftest import Case
 from improvable.data.arrays import FloatArray
 from improvable.errors import DataError, ImprovableError, OptionError
-from improvable.procedure.steps import split_units
 from improvable.question.claim import Claim
 from improvable.studies.power import AssumedGroup, PowerPlan, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power.assumptions import assume
@@ -82,8 +81,7 @@ def test_splits_share_the_rows_they_divide() -> None:
     for r in range(repetitions):
         rows = rng.standard_normal((200, 8)) @ factor.T
         for k in range(2):
-            _, test = split_units(200, 0.3, np.random.SeedSequence((r, k)))
-            observed[r, k] = rows[test].mean(axis=0)
+            observed[r, k] = rows[rng.permutation(200)[60:]].mean(axis=0)
     simulated, _ = split_means(outlook, setting, np.zeros(8), outlook.covariances[0], repetitions, 0)
     for means in (observed, simulated.reshape(repetitions, 2, 8)):
         diagonal = np.diag(outlook.covariances[0])

@@ -15,7 +15,7 @@ from improvable.data.arrays import FloatArray
 from improvable.errors import DataError, OptionError, RuleError
 from improvable.inference.margins import studentised_margins
 from improvable.inference.resampling import child
-from improvable.procedure.evaluating import evaluate
+from improvable.inference.tally import evidence_without_draws, tally_rows, with_draws
 
 FOLDS = 5
 DRAWS = 400
@@ -47,8 +47,8 @@ class Tournament:
         return frozenset.intersection(*sets)
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
-        now = decide(status_quo, training.rows, "status quo")
-        margins = {rule.name: self._margin(rule, training, status_quo, now) for rule in self.rules}
+        before = decide(status_quo, training.rows, "status quo")
+        margins = {rule.name: self._margin(rule, training, status_quo, before) for rule in self.rules}
         winner = max(self.rules, key=lambda rule: margins[rule.name])
         if margins[winner.name] == -np.inf:
             winner = self.rules[0]
@@ -56,9 +56,9 @@ class Tournament:
         plain = {name: round(margin, 6) if np.isfinite(margin) else None for name, margin in margins.items()}
         return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
 
-    def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, now: FloatArray) -> float:
+    def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
         """The smallest studentised margin of a contender's out-of-fold decisions."""
-        new = np.empty(len(training.rows))
+        after = np.empty(len(training.rows))
         for fold, (learn, judge) in enumerate(self._folds(training)):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
             try:
@@ -67,20 +67,24 @@ class Tournament:
                 raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
             if selection.algorithm is None:
                 return -np.inf
-            new[judge] = decide(selection.algorithm, training.rows.take(judge), "candidate")
-        design = replace(training.design, question=replace(training.design.question, draws=DRAWS))
-        result = evaluate(design, training.sample, (now, new), None, child(training.seed, MEASURING), workers=1)
-        return min(studentised_margins(result.evidence, design.question.claim))
+            after[judge] = decide(selection.algorithm, training.rows.take(judge), "candidate")
+        design, sample = training.design, training.sample
+        clusters = None if sample.clusters is None else len(np.unique(sample.clusters))
+        tally = tally_rows(design, sample, (before, after))
+        evidence, counted = evidence_without_draws(design, sample.grouping.attributes, tally, clusters, None)
+        evidence = with_draws(evidence, counted, DRAWS, child(training.seed, MEASURING), workers=1)
+        return min(studentised_margins(evidence, design.question.claim))
 
     def _folds(self, training: Training) -> list[tuple[Any, Any]]:
         """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
-        sample = training.sample
-        if sample.units < 2 * self.folds:
-            raise DataError(f"{sample.units} training rows are too few for {self.folds} folds.", "Bring more rows.")
-        order = np.random.default_rng(child(training.seed, FOLDING)).permutation(sample.units)
-        fold_of_unit = np.empty(sample.units, dtype=np.int64)
-        fold_of_unit[order] = np.arange(sample.units) % self.folds
-        fold = fold_of_unit if sample.clusters is None else fold_of_unit[sample.clusters]
+        unit = training.sample.unit_codes()
+        units = int(unit.max()) + 1
+        if units < 2 * self.folds:
+            raise DataError(f"{units} training rows are too few for {self.folds} folds.", "Bring more rows.")
+        order = np.random.default_rng(child(training.seed, FOLDING)).permutation(units)
+        fold_of_unit = np.empty(units, dtype=np.int64)
+        fold_of_unit[order] = np.arange(units) % self.folds
+        fold = fold_of_unit[unit]
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.folds)]
 
 

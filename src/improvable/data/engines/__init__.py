@@ -39,8 +39,8 @@ def home_of(data: FrameLike) -> str | None:
     return "arrow" if package == "pyarrow" and name.endswith("Dataset") else None
 
 
-def as_engine(data: FrameLike, engine: str | None, workers: int) -> Engine | None:
-    """The engine asked for, or the one that the data need; None where the rows are simply read into memory.
+def as_engine(data: FrameLike, engine: str | None, workers: int) -> Engine:
+    """The engine asked for, or the one that the data need: frames and single files are rows in memory.
 
     Data that can `fold` are an engine themselves.
     """
@@ -48,9 +48,7 @@ def as_engine(data: FrameLike, engine: str | None, workers: int) -> Engine | Non
         own: Engine = data
         return own
     home = home_of(data)
-    if engine is None and home is None:
-        return None
-    name = engine or home or ""
+    name = engine or home or "memory"
     if name not in ENGINES:
         raise OptionError(f"there is no engine '{name}'.", nearest(name, ENGINES))
     folder = isinstance(data, str | PathLike)

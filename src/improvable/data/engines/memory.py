@@ -1,12 +1,13 @@
-"""Rows in memory, in batches: what the other engines are measured and checked against."""
+"""Rows in memory, in batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
 from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.data.keys import Keying, tell_apart
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,17 @@ class Memory:
         return backend
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        frame = self.rows.frame.select(list(columns))
-        batches = (Rows(frame[start : start + self.size]) for start in range(0, len(frame), self.size))
+        rows = self.rows.select(columns)
+        batches = (rows.take(slice(start, start + self.size)) for start in range(0, len(rows), self.size))
         return fold_in_threads(batches, work, merge, self.workers)
+
+    def keyed(self, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> "Memory":
+        """The same rows with their keys: equal rows are told apart by how often they have occurred."""
+        return replace(self, rows=Rows(self.rows.frame, tell_apart(self.rows, keying, columns, row_id)))
+
+    def alone(self) -> "Memory":
+        """The same rows for one worker among others."""
+        return replace(self, workers=1)
 
 
 def open_memory(data: FrameLike, workers: int) -> Memory:

@@ -1,0 +1,110 @@
+"""Several splits at a time: workers, their threads, and a progress bar with the stage that each split is in."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, TypeVar
+
+from improvable.errors import OptionError
+
+T = TypeVar("T")
+
+
+def worker_count(n_jobs: int | None) -> int:
+    from joblib import effective_n_jobs, parallel_config
+
+    if n_jobs == 0:
+        raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
+    with parallel_config(backend="threading"):
+        return int(effective_n_jobs(n_jobs))
+
+
+@contextmanager
+def limited_threads(workers: int, splits: int) -> Iterator[None]:
+    """Keep `workers` cores busy and no more: splits first, and what is left over to the estimators' own threads.
+
+    BLAS always gets one thread, because it may round differently with another number of them.
+    """
+    import sklearn.ensemble  # noqa: F401  loads OpenMP: what is loaded later would not be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // splits)}):
+        yield
+
+
+def in_parallel(work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterable[T]:
+    """Run jobs on joblib's current backend, threads unless the caller chose another.
+
+    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's).
+    """
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    streams = getattr(backend, "supports_return_generator", False)
+    done: Iterable[T] = Parallel(
+        n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
+    )(delayed(_one_of_several)(work, job, workers, os.getpid()) for job in jobs)
+    return done
+
+
+def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int) -> T:
+    """A job beside others: estimators that would start workers of their own do without, and processes get one core."""
+    from joblib import parallel_config
+
+    with ExitStack() as held:
+        if workers > 1:
+            held.enter_context(parallel_config(backend="sequential"))
+        if os.getpid() != parent:
+            held.enter_context(limited_threads(workers=1, splits=1))
+        return work(*job)
+
+
+class Progress:
+    """Shows which stage each split is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
+
+    def __init__(self, splits: int, done: int = 0, enabled: bool | None = None) -> None:
+        self.splits = splits
+        self.already = done
+        self.enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "Progress":
+        if self.enabled:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            columns = (
+                TextColumn("splits"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}"),
+            )
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("starting", total=self.splits, completed=self.already)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def stage(self, split: int, name: str) -> None:
+        """Split `split` has begun stage `name`."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"split {split}: {name}")
+
+    def done(self) -> None:
+        """One more split is finished."""
+        if self._bar is not None:
+            self._bar.advance(self._task)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Progress, (self.splits, 0, False))

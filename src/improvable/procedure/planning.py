@@ -1,0 +1,103 @@
+"""Settings become a plan: what is asked and how candidates are found, checked as far as can be without rows."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
+from improvable.algorithms.deciding import Algorithm, Threshold, as_algorithm, capacity_of, describe
+from improvable.algorithms.rules import RULES, as_rule
+from improvable.algorithms.rules.base import SelectionRule
+from improvable.errors import OptionError
+from improvable.procedure.sealing import check_challenge
+from improvable.procedure.stopping import Stopping
+from improvable.question.checks import check_integer, check_number
+from improvable.question.design import Design, make_design
+from improvable.question.settings import Settings
+
+FEWEST_ROWS = 20
+TRAIN_ROWS = 100_000
+"""The most training rows that a rule sees by default: enough for any rule here, and little to bring to a driver."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an audit will do.
+
+    Attributes
+    ----------
+    settings : Settings
+    design : Design
+    status_quo : Algorithm or Threshold
+    rule : SelectionRule
+    constraints : Constraints
+    target : str
+        Column that the rule predicts.
+    splits : int
+    train_fraction : float
+    train_rows : int
+        How many training rows of a split a rule sees at most, and cutoffs are taken from.
+    stopping : Stopping or None
+        When a sequential audit has enough splits.
+    """
+
+    settings: Settings
+    design: Design
+    status_quo: Algorithm | Threshold
+    rule: SelectionRule
+    constraints: Constraints
+    target: str
+    splits: int
+    train_fraction: float
+    train_rows: int
+    stopping: Stopping | None
+
+    def facts(self) -> dict[str, Any]:
+        """How candidates are found, as plain data."""
+        return {
+            "status_quo": describe(self.status_quo),
+            "rule": self.rule.name,
+            "target": self.target,
+            **self.constraints.facts(),
+            "train_fraction": self.train_fraction,
+            "train_rows": self.train_rows,
+            "row_id": self.settings.row_id,
+            "stopping": None if self.stopping is None else asdict(self.stopping),
+        }
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Refuse what cannot be asked, before any row is read."""
+    design = make_design(settings)
+    check_integer("splits", settings.splits, 1)
+    check_number("tolerance", settings.tolerance, 0, 0.5)
+    check_integer("most_splits", settings.most_splits, 1)
+    sequential = settings.combine == "sequential"
+    if sequential and settings.most_splits < settings.splits:
+        raise OptionError(
+            f"most_splits is {settings.most_splits}, and splits, with which it begins, is {settings.splits}.",
+            "Allow more, or begin with fewer.",
+        )
+    check_number("train_fraction", settings.train_fraction, 0, 1)
+    train_rows = TRAIN_ROWS if settings.train_rows is None else settings.train_rows
+    check_integer("train_rows", train_rows, FEWEST_ROWS)
+    if settings.challenge is not None:
+        if settings.seed:
+            raise OptionError("a sealed audit has no seed of its own.", "Omit the seed, or the challenge.")
+        check_challenge(settings.challenge)
+    status_quo = as_algorithm(settings.status_quo)
+    capacity = capacity_of(status_quo) if settings.capacity is None else settings.capacity
+    constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
+    rule = as_rule(settings.rule)
+    refuse_unhonored(constraints, rule, RULES)
+    return Plan(
+        settings=settings,
+        design=design,
+        status_quo=status_quo,
+        rule=rule,
+        constraints=constraints,
+        target=settings.target or settings.outcome,
+        splits=int(settings.splits),
+        train_fraction=float(settings.train_fraction),
+        train_rows=int(train_rows),
+        stopping=Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None,
+    )
