@@ -12,7 +12,7 @@ from conftest import Case
 from improvable.inference.combining import lower_median
 from improvable.inference.pvalues import lower_tail, threshold_for, upper_tail
 from improvable.procedure.steps import split_units
-from improvable.results.words import p_text
+from improvable.results.numbers import p_text
 
 
 def compared(frame: pl.DataFrame, **options: object) -> improvable.Comparison:

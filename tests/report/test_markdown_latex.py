@@ -13,7 +13,7 @@ from conftest import Case
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table, paper_table
 from improvable.report.write import write_report, write_table
-from improvable.results.words import p_text
+from improvable.results.numbers import p_text
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 

@@ -1,6 +1,7 @@
 """What an audit found: its splits, and the decision that they make together."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from improvable.procedure.steps import (
 from improvable.question.design import Design, Question
 from improvable.results import storage
 from improvable.results.comparison import Comparison, change_question
+from improvable.results.facts import Facts, audit_facts
 from improvable.results.result import Result
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
@@ -35,7 +37,7 @@ class Source:
     whole: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit(Result):
     """The result of `audit`.
 
@@ -75,10 +77,9 @@ class Audit(Result):
         """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
         return combined_threshold(self.question.alpha, len(self.splits), self.question.combine)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
-        from improvable.results.facts import audit_facts
-
+    @cached_property
+    def facts(self) -> Facts:
+        """Everything as plain numbers and text, computed once; to be read, not changed."""
         return audit_facts(self)
 
     def reconsider(self, **changes: Any) -> "Audit":

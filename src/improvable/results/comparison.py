@@ -17,10 +17,11 @@ from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
+from improvable.results.facts import Facts, comparison_facts
 from improvable.results.result import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """The result of `compare`, and of each split of `audit`.
 
@@ -85,10 +86,14 @@ class Comparison(Result):
         """What the p-value must be strictly below."""
         return threshold_for(self.question.alpha, splits=1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
-        from improvable.results.facts import comparison_facts
+    @property
+    def splits(self) -> "tuple[Comparison, ...]":
+        """Itself: a comparison is one split."""
+        return (self,)
 
+    @cached_property
+    def facts(self) -> Facts:
+        """Everything as plain numbers and text, computed once; to be read, not changed."""
         return comparison_facts(self)
 
     def reconsider(self, **changes: Any) -> "Comparison":
