@@ -72,8 +72,8 @@ def test_the_representation_is_one_line(case: Case) -> None:
     word = "rejected" if result.reject else "not rejected"
     assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
     audit = improvable.audit(
-        case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"], capacity=0.3,
-        splits=3, draws=200,
+        case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
+        capacity=0.3, splits=3, draws=200,
     )  # fmt: skip
     assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
     assert repr(audit).endswith(" (lower median of 3 splits), 2 groups>")

@@ -80,7 +80,7 @@ def combined_name(combine: str) -> str:
 def seal_words(facts: Mapping[str, Any]) -> str:
     """Whether the splits, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
-        return "This question was asked of a finished run: it is not the one that was declared."
+        return "Asked of a finished run: this question is not the one that was declared."
     challenge, seal = facts.get("challenge"), facts.get("seal")
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
