@@ -6,6 +6,7 @@ import improvable
 from improvable.report import plots
 from improvable.studies.game.game import linear_costs, play
 from improvable.studies.game.mixing import BetaMixing
+from improvable.studies.game.picture import picture
 from improvable.studies.power.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ def main() -> None:
     )
     plots.save_chart(power, HERE / "power.svg")
     game = play(*linear_costs(0.001, 7), splits=7, mixing=BetaMixing(0.3))
-    plots.save_chart(plots.repetitions(game), HERE / "repetitions.svg")
+    plots.save_chart(picture(game), HERE / "repetitions.svg")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,20 @@ def test_every_command_is_on_the_site(site: Path) -> None:
 
 def test_every_key_of_the_schema_is_on_the_site(site: Path) -> None:
     page = (site / "reference" / "json.html").read_text(encoding="utf-8")
-    for part in ("common", "audit", "split", "component", "interval", "disparity", "utility"):
+    for part in (
+        "common",
+        "audit",
+        "split",
+        "component",
+        "interval",
+        "disparity",
+        "utility",
+        "diagnostics",
+        "eigenvalues",
+        "candidate_gap",
+        "welfare",
+        "selection_rate",
+    ):
         for key in SCHEMA["$defs"][part]["properties"]:
             assert f"<code>{key}</code>" in page
     assert (site / "reference" / "result.schema.json").exists()

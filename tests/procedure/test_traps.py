@@ -13,7 +13,7 @@ from improvable.inference.combining import lower_median
 from improvable.inference.pvalues import lower_tail, threshold_for, upper_tail
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
-from improvable.results.words import p_text
+from improvable.results.numbers import p_text
 
 
 def compared(frame: pl.DataFrame, **options: object) -> improvable.Comparison:

@@ -1,19 +1,24 @@
 """Markdown and LaTeX from the same facts; files named by their ending."""
 
 import csv
+import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 
 import improvable
 from conftest import Case
+from improvable.report.html import notebook_html
 from improvable.report.latex import latex_table
-from improvable.report.markdown import markdown, markdown_table, paper_table
+from improvable.report.markdown import markdown, markdown_table
+from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_table
+from improvable.report.text import summary
 from improvable.report.write import write_report, write_table
-from improvable.results.words import p_text
+from improvable.results.facts import Facts
+from improvable.results.numbers import p_text
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 
@@ -28,24 +33,57 @@ def audit() -> improvable.Audit:
 
 
 @pytest.fixture(scope="module")
-def evil() -> dict[str, Any]:
+def evil() -> Facts:
     frame = Case(seed=3, rows=900).frame().rename({"group": EVIL})
     frame = frame.with_columns(frame[EVIL].replace({"a": EVIL}))
     result = improvable.compare(frame, outcome="count", group=EVIL, status_quo="now", candidate="new", draws=200)
-    return result.to_dict()
+    return result.facts
 
 
 def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> None:
-    facts = audit.to_dict()
+    facts = audit.facts
     table = paper_table(facts)
-    assert [title for title, _ in table.blocks] == ["Accuracy of black", "Accuracy of white", "Gap"]
-    assert [row[0] for row in table.rows] == ["Split 1", "Split 2", "Split 3", "Mean", "Median"]
+    assert [block.title for block in table.blocks] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
+    assert table.heads == [*(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p"]
+    assert [row[0] for row in table.rows] == ["Split 1", "Split 2", "Split 3", "Mean", "Lower median"]
     for row, split in zip(table.rows, facts["splits"], strict=False):
-        assert row[1] == f"{split['accuracy']['black']['candidate']:.3f}"
-        assert row[2] == f"{split['accuracy']['black']['status_quo']:.3f}"
+        assert row[1] == f"{split['accuracy']['black']['status_quo']:.3f}"
+        assert row[2] == f"{split['accuracy']['black']['candidate']:.3f}"
+        assert row[9] == p_text(split["p_fairness"], 500)
+        assert row[10] == p_text(split["p_fairness_other"], 500)
         assert row[-1] == split["p_value_text"]
     assert table.rows[-1][-1] == facts["p_value_text"]
     assert {len(row) for row in table.rows} == {12}
+
+
+def test_every_output_writes_the_same_table(audit: improvable.Audit) -> None:
+    """The numbers stand in the same order whichever way they are written down."""
+    facts = audit.facts
+    cells = [cell.replace("< ", "<") for row in paper_table(facts).rows for cell in row[1:] if cell]
+
+    def numbers(text: str) -> list[str]:
+        return re.findall(r"<?-?\d+\.\d+", text.replace("&lt; ", "<").replace("< ", "<").replace("$<\\,$", "<"))
+
+    latex = latex_table(facts).split("\\midrule", 1)[1].split("\\bottomrule")[0]
+    page = notebook_html(facts).split("<tbody>")[1]
+    terminal = summary(facts).split("\n\n")[1].split("-+-", 1)[1]
+    written = [numbers(text) for text in (terminal, "\n".join(markdown_table(facts).splitlines()[2:]), latex, page)]
+    assert written == [cells] * 4
+    for text in (summary(facts), markdown(facts), latex_table(facts), notebook_html(facts)):
+        assert not re.search(r"\b(now|new)\b", text)
+        assert "ower median" in text
+
+
+@pytest.mark.parametrize("splits", [1, 7])
+def test_a_terminal_shows_two_groups_and_a_gap_in_one_hundred_letters(audit: improvable.Audit, splits: int) -> None:
+    facts = audit.to_dict()
+    one = facts["splits"][0]
+    for component in one["components"]:
+        component |= {"status_quo": -12.3456, "candidate": 1234.56, "p_value": 0.0}
+    facts["splits"] = [one | {"split": k + 1, "p_value": 0.0, "p_value_text": "< 0.0001"} for k in range(splits)]
+    lines = summary(cast(Facts, facts)).split("\n\n")[1].splitlines()
+    assert max(map(len, lines)) < 100
+    assert len({line.count("|") for line in lines if "|" in line}) == 1
 
 
 def test_many_components_stand_below_each_other() -> None:
@@ -54,15 +92,16 @@ def test_many_components_stand_below_each_other() -> None:
         frame, outcome="count", group="group", status_quo="now", candidate="new", draws=200,
         accuracy=["calibration", "selection_rate"],
     )  # fmt: skip
-    facts = result.to_dict()
+    facts = result.facts
+    assert len(facts["splits"][0]["components"]) > MOST_BLOCKS
     table = paper_table(facts)
     components = facts["splits"][0]["components"]
     gaps = [component for component in components if component["kind"] == "fairness"]
     assert len(table.rows) == len(components) + len(gaps) + 1
-    assert [row[1] for row in table.rows if row[1]] == [f"{component['candidate']:.3f}" for component in components]
-    others = [row[3] for row in table.rows if row[0].endswith("(absolute)")]
-    assert others == [p_text(gap["p_other"], 200) for gap in gaps]
-    assert table.rows[-1] == ["All at once", "", "", facts["p_value_text"]]
+    assert [row[1] for row in table.rows if row[1]] == [f"{component['status_quo']:.3f}" for component in components]
+    others = [row[3] for row in table.rows if row[0].endswith("absolute statistic")]
+    assert others == [p_text(gap["p_other"] or 0.0, 200) for gap in gaps]
+    assert table.rows[-1] == ["All conditions", "", "", facts["p_value_text"]]
     rows = [line for line in latex_table(facts).splitlines() if line.endswith(r"\\")]
     assert {row.count("&") for row in rows[1:]} == {3}
     assert len({line.count("|") for line in markdown_table(facts).splitlines()}) == 1
@@ -75,13 +114,13 @@ def test_markdown_says_verdict_limits_and_provenance(audit: improvable.Audit, tm
     assert "Not rejecting is no proof" in text or "unlawful" in text
     assert "## How much better" in text
     assert "improvable audit x" in text
-    lines = markdown_table(audit.to_dict()).splitlines()
+    lines = markdown_table(audit.facts).splitlines()
     assert len({line.count("|") for line in lines}) == 1
     for line in lines:
         assert line in text
 
 
-def test_markdown_escapes_text_from_data(evil: dict[str, Any]) -> None:
+def test_markdown_escapes_text_from_data(evil: Facts) -> None:
     text = markdown(evil)
     assert "<b>" not in text
     assert r"\*x\*" in text
@@ -89,7 +128,7 @@ def test_markdown_escapes_text_from_data(evil: dict[str, Any]) -> None:
 
 
 def test_latex_has_the_papers_layout(audit: improvable.Audit) -> None:
-    text = latex_table(audit.to_dict())
+    text = latex_table(audit.facts)
     assert r"\multicolumn{3}{c}{\bfseries Accuracy of black}" in text
     assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7} \cmidrule(lr){8-11} \cmidrule(l){12-12}" in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
@@ -97,19 +136,17 @@ def test_latex_has_the_papers_layout(audit: improvable.Audit) -> None:
     assert {row.count("&") for row in rows[1:]} == {11}
 
 
-def test_latex_escapes_text_from_data(evil: dict[str, Any]) -> None:
+def test_latex_escapes_text_from_data(evil: Facts) -> None:
     text = latex_table(evil)
     assert r"\input" not in text
     assert r"50\%\_of \{A\&B\} \textbackslash{}input\{x\} \#1 \textasciitilde{}\textasciicircum{}" in text
 
 
-def test_latex_compiles_where_there_is_a_compiler(
-    audit: improvable.Audit, evil: dict[str, Any], tmp_path: Path
-) -> None:
+def test_latex_compiles_where_there_is_a_compiler(audit: improvable.Audit, evil: Facts, tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no LaTeX compiler is installed")
-    body = latex_table(audit.to_dict()) + latex_table(evil)
+    body = latex_table(audit.facts) + latex_table(evil)
     source = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + body + "\\end{document}\n"
     (tmp_path / "table.tex").write_text(source, encoding="utf-8")
     command = [program, "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
@@ -120,7 +157,7 @@ def test_latex_compiles_where_there_is_a_compiler(
 def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -> None:
     for suffix in ("tex", "csv", "md"):
         write_table(audit, tmp_path / f"table.{suffix}")
-    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex_table(audit.to_dict())
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex_table(audit.facts)
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["p_value"]) for row in rows] == [split.p_value for split in audit.splits]

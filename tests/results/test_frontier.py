@@ -103,13 +103,13 @@ def test_bounds_are_the_largest_rejected_claims(audit: improvable.Audit) -> None
 def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> None:
     for bound in audit.bounds():
         if bound.value > 0:
-            assert bound.words.startswith("With 95% confidence the ")
+            assert bound.words.startswith("With 95% confidence, the ")
             size = float(bound.words.split("at least ")[1].split("%")[0]) / 100
             assert bound.value - 0.0011 < size <= bound.value
         else:
-            assert bound.words.startswith("It is not shown")
+            assert bound.words.startswith("The data do not show")
     nothing = audit.reconsider(alpha=0.0001)
-    assert "not shown that the gap can be cut" in nothing.bounds()[0].words
+    assert "do not show that the gap can be cut" in nothing.bounds()[0].words
 
 
 def test_order_statistics_are_exact() -> None:

@@ -5,6 +5,8 @@ import pytest
 
 import improvable
 from conftest import Case
+from improvable.results.facts import CandidateGapFacts, Facts
+from improvable.results.words import conditions_words
 
 
 def compared(case: Case, **options: object) -> improvable.Comparison:
@@ -21,14 +23,15 @@ def compared(case: Case, **options: object) -> improvable.Comparison:
 
 def test_hypotheses_state_the_claim(case: Case) -> None:
     result = compared(case)
-    claim = "is more accurate for every group and has a smaller gap between groups"
-    assert result.null_hypothesis == f"It is not so that the candidate {claim} than the status quo."
-    assert result.alternative_hypothesis == f"The candidate {claim} than the status quo."
-    result = compared(case, delta_accuracy={"a": 0.05, "b": -0.1}, delta_fairness=0.25)
-    assert (
-        "more accurate by over 5% for a and less accurate by no more than 10%, if at all, for b"
-        in result.null_hypothesis
+    assert result.null_hypothesis == (
+        "Compared with the status quo, the candidate fails at least one of these conditions: "
+        "it is more accurate for every group; it has a smaller gap between groups."
     )
+    assert result.alternative_hypothesis == (
+        "The candidate is more accurate for every group and has a smaller gap between groups than the status quo."
+    )
+    result = compared(case, delta_accuracy={"a": 0.05, "b": -0.1}, delta_fairness=0.25)
+    assert "more accurate by over 5% for a and less accurate by no more than 10% for b" in result.null_hypothesis
     assert "smaller by over 25%" in result.alternative_hypothesis
     result = compared(case, form="difference", delta_accuracy=0.5, delta_fairness=-0.1)
     assert "more accurate by over 0.5 for every group" in result.alternative_hypothesis
@@ -48,8 +51,8 @@ def test_a_verdict_always_says_what_it_does_not_mean(case: Case) -> None:
 
 
 def test_the_summary_names_the_statistic_used_and_gives_the_other(case: Case) -> None:
-    assert "p signed  (absolute)" in compared(case).summary()
-    assert "p absolute  (signed)" in compared(case, gap="absolute").summary()
+    assert "signed absolute" in compared(case).summary()
+    assert "absolute signed" in " ".join(compared(case, gap="absolute").summary().split())
 
 
 def test_levels_of_any_length_keep_the_table_aligned() -> None:
@@ -57,8 +60,58 @@ def test_levels_of_any_length_keep_the_table_aligned() -> None:
         Case().frame().with_columns(group=pl.when(pl.col("group") == "a").then(pl.lit("x" * 60)).otherwise(pl.lit("y")))
     )
     result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="new", draws=200)
-    lines = result.summary().split("\n\n")[1].splitlines()
-    assert {line.count("|") for line in (lines[0], lines[1], lines[3])} == {3}
+    tables = result.summary().split("\n\nChange from")[0].split("\n\n")[1:]
+    assert len(tables) > 1  # what does not fit beside goes below
+    for lines in map(str.splitlines, tables):
+        assert len({line.count("|") for line in lines if "|" in line}) <= 1
+        assert max(map(len, lines)) < 100
+
+
+def test_the_representation_is_one_line(case: Case) -> None:
+    result = compared(case, alpha=0.25)
+    word = "rejected" if result.reject else "not rejected"
+    assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
+    audit = improvable.audit(
+        case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
+        capacity=0.3, splits=3, draws=200,
+    )  # fmt: skip
+    assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
+    assert repr(audit).endswith(" (lower median of 3 splits), 2 groups>")
+
+
+def test_facts_are_computed_once_and_copied(case: Case) -> None:
+    result = compared(case)
+    assert result.facts is result.facts
+    changed = result.to_dict()
+    changed["splits"][0]["components"].clear()
+    assert result.to_dict()["splits"][0]["components"]
+    other = result.reconsider(delta_fairness=0.5)
+    assert other.facts["delta_fairness"] == 0.5
+    assert result.facts["delta_fairness"] == 0.0
+
+
+def test_a_comparison_is_its_only_split(case: Case) -> None:
+    result = compared(case)
+    assert result.splits == (result,)
+
+
+def test_the_summary_gives_the_conditions_of_the_theory(case: Case) -> None:
+    result = compared(case)
+    text = " ".join(result.summary().split())
+    assert "Assumption 3 needs it above 0" in text
+    assert "Theorem 2" in text
+    assert "Rawlsian" in text
+    assert "within 2 standard errors of zero" in conditions_words(near(result.facts, True))
+    assert "rely on the signed one" in conditions_words(near(result.facts, True) | {"gap_statistic": "absolute"})
+    assert "3.5 standard errors from zero" in conditions_words(near(result.facts, False))
+
+
+def near(facts: Facts, close: bool) -> Facts:
+    gaps: list[CandidateGapFacts] = [
+        {**gap, "near_zero": close, "standard_errors": 0.5 if close else 3.5}
+        for gap in facts["diagnostics"]["candidate_gaps"]
+    ]
+    return {**facts, "diagnostics": {**facts["diagnostics"], "candidate_gaps": gaps}}
 
 
 def test_results_print_their_summary(case: Case) -> None:

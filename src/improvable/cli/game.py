@@ -84,9 +84,10 @@ def game(
         "rerun": None if risk is None else risk.to_dict(),
     }
     if plot is not None:
-        from improvable.report import plots
+        from improvable.report.plots import save_chart
+        from improvable.studies.game.picture import picture
 
-        plots.save_chart(plots.repetitions(solved), plot)
+        save_chart(picture(solved), plot)
     document = json_module.dumps(facts, indent=2)
     if json is not None and json != "-":
         write_whole(Path(json), f"{document}\n".encode())

@@ -41,7 +41,7 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, r
     if json_path != "-":
         from improvable.report.text import paragraph, summary
 
-        typer.echo(summary(facts | {"warnings": []}))
+        typer.echo(summary(result.facts, warnings=False))
         if runs:
             typer.echo(paragraph(runs))
     sys.stdout.flush()

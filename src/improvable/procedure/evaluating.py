@@ -51,6 +51,7 @@ def conclude(
         clusters=clusters,
         selected=tally.selected,
         sizes=tally.sizes,
+        weight=tally.weights()[:, 0],
         shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
         cautions=(),
         backend=backend,

@@ -16,7 +16,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import FrameLike
 from improvable.errors import Caution
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.cells import CANDIDATE
 from improvable.inference.estimates import disparities
 from improvable.inference.tally import Tally
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
@@ -31,7 +31,7 @@ from improvable.procedure.splitting import ALL_ROWS, DRAWING, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
 from improvable.results import storage
-from improvable.results.audit import Audit, Census
+from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 
 
@@ -65,7 +65,7 @@ def run_prepared(
     done = {} if folder is None else storage.finished_splits(folder, question, ready.engine.backend)
     begun(bool(done))
     with limited_threads(workers, plan.splits):
-        itself, census = _against_itself(ready, workers)
+        itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         doubts = gap_cautions(gaps, question.alpha)
         results = _run(ready, folder, done, workers, progress)
@@ -78,7 +78,7 @@ def run_prepared(
         splits=tuple(results),
         disparities=tuple(gaps),
         cautions=tuple(cautions),
-        census=census,
+        census=itself.census,
         data=ready.data,
         refit=partial(select_on_all_rows, plan, ready.features, ready.sample(), ready.seed),
         backend=ready.engine.backend,
@@ -117,12 +117,11 @@ def _run(
         count = next_count(plan.stopping, count, workers)
 
 
-def _against_itself(ready: Prepared, workers: int) -> tuple[Comparison, Census]:
+def _against_itself(ready: Prepared, workers: int) -> Comparison:
     """The status quo on all rows: its own gaps (Assumption 1), from comparing it with itself, and whom it selects."""
     contest = Contest(ALL_ROWS, steady(complete_status_quo(ready.plan.status_quo, ready.sample())), None)
     (tally,) = count_contests(ready.engine, ready.surveyed.reading, None, [contest], ready.columns.judged)
-    census = Census(tally.sizes, tally.weights()[:, 0], tally.selected[:, STATUS_QUO])
-    return _conclude(ready, tally, ALL_ROWS, None, workers), census
+    return _conclude(ready, tally, ALL_ROWS, None, workers)
 
 
 def _split_by_split(

@@ -1,9 +1,9 @@
 """The paper's table in LaTeX, in the paper's layout."""
 
 import re
-from typing import Any
 
-from improvable.report.markdown import paper_table
+from improvable.report.tables import paper_table
+from improvable.results.facts import Facts
 from improvable.results.words import combined_name, draws_text, seal_words
 
 _SPECIAL = {
@@ -22,17 +22,16 @@ _SPECIAL = {
     "|": r"\textbar{}",
     '"': "''",
 }
-_HEADS = {"new": "$a_1$", "now": "$a_0$", "p": "$p$", "p (absolute)": "$p$ (absolute)", "p (signed)": "$p$ (signed)"}
 
 
-def latex_table(facts: dict[str, Any]) -> str:
-    """The table of Section 6: candidate, status quo and p of every component, a line per split.
+def latex_table(facts: Facts) -> str:
+    """The table of Section 6: status quo, candidate and p of every component, a line per split.
 
     It needs the package booktabs.
 
     Parameters
     ----------
-    facts : dict
+    facts : Facts
         What `to_dict` returns.
 
     Returns
@@ -40,22 +39,23 @@ def latex_table(facts: dict[str, Any]) -> str:
     str
     """
     table = paper_table(facts)
-    widths = [len(heads) for _, heads in table.blocks]
-    columns = "@{}l" + "|".join("c" * width for width in widths) + ("|c@{}" if table.last else "@{}")
-    titles = [rf"\multicolumn{{{len(heads)}}}{{c}}{{\bfseries {escaped(title)}}}" for title, heads in table.blocks]
-    heads = [_HEADS.get(head) or escaped(head) for _, block in table.blocks for head in block]
-    last = ["$p$"] if table.last else []
+    widths = [len(block.heads) for block in table.blocks]
+    columns = "@{}l" + "|".join("c" * width for width in widths) + "@{}"
+    titles = [
+        rf"\multicolumn{{{len(block.heads)}}}{{c}}{{\bfseries {escaped(block.title)}}}" if block.title else ""
+        for block in table.blocks
+    ]
     rows = [_line(map_cells(row)) for row in table.rows]
     body, closing = rows[: len(rows) - table.closing], rows[len(rows) - table.closing :]
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}[hbt]",
-        r"\centering\footnotesize",
+        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        _line(["", *titles, *([""] if last else [])]),
-        " ".join(_rules(widths, last=bool(last))),
-        _line(["", *heads, *last]),
+        _line(["", *titles]),
+        " ".join(_rules(widths)),
+        _line(["", *map(_head, table.heads)]),
         r"\midrule",
         *body,
         *([r"\midrule", *closing] if closing else []),
@@ -65,6 +65,13 @@ def latex_table(facts: dict[str, Any]) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _head(head: str) -> str:
+    """A column's head, its words below each other."""
+    words = ["$p$" if word == "p" else escaped(word) for word in head.split()]
+    stacked = r"\\".join(words)
+    return stacked if len(words) == 1 else rf"\shortstack{{{stacked}}}"
 
 
 def map_cells(row: list[str]) -> list[str]:
@@ -87,20 +94,18 @@ def _line(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _rules(widths: list[int], last: bool) -> list[str]:
+def _rules(widths: list[int]) -> list[str]:
     rules, start = [], 2
-    for width in widths:
-        rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+    for i, width in enumerate(widths, start=1):
+        side = "l" if i == len(widths) else "lr"
+        rules.append(rf"\cmidrule({side}){{{start}-{start + width - 1}}}")
         start += width
-    return [*rules, rf"\cmidrule(l){{{start}-{start}}}"] if last else rules
+    return rules
 
 
-def _caption(facts: dict[str, Any]) -> str:
-    found = f"is found by the rule '{escaped(facts['rule'])}'" if facts["kind"] == "audit" else "is the candidate"
-    text = (
-        f"$a_1$ {found}; $a_0$ is the status quo. Reported $p$-values are computed via bootstrap with "
-        f"{draws_text(facts)}; the {facts['gap_statistic']} gap statistic decides."
-    )
+def _caption(facts: Facts) -> str:
+    found = f"The rule '{escaped(facts['rule'])}' found the candidate. " if facts["kind"] == "audit" else ""
+    text = f"{found}$p$-values come from {draws_text(facts)}; the {facts['gap_statistic']} gap statistic decides."
     if len(facts["splits"]) > 1:
-        text += f" The {combined_name(facts)} $p$-value is {map_cells([facts['p_value_text']])[0]}."
+        text += f" The {combined_name(facts['combine'])} $p$-value is {map_cells([facts['p_value_text']])[0]}."
     return f"{text} {escaped(seal_words(facts))}"

@@ -1,18 +1,18 @@
 """Where a result comes from: seed or seal, data, versions, command."""
 
-from typing import Any
-
+from improvable.results.facts import Facts
 from improvable.results.versions import versions
 from improvable.results.words import seal_words
 
 
-def provenance(facts: dict[str, Any], command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
+def provenance(facts: Facts, command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
     """Names and words, in the order they are printed."""
     out = [("Seal", seal_words(facts))]
     if facts["data_fingerprint"] is not None:
         out.append(("Fingerprint of the data", facts["data_fingerprint"]))
-    if facts.get("protocol") is not None:
-        out.append(("Digest of the protocol", facts["protocol"]["digest"]))
+    protocol = facts.get("protocol")
+    if protocol is not None:
+        out.append(("Digest of the protocol", protocol["digest"]))
     if runs:
         out.append(("Ledger", runs))
     made_with = facts.get("versions") or versions()

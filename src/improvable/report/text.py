@@ -1,31 +1,41 @@
 """A result as plain text: the question, the paper's table, the verdict, the warnings."""
 
 import textwrap
-from typing import Any
+from collections import Counter
+from itertools import accumulate, pairwise
 
+from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_table
+from improvable.results.facts import Facts
+from improvable.results.numbers import value_text
 from improvable.results.words import (
-    combined_name,
-    component_title,
+    conditions_words,
     draws_text,
     limits,
-    measure_words,
-    p_text,
     seal_words,
     training_text,
-    value_text,
+    utilities_words,
     verdict,
+    welfare_words,
 )
 
-WIDTH = 100
-MOST_BLOCKS = 4
+WIDTH = 99
 
 
-def summary(facts: dict[str, Any]) -> str:
-    parts = [question(facts), table(facts)]
+def summary(facts: Facts, warnings: bool = True) -> str:
+    """A result in a terminal.
+
+    Parameters
+    ----------
+    facts : Facts
+    warnings : bool
+        Whether to repeat the warnings, which a command has already printed.
+    """
+    parts = [question(facts), aligned(paper_table(facts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     parts += [paragraph(verdict(facts)), paragraph(limits(facts))]
+    parts.append("\n".join(paragraph(line) for line in (conditions_words(facts), welfare_words(facts)) if line))
     parts.append(paragraph(seal_words(facts)))
-    if facts["warnings"]:
+    if facts["warnings"] and warnings:
         parts.append("\n".join(paragraph(f"Warning: {text}") for text in facts["warnings"]))
     return "\n\n".join(parts)
 
@@ -34,14 +44,14 @@ def paragraph(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 
-def question(facts: dict[str, Any]) -> str:
+def question(facts: Facts) -> str:
     accuracy, fairness = facts["accuracy_utilities"], facts["fairness_utilities"]
     whose = "Accuracy of a group" if facts["overall"] is None else "Accuracy of everyone"
-    lines = [f"{whose}: {_named(accuracy)}."]
+    lines = [f"{whose}: {utilities_words(accuracy)}."]
     if accuracy == fairness:
-        lines.append("Gap: the difference of that between groups.")
+        lines.append(f"Gap: {'its difference' if len(accuracy) == 1 else 'their differences'} between groups.")
     else:
-        lines.append(f"Gap: the difference between groups of {_named(fairness)}.")
+        lines.append(f"Gap: the difference between groups in {utilities_words(fairness)}.")
     if facts["protected"]:
         listed = " and ".join(facts["protected"])
         lines.append(f"Only falling short of others counts as unfair, and only for {listed}.")
@@ -56,105 +66,49 @@ def question(facts: dict[str, Any]) -> str:
     if facts["kind"] == "audit":
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        lines.append(f"Rule '{facts['rule']}' learns {facts['target']} and may read {shown}.")
+        lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
+        lines.append("The candidate is what the rule found on the training rows.")
     if "train_rows" in facts:
         lines.append(training_text(facts))
-    candidate = "the candidate" if facts["kind"] == "comparison" else f"what rule '{facts['rule']}' found on other rows"
-    lines.append(f"Below, now is the status quo and new is {candidate}.")
     if facts["method"] != "bootstrap":
         lines.append(f"p-values come from {draws_text(facts)}.")
     return "\n".join(paragraph(line) for line in lines)
 
 
-def _named(measures: list[dict[str, str]]) -> str:
-    return ", and ".join(measure_words(measure) for measure in measures)
-
-
-def table(facts: dict[str, Any]) -> str:
-    """The paper's layout where it fits: a line per split; otherwise a line per component."""
-    return _by_split(facts) if len(facts["splits"][0]["components"]) <= MOST_BLOCKS else _by_component(facts)
-
-
-def _by_split(facts: dict[str, Any]) -> str:
-    """For each component status quo (now), candidate (new), p; last the split's p."""
-    draws, splits = facts["draws"], facts["splits"]
-    other = "absolute" if facts["gap_statistic"] == "signed" else "signed"
-    components = splits[0]["components"]
-    fair = [component["kind"] == "fairness" for component in components]
-    head = [["split"]]
-    head += [["now", "new", f"p {facts['gap_statistic']}", f"({other})"] if f else ["now", "new", "p"] for f in fair]
-    head += [["p"]]
-    body = []
-    for split in splits:
-        blocks = [_numbers(component, draws) for component in split["components"]]
-        body.append([[str(split["split"])], *blocks, [p_text(split["p_value"], draws)]])
-    if len(splits) > 1:
-        shown, means = "running" if facts["combine"] == "running_median" else "median", []
-        for j, f in enumerate(fair):
-            pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
-            means.append([*pair, *[""] * (2 if f else 1)])
-        body.append([["mean"], *means, [""]])
-        body.append([[shown], *([""] * (4 if f else 3) for f in fair), [facts["p_value_text"]]])
-    titles = ["", *(component_title(component, facts) for component in components), ""]
-    if facts["kind"] == "comparison":
-        titles, head, body = titles[1:], head[1:], [line[1:] for line in body]
-    return _aligned(titles, head, body)
-
-
-def _by_component(facts: dict[str, Any]) -> str:
-    """A line per component: means over splits, and the p-value of each split."""
-    draws, splits = facts["draws"], facts["splits"]
-    numbered = [str(s["split"]) for s in splits] if len(splits) > 1 else ["p"]
-    head = [[""], ["now", "new"], numbered]
-    body = []
-    for j, component in enumerate(splits[0]["components"]):
-        pair = [_mean([s["components"][j][name] for s in splits]) for name in ("status_quo", "candidate")]
-        p_values = [p_text(s["components"][j]["p_value"], draws) for s in splits]
-        body.append([[f"{component['kind']}: {component_title(component, facts)}"], pair, p_values])
-    body.append([["all at once"], ["", ""], [p_text(s["p_value"], draws) for s in splits]])
-    if len(splits) > 1:
-        body.append([[combined_name(facts)], ["", ""], [facts["p_value_text"], *[""] * (len(splits) - 1)]])
-    width = max(len(line[0][0]) for line in body)
-    for line in body:
-        line[0][0] = line[0][0].ljust(width)
-    titles = ["", "mean" if len(splits) > 1 else "", "p of split" if len(splits) > 1 else ""]
-    return _aligned(titles, head, body)
-
-
-def changes(facts: dict[str, Any]) -> str:
+def changes(facts: Facts) -> str:
     """How much every utility and gap changes, as a difference and as a ratio, with intervals."""
     intervals = facts["splits"][0]["intervals"]
     several = len({one["measure"] for one in intervals}) > 1
-    body = []
-    for one in intervals:
-        if one["quantity"] == "difference":
-            ratio = next(
-                other for other in intervals
-                if other["quantity"] == "ratio" and (other["group"], other["measure"]) == (one["group"], one["measure"])
-            )  # fmt: skip
-            name = one["group"] + (f", {one['measure']}" if several else "")
-            numbers = [[value_text(x[key]) for key in ("estimate", "low", "high")] for x in (one, ratio)]
-            body.append([[name], *numbers])
-    width = max(len(line[0][0]) for line in body)
-    for line in body:
-        line[0][0] = line[0][0].ljust(width)
-    level = f"{100 * (1 - facts['alpha']):g}% interval"
-    head = [[""], ["change", "from", "to"], ["ratio", "from", "to"]]
-    return _aligned(["", f"new - now, {level}", f"new / now, {level}"], head, body)
+    found = {(one["measure"], one["group"], one["quantity"]): one for one in intervals}
+    lines = []
+    for measure, group in dict.fromkeys((one["measure"], one["group"]) for one in intervals):
+        pair = [found[measure, group, quantity] for quantity in ("difference", "ratio")]
+        numbers = [value_text(x) for one in pair for x in (one["estimate"], one["low"], one["high"])]
+        lines.append([group + (f", {measure}" if several else ""), *numbers])
+    heads = ["", "change", "from", "to", "ratio", "from", "to"]
+    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+
+    def render(cells: list[str]) -> str:
+        name, *numbers = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        return " | ".join([cells[0].ljust(len(name)), "  ".join(numbers[:3]), "  ".join(numbers[3:])])
+
+    level = f"{100 * (1 - facts['alpha']):g}% intervals"
+    title = f"Change from status quo to candidate, as a difference and as a ratio, with {level}:"
+    rule = "-+-".join("-" * len(part) for part in render(heads).split(" | "))
+    return "\n".join([paragraph(title), render(heads), rule, *map(render, lines)])
 
 
-def selection_notes(facts: dict[str, Any]) -> list[str]:
+def selection_notes(facts: Facts) -> list[str]:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
     notes = [split["selection"] for split in facts["splits"]]
     lines = []
     if "winner" in notes[0]:
-        won = {note["winner"]: sum(other["winner"] == note["winner"] for other in notes) for note in notes}
+        won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
     if "status" in notes[0]:
-        found = {note["status"]: sum(other["status"] == note["status"] for other in notes) for note in notes}
-        lines.append(
-            "Solver: " + ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items()) + "."
-        )
+        found = Counter(note["status"] for note in notes)
+        told = ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items())
+        lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:
         gaps = [max(note["reached"][sample]["selection_gap"] for note in notes) for sample in ("train", "test")]
         lines.append(
@@ -164,31 +118,88 @@ def selection_notes(facts: dict[str, Any]) -> list[str]:
     if facts["monotone"]:
         broken = sum(note["reached"][sample]["monotone_violations"] for note in notes for sample in ("train", "test"))
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
-        lines.append(f"Monotone in {signs}: {broken} rows of all splits decide against it.")
+        lines.append(f"Monotone in {signs}: decisions for {broken} rows of all splits violate it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
 
 
-def _numbers(component: dict[str, Any], draws: int) -> list[str]:
-    out = [value_text(component["status_quo"]), value_text(component["candidate"]), p_text(component["p_value"], draws)]
-    return [*out, p_text(component["p_other"], draws)] if component["kind"] == "fairness" else out
+# The table in a terminal: heads take two lines, and blocks that do not fit beside each other go below.
 
 
-def _aligned(titles: list[str], head: list[list[str]], body: list[list[list[str]]]) -> str:
-    """Blocks of columns between bars, every column as wide as its widest text."""
-    lines = [head, *body]
-    widths = [[max(len(line[b][j]) for line in lines) for j in range(len(head[b]))] for b in range(len(head))]
-    for b, title in enumerate(titles):
-        widths[b][0] += max(0, len(title) - sum(widths[b]) - 2 * (len(widths[b]) - 1))
+def aligned(table: PaperTable) -> str:
+    """The paper's table in letters of equal width."""
+    named = len(table.rows) > 1  # a single row needs no name
+    names = [row[0].removeprefix("Split ") for row in table.rows]
+    starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
+    blocks = [
+        _Columns(block.title, list(block.heads), [[c.replace("< ", "<") for c in row[i:j]] for row in table.rows])
+        for block, (i, j) in zip(table.blocks, pairwise(starts), strict=True)
+    ]
+    # The combined p-value's row is blank but for one cell: its long name may run over the blanks.
+    alone = [sum(map(bool, row[1:])) == 1 and len(table.rows) - i <= table.closing for i, row in enumerate(table.rows)]
+    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len("split")])
+    used = width if named else -3
+    panels: list[list[_Columns]] = [[]]
+    for block in (piece for one in blocks for piece in one.pieces(WIDTH - used - 3)):
+        if panels[-1] and used + sum(one.width + 3 for one in [*panels[-1], block]) > WIDTH:
+            panels.append([])
+        panels[-1].append(block)
+    return "\n\n".join(_panel(panel, names, alone, width if named else None) for panel in panels)
 
-    def render(line: list[list[str]]) -> str:
-        blocks = zip(line, widths, strict=True)
-        return " | ".join("  ".join(t.rjust(w) for t, w in zip(*block, strict=True)) for block in blocks)
 
-    top = " | ".join(t.center(sum(w) + 2 * (len(w) - 1)) for t, w in zip(titles, widths, strict=True))
-    rule = "-+-".join("-" * (sum(w) + 2 * (len(w) - 1)) for w in widths)
-    return "\n".join(line.rstrip() for line in [top, render(head), rule, *map(render, body)])
+class _Columns:
+    """A block's columns with their widths; "candidate" may begin under "status", where "quo" leaves room."""
+
+    def __init__(self, title: str, heads: list[str], rows: list[list[str]]) -> None:
+        self.title, self.heads, self.rows = title, heads, rows
+        words = [max(map(len, head.split())) if head != CANDIDATE else 0 for head in heads]
+        self.widths = [max([word, *(len(row[j]) for row in rows)]) for j, word in enumerate(words)]
+        if self.paired:
+            self.widths[1] = max(self.widths[1], len("quo") + len(CANDIDATE) - self.widths[0])
+        self.widths[0] += max(0, len(title) - self.width)
+
+    @property
+    def paired(self) -> bool:
+        return self.heads[:2] == [STATUS_QUO, CANDIDATE]
+
+    @property
+    def width(self) -> int:
+        return sum(self.widths) + len(self.widths) - 1
+
+    def pieces(self, room: int) -> "list[_Columns]":
+        """The block itself, or, if it is wider than the room, parts of it that are not."""
+        if self.width <= room or len(self.heads) == 1:
+            return [self]
+        half = len(self.heads) // 2
+        left, right = (_Columns(self.title, self.heads[s], [row[s] for row in self.rows])
+                       for s in (slice(None, half), slice(half, None)))  # fmt: skip
+        return [*left.pieces(room), *right.pieces(room)]
+
+    def head(self, line: int) -> str:
+        words = [["", *head.split()][-2:][line] for head in self.heads]
+        if not self.paired:
+            return self.line(words)
+        first = words[0] + words[1].rjust(self.widths[0] + 1 + self.widths[1] - len(words[0]))
+        return " ".join([first, *(w.rjust(n) for w, n in zip(words[2:], self.widths[2:], strict=True))])
+
+    def line(self, cells: list[str]) -> str:
+        return " ".join(cell.rjust(width) for cell, width in zip(cells, self.widths, strict=True))
 
 
-def _mean(values: list[float | None]) -> str:
-    defined = [value for value in values if value is not None]
-    return value_text(sum(defined) / len(defined) if len(defined) == len(values) else None)
+def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None) -> str:
+    """Blocks beside each other between bars; the rows' names in `width` letters, or none."""
+
+    def joined(name: str, parts: list[str], bar: str = " | ") -> str:
+        return bar.join(parts if width is None else [name, *parts]).rstrip()
+
+    numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
+    lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
+    lines.append(joined(blank, [block.head(0) for block in blocks]))
+    lines.append(joined("split".rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
+    lines.append(joined("-" * (width or 0), ["-" * block.width for block in blocks], "-+-"))
+    for i, name in enumerate(names):
+        cells = [block.line(block.rows[i]) for block in blocks]
+        if not alone[i]:
+            lines.append(joined(name.rjust(width or 0) if numbered else name.ljust(width or 0), cells))
+        elif any(cell.strip() for cell in cells):
+            lines.append(name + joined(blank, cells, "   ")[len(name) :])
+    return "\n".join(line for line in lines if line.strip(" |"))

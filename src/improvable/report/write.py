@@ -4,25 +4,19 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.results.facts import split_columns
-
-if TYPE_CHECKING:
-    from improvable.results.audit import Audit
-    from improvable.results.comparison import Comparison
+from improvable.results.facts import Facts, split_columns
+from improvable.results.result import Result
 
 REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")
 
 
-def write_report(
-    result: "Audit | Comparison", path: str | Path, command: str | None = None, runs: str | None = None
-) -> None:
+def write_report(result: Result, path: str | Path, command: str | None = None, runs: str | None = None) -> None:
     """Write a report: .html, one page that needs no network, or .md.
 
     Parameters
@@ -41,10 +35,10 @@ def write_report(
         write_whole(place, html_page(result, command, runs).encode())
         return
     bounds = [bound.words for bound in result.bounds()]
-    write_whole(place, markdown(result.to_dict() | {"bounds": bounds, "command": command, "runs": runs}).encode())
+    write_whole(place, markdown(result.facts, bounds, command, runs).encode())
 
 
-def write_table(result: "Audit | Comparison", path: str | Path) -> None:
+def write_table(result: Result, path: str | Path) -> None:
     """Write the paper's table: .tex or .md; or every number of every split: .csv.
 
     Parameters
@@ -52,13 +46,13 @@ def write_table(result: "Audit | Comparison", path: str | Path) -> None:
     result : Audit or Comparison
     path : str or path
     """
-    writers: dict[str, Callable[[dict[str, Any]], str]] = {
+    writers: dict[str, Callable[[Facts], str]] = {
         ".tex": latex_table,
         ".csv": _csv,
         ".md": lambda facts: markdown_table(facts) + "\n",
     }
     place = checked_path(path, TABLES)
-    write_whole(place, writers[place.suffix.lower()](result.to_dict()).encode())
+    write_whole(place, writers[place.suffix.lower()](result.facts).encode())
 
 
 def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
@@ -75,13 +69,13 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
         known = ", ".join(suffixes[:-1]) + f" or {suffixes[-1]}"
         raise OptionError(f"'{place}' does not end with {known}.", "The ending chooses the format.")
     if not place.resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{place}'.", "Make it first, or write elsewhere.")
+        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
     if place.is_dir():
         raise OptionError(f"'{place}' is a folder.", "Name a file.")
     return place
 
 
-def _csv(facts: dict[str, Any]) -> str:
+def _csv(facts: Facts) -> str:
     columns = split_columns(facts)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

@@ -2,42 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
 from improvable.algorithms.deciding import Algorithm
-from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import Caution, OptionError
 from improvable.inference.combining import combine as combine_p_values
 from improvable.inference.combining import combined_threshold
 from improvable.inference.estimates import Disparity
 from improvable.question.design import Question
 from improvable.results import storage
-from improvable.results.comparison import Comparison, change_question
+from improvable.results.comparison import Census, Comparison, change_question
+from improvable.results.facts import Facts, audit_facts
 from improvable.results.result import HasDigest, Result
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
 """What another question of the same evidence no longer has: it was not declared before the run."""
 
 
-@dataclass(frozen=True)
-class Census:
-    """All rows that were audited, by stratum.
-
-    Attributes
-    ----------
-    rows, weight, selected : array of shape (strata,)
-        How many there are, their weight, and how many the status quo selects.
-    """
-
-    rows: IntArray
-    weight: FloatArray
-    selected: IntArray
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit(Result):
     """The result of `audit`.
 
@@ -83,10 +69,9 @@ class Audit(Result):
         """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
         return combined_threshold(self.question.alpha, len(self.splits), self.question.combine)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
-        from improvable.results.facts import audit_facts
-
+    @cached_property
+    def facts(self) -> Facts:
+        """Everything as plain numbers and text, computed once; to be read, not changed."""
         return audit_facts(self)
 
     def reconsider(self, **changes: Any) -> "Audit":

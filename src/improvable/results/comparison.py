@@ -8,18 +8,35 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.arrays import IntArray
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
+from improvable.inference.cells import STATUS_QUO
 from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
+from improvable.results.facts import Facts, comparison_facts
 from improvable.results.result import HasDigest, Result
 
 
 @dataclass(frozen=True)
+class Census:
+    """All rows of an audit or a comparison, by stratum.
+
+    Attributes
+    ----------
+    rows, weight, selected : array of shape (strata,)
+        How many there are, their weight, and how many the status quo selects.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    selected: IntArray
+
+
+@dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """The result of `compare`, and of each split of `audit`.
 
@@ -35,8 +52,8 @@ class Comparison(Result):
         Held-out clusters, where rows were resampled in clusters.
     selected : array of shape (strata, 2)
         Rows with a decision other than 0, by stratum and algorithm.
-    sizes : array of shape (strata,)
-        Rows by stratum.
+    sizes, weight : array of shape (strata,)
+        Rows by stratum, and their weight.
     shares : dict
         Share selected, by algorithm and sample: the capacity reached.
     cautions : tuple of Caution
@@ -54,6 +71,7 @@ class Comparison(Result):
     clusters: int | None
     selected: IntArray
     sizes: IntArray
+    weight: FloatArray
     shares: dict[str, dict[str, float]]
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
@@ -64,11 +82,6 @@ class Comparison(Result):
     @cached_property
     def assessment(self) -> Assessment:
         return assess(self.evidence, self.question.claim)
-
-    @property
-    def splits(self) -> tuple["Comparison"]:
-        """Itself: what an audit has several of, a comparison has once."""
-        return (self,)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -84,10 +97,19 @@ class Comparison(Result):
         """What the p-value must be strictly below."""
         return threshold_for(self.question.alpha, splits=1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
-        from improvable.results.facts import comparison_facts
+    @property
+    def census(self) -> Census:
+        """Its rows, and whom the status quo selects of them."""
+        return Census(self.sizes, self.weight, self.selected[:, STATUS_QUO])
 
+    @property
+    def splits(self) -> "tuple[Comparison, ...]":
+        """Itself: a comparison is one split."""
+        return (self,)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Everything as plain numbers and text, computed once; to be read, not changed."""
         return comparison_facts(self)
 
     def reconsider(self, **changes: Any) -> "Comparison":

@@ -1,50 +1,211 @@
-"""A result as one dictionary of plain numbers and text: the JSON, and the source of every other output."""
+"""A result as one dictionary of plain numbers and text: the JSON, and the source of every other output.
+
+The types below are the JSON's; `docs/reference/result.schema.json` says what each key means.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
+from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
-from improvable.inference.evidence import ALGORITHMS, Component
+from improvable.inference.evidence import Component
 from improvable.question.utilities import Measure
+from improvable.results.numbers import p_text
 from improvable.results.versions import VERSION
-from improvable.results.words import p_text
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
+Algorithm = Literal["status_quo", "candidate"]
+"""The keys of a pair, in the order of every output."""
 
-def comparison_facts(result: "Comparison") -> dict[str, Any]:
+
+class Pair(TypedDict):
+    status_quo: float | None
+    candidate: float | None
+
+
+class CountPair(TypedDict):
+    status_quo: int
+    candidate: int
+
+
+class UtilityFacts(TypedDict):
+    name: str
+    words: str
+    outcome: str
+
+
+class DisparityFacts(TypedDict):
+    utility: str
+    group: str
+    higher: str
+    lower: str
+    gap: float
+    interval: list[float | None]
+
+
+class ComponentFacts(TypedDict):
+    kind: str
+    utility: str
+    group: str
+    status_quo: float | None
+    candidate: float | None
+    p_value: float
+    p_other: float | None
+
+
+class IntervalFacts(TypedDict):
+    measure: str
+    group: str
+    quantity: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+class SplitFacts(TypedDict):
+    split: int
+    rows: int
+    clusters: int | None
+    method: str
+    p_value: float
+    p_value_text: str
+    p_accuracy: dict[str, float]
+    p_fairness: float
+    p_fairness_other: float
+    accuracy: dict[str, Pair]
+    fairness: dict[str, Pair]
+    gap: Pair
+    components: list[ComponentFacts]
+    intervals: list[IntervalFacts]
+    reference: list[str]
+    selected: dict[str, CountPair]
+    share_selected: dict[str, dict[str, float]]
+    undefined_draws: int
+    selection: dict[str, Any]
+
+
+class EigenvalueFacts(TypedDict):
+    split: int
+    covariance: float
+    correlation: float
+
+
+class CandidateGapFacts(TypedDict):
+    split: int
+    utility: str
+    group: str
+    higher: str
+    lower: str
+    gap: float | None
+    standard_errors: float | None
+    near_zero: bool
+
+
+class WelfareFacts(TypedDict):
+    criterion: str
+    utility: str
+    status_quo: float | None
+    candidate: float | None
+
+
+class SelectionRateFacts(TypedDict):
+    attribute: str
+    group: str
+    rows: int
+    selected: int
+    rate: float
+    ratio: float | None
+    below_four_fifths: bool
+    highest: bool
+    standard_deviations: float
+
+
+class DiagnosticFacts(TypedDict):
+    eigenvalues: list[EigenvalueFacts]
+    candidate_gaps: list[CandidateGapFacts]
+    welfare: list[WelfareFacts]
+    selection_rates: list[SelectionRateFacts]
+
+
+class Facts(TypedDict):
+    """Everything a result says. What only an audit says is not required."""
+
+    kind: str
+    p_value: float
+    p_value_text: str
+    threshold: float
+    reject: bool
+    alpha: float
+    groups: list[str]
+    outcome: str
+    group: list[str]
+    accuracy_utilities: list[UtilityFacts]
+    fairness_utilities: list[UtilityFacts]
+    delta_accuracy: float | dict[str, float]
+    delta_fairness: float
+    form: str
+    gap_statistic: str
+    protected: list[str]
+    overall: str | dict[str, float] | None
+    weight: str | None
+    cluster: str | None
+    combine: str
+    draws: int
+    method: str
+    seed: int
+    version: str
+    rows: int
+    clusters: int | None
+    data_fingerprint: str | None
+    seal: str | None
+    disparity: DisparityFacts
+    disparities: list[DisparityFacts]
+    splits: list[SplitFacts]
+    diagnostics: DiagnosticFacts
+    warnings: list[str]
+    status_quo: NotRequired[str]
+    rule: NotRequired[str]
+    features: NotRequired[dict[str, str]]
+    target: NotRequired[str]
+    capacity: NotRequired[float | None]
+    monotone: NotRequired[dict[str, str]]
+    selection_gap: NotRequired[float | None]
+    group_blind: NotRequired[bool]
+    train_fraction: NotRequired[float]
+    train_rows: NotRequired[int]
+    row_id: NotRequired[str | None]
+    stopping: NotRequired[dict[str, float] | None]
+    challenge: NotRequired[str | None]
+    asked_again: NotRequired[bool]
+    protocol: NotRequired[dict[str, Any] | None]
+    versions: NotRequired[dict[str, str]]
+
+
+def comparison_facts(result: "Comparison") -> Facts:
     gaps = disparities(result.evidence, result.question.claim, result.question.alpha)
-    return {
-        **_common_facts("comparison", result),
+    own = {
         "rows": result.rows,
         "clusters": result.clusters,
         "data_fingerprint": result.data_fingerprint,
         "seal": None,
-        **_disparity_facts(gaps),
-        "splits": [split_facts(result)],
-        "warnings": list(result.warnings),
     }
+    return _facts("comparison", result, own, gaps)
 
 
-def audit_facts(result: "Audit") -> dict[str, Any]:
-    return {
-        **result.setting,
-        "data_fingerprint": result.data_fingerprint,
-        **_common_facts("audit", result),
-        **_disparity_facts(result.disparities),
-        "splits": [split_facts(split) for split in result.splits],
-        "warnings": list(result.warnings),
-    }
+def audit_facts(result: "Audit") -> Facts:
+    return _facts("audit", result, {**result.setting, "data_fingerprint": result.data_fingerprint}, result.disparities)
 
 
-def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
+def _facts(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
     question, claim = result.question, result.question.claim
-    return {
+    plain = [_disparity_facts(gap) for gap in gaps]
+    facts: Facts = {
+        **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         "kind": kind,
         "p_value": result.p_value,
         "p_value_text": p_text(result.p_value, question.draws),
@@ -56,53 +217,53 @@ def _common_facts(kind: str, result: "Audit | Comparison") -> dict[str, Any]:
         "group": list(question.group),
         "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
         "fairness_utilities": [_measure_facts(measure) for measure in question.fairness],
-        "delta_accuracy": dict(claim.delta_accuracy)
-        if isinstance(claim.delta_accuracy, Mapping)
-        else claim.delta_accuracy,
+        "delta_accuracy": _plain(claim.delta_accuracy),
         "delta_fairness": claim.delta_fairness,
         "form": claim.form,
         "gap_statistic": claim.gap,
         "protected": list(claim.protected),
-        "overall": dict(claim.overall) if isinstance(claim.overall, Mapping) else claim.overall,
+        "overall": _plain(claim.overall),
         "weight": question.weight,
         "cluster": question.cluster,
         "combine": question.combine,
         "draws": question.draws,
-        "method": _method(result),
+        # Splits with many cells and others may differ in how their draws are made.
+        "method": " and ".join(sorted({split.evidence.method for split in result.splits})),
         "seed": question.seed,
         "version": VERSION,
+        "disparity": plain[0],
+        "disparities": plain,
+        "splits": [split_facts(split) for split in result.splits],
+        "diagnostics": _diagnostic_facts(result),
+        "warnings": list(result.warnings),
     }
+    return facts
 
 
-def _method(result: "Audit | Comparison") -> str:
-    """How draws were made; splits with many cells and others may differ."""
-    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
-    return " and ".join(sorted({comparison.evidence.method for comparison in comparisons}))
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
-def _measure_facts(measure: Measure) -> dict[str, str]:
+def _measure_facts(measure: Measure) -> UtilityFacts:
     return {"name": measure.label, "words": measure.words, "outcome": measure.outcome}
 
 
-def _disparity_facts(gaps: Sequence[Disparity]) -> dict[str, Any]:
-    plain = [
-        {
-            "utility": gap.measure,
-            "group": gap.attribute,
-            "higher": gap.higher,
-            "lower": gap.lower,
-            "gap": gap.estimate,
-            "interval": [_number(gap.low), _number(gap.high)],
-        }
-        for gap in gaps
-    ]
-    return {"disparity": plain[0], "disparities": plain}
+def _disparity_facts(gap: Disparity) -> DisparityFacts:
+    return {
+        "utility": gap.measure,
+        "group": gap.attribute,
+        "higher": gap.higher,
+        "lower": gap.lower,
+        "gap": gap.estimate,
+        "interval": [_number(gap.low), _number(gap.high)],
+    }
 
 
-def split_facts(result: "Comparison") -> dict[str, Any]:
+def split_facts(result: "Comparison") -> SplitFacts:
     """One split: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
     first = assessment.of("fairness")[0]
+    reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
     return {
         "split": result.split,
         "rows": result.rows,
@@ -118,10 +279,17 @@ def split_facts(result: "Comparison") -> dict[str, Any]:
         "gap": {"status_quo": _number(first.status_quo), "candidate": _number(first.candidate)},
         "components": [_component_facts(component) for component in assessment.components],
         "intervals": [
-            {name: _number(value) if isinstance(value, float) else value for name, value in asdict(one).items()}
+            {
+                "measure": one.measure,
+                "group": one.group,
+                "quantity": one.quantity,
+                "estimate": _number(one.estimate),
+                "low": _number(one.low),
+                "high": _number(one.high),
+            }
             for one in estimates(evidence, result.question.alpha)
         ],
-        "reference": [first_reference(result)[0], first_reference(result)[1]],
+        "reference": [reference.higher, reference.lower],
         "selected": _selected(result),
         "share_selected": result.shares,
         "undefined_draws": assessment.undefined,
@@ -129,13 +297,7 @@ def split_facts(result: "Comparison") -> dict[str, Any]:
     }
 
 
-def first_reference(result: "Comparison") -> tuple[str, str]:
-    """The pair of groups between which the status quo's gap was widest on the training rows."""
-    gap = disparities(result.evidence, result.question.claim, result.question.alpha)[0]
-    return gap.higher, gap.lower
-
-
-def _component_facts(component: Component) -> dict[str, Any]:
+def _component_facts(component: Component) -> ComponentFacts:
     return {
         "kind": component.kind,
         "utility": component.measure,
@@ -147,21 +309,72 @@ def _component_facts(component: Component) -> dict[str, Any]:
     }
 
 
-def _by_group(result: "Comparison", measure: int) -> dict[str, dict[str, Any]]:
-    evidence = result.evidence
+def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
     return {
-        group: {name: _number(values[g, measure, t]) for t, name in enumerate(ALGORITHMS)}
-        for values, attribute in zip(evidence.values, evidence.attributes, strict=True)
+        group: {"status_quo": _number(values[g, measure, 0]), "candidate": _number(values[g, measure, 1])}
+        for values, attribute in zip(result.evidence.values, result.evidence.attributes, strict=True)
         for g, group in enumerate(attribute.levels)
     }
 
 
-def _selected(result: "Comparison") -> dict[str, dict[str, int]]:
-    return {
-        group: {name: int(result.selected[attribute.member == g, t].sum()) for t, name in enumerate(ALGORITHMS)}
-        for attribute in result.evidence.attributes
-        for g, group in enumerate(attribute.levels)
-    }
+def _selected(result: "Comparison") -> dict[str, CountPair]:
+    out: dict[str, CountPair] = {}
+    for attribute in result.evidence.attributes:
+        for g, group in enumerate(attribute.levels):
+            before, after = result.selected[attribute.member == g].sum(axis=0)
+            out[group] = {"status_quo": int(before), "candidate": int(after)}
+    return out
+
+
+def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
+    """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
+    first = result.splits[0].evidence
+    rows, weight, selected = result.census.rows, result.census.weight, result.census.selected
+    member, levels = first.attributes[0].member, range(len(first.attributes[0].levels))
+    sizes = np.array([float(weight[member == g].sum()) for g in levels])
+    out: DiagnosticFacts = {"eigenvalues": [], "candidate_gaps": [], "welfare": [], "selection_rates": []}
+    for split in result.splits:
+        least = smallest_eigenvalues(split.evidence, split.clusters or split.rows)
+        out["eigenvalues"].append(
+            {
+                "split": split.split,
+                "covariance": _steady(least.covariance),
+                "correlation": _steady(least.correlation),
+            }
+        )
+        for gap in candidate_gaps(split.evidence, result.question.claim):
+            out["candidate_gaps"].append(
+                {
+                    "split": split.split,
+                    "utility": gap.measure,
+                    "group": gap.attribute,
+                    "higher": gap.higher,
+                    "lower": gap.lower,
+                    "gap": _number(gap.gap),
+                    "standard_errors": None if gap.standard_errors is None else _steady(gap.standard_errors),
+                    "near_zero": gap.near_zero,
+                }
+            )
+    for one in welfare([split.evidence for split in result.splits], sizes):
+        before, after = _number(one.status_quo), _number(one.candidate)
+        out["welfare"].append(
+            {"criterion": one.criterion, "utility": one.measure, "status_quo": before, "candidate": after}
+        )
+    for rate in selection_rates(first.attributes, rows, selected):
+        out["selection_rates"].append(
+            {
+                "attribute": rate.attribute,
+                "group": rate.group,
+                "rows": rate.rows,
+                "selected": rate.selected,
+                "rate": rate.rate,
+                "ratio": rate.ratio,
+                "below_four_fifths": rate.below_four_fifths,
+                "highest": rate.highest,
+                "standard_deviations": rate.standard_deviations,
+            }
+        )
+    return out
 
 
 def _number(value: float) -> float | None:
@@ -169,24 +382,41 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def split_columns(facts: dict[str, Any]) -> dict[str, list[Any]]:
+def _steady(value: float) -> float:
+    """Six digits: the last ones of a variance differ between machines, and a result must not."""
+    return float(f"{value:.6g}")
+
+
+def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
+    """Every condition of the test, each with its numbers in every split: the one walk over a result's components."""
+    return list(zip(*(split["components"] for split in facts["splits"]), strict=True))
+
+
+def mean_of(component: Sequence[ComponentFacts], algorithm: Algorithm) -> float | None:
+    """A component's mean over the splits; None where some split leaves it undefined."""
+    values = [split[algorithm] for split in component]
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if len(defined) == len(values) else None
+
+
+def split_columns(facts: Facts) -> dict[str, list[Any]]:
     """The splits as columns of a table: estimates with intervals, p-values, counts."""
     splits = facts["splits"]
     columns: dict[str, list[Any]] = {"split": [s["split"] for s in splits]}
-    for j, component in enumerate(splits[0]["components"]):
-        name = f"{component['kind']} {component['utility']} {component['group']}"
-        for algorithm in ALGORITHMS:
-            columns[f"{name} {algorithm}"] = [s["components"][j][algorithm] for s in splits]
-        columns[f"{name} p"] = [s["components"][j]["p_value"] for s in splits]
-        if component["kind"] == "fairness":
-            columns[f"{name} p other"] = [s["components"][j]["p_other"] for s in splits]
+    for component in by_component(facts):
+        name = f"{component[0]['kind']} {component[0]['utility']} {component[0]['group']}"
+        columns[f"{name} status_quo"] = [one["status_quo"] for one in component]
+        columns[f"{name} candidate"] = [one["candidate"] for one in component]
+        columns[f"{name} p"] = [one["p_value"] for one in component]
+        if component[0]["kind"] == "fairness":
+            columns[f"{name} p other"] = [one["p_other"] for one in component]
     columns["p_value"] = [s["p_value"] for s in splits]
     columns["rows"] = [s["rows"] for s in splits]
     for group in facts["groups"]:
-        for algorithm in ALGORITHMS:
-            columns[f"selected {group} {algorithm}"] = [s["selected"][group][algorithm] for s in splits]
-    for j, one in enumerate(splits[0]["intervals"]):
-        for side in ("low", "high"):
-            name = f"{one['measure']} {one['group']} {one['quantity']} {side}"
-            columns[name] = [s["intervals"][j][side] for s in splits]
+        columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in splits]
+        columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in splits]
+    for intervals in zip(*(split["intervals"] for split in splits), strict=True):
+        name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
+        columns[f"{name} low"] = [one["low"] for one in intervals]
+        columns[f"{name} high"] = [one["high"] for one in intervals]
     return columns

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,20 +12,17 @@ from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.combining import combine, combined_threshold, counted
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
+from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
 from improvable.question.claim import Claim, Form, Gap
-from improvable.question.design import Combine
-
-if TYPE_CHECKING:
-    from improvable.results.audit import Audit
-    from improvable.results.comparison import Comparison
+from improvable.question.design import Combine, Question
 
 BOTH = ("signed", "absolute")
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The largest improvement that is supported in one respect, the others being at no loss.
+    """The largest improvement that is supported in one respect, with no loss in the others.
 
     Attributes
     ----------
@@ -103,7 +100,7 @@ class Frontier:
         return staircase
 
     def bounds(self, gap: Gap = "signed") -> list[Bound]:
-        """What is supported with confidence 1 - alpha, each respect apart, the others at no loss."""
+        """What is supported with confidence 1 - alpha in each respect separately, with no loss in the others."""
         out = [Bound("fairness", *self._bound("fairness", None, gap))]
         out.append(Bound("accuracy", *self._bound("accuracy", None, gap)))
         if len(self.groups) > 1:
@@ -134,12 +131,12 @@ class Frontier:
         whose = "accuracy" if self.groups == ("everyone",) else whose
         if not np.isfinite(value) or value <= 0:
             if what == "fairness":
-                return "It is not shown that the gap can be cut at no loss of accuracy."
-            return f"It is not shown that the {whose} can rise with no wider gap."
+                return "The data do not show that the gap can be cut with no loss of accuracy."
+            return f"The data do not show that the {whose} can rise with no wider gap."
         size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
         if what == "fairness":
-            return f"{sure} the gap can be cut by at least {size} at no loss of accuracy."
-        return f"{sure} the {whose} can rise by at least {size} with no wider gap."
+            return f"{sure}, the gap can be cut by at least {size} with no loss of accuracy."
+        return f"{sure}, the {whose} can rise by at least {size} with no wider gap."
 
     def _accuracy_edge(self, split: CriticalDeltas, groups: dict[str, Conditions]) -> float:
         return largest_delta(tuple(one for group in groups.values() for one in group), self.level)
@@ -187,10 +184,9 @@ def _floored(amount: float) -> str:
     return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 
 
-def make_frontier(result: "Audit | Comparison", form: str | None = None) -> Frontier:
-    """The frontier of a result, in its own form or another."""
-    claim: Claim = result.question.claim
-    asked = form or claim.form
+def make_frontier(question: Question, splits: Sequence[Evidence], form: str | None = None) -> Frontier:
+    """The frontier of a question and the evidence of its splits, in the question's own form or another."""
+    claim, asked = question.claim, form or question.claim.form
     check_choice("form", asked, ("ratio", "difference"))
     turned = Claim(
         form="ratio" if asked == "ratio" else "difference",
@@ -198,7 +194,5 @@ def make_frontier(result: "Audit | Comparison", form: str | None = None) -> Fron
         protected=claim.protected,
         overall=claim.overall,
     )
-    comparisons: Sequence[Comparison] = getattr(result, "splits", None) or [result]
-    splits = tuple(critical_deltas(comparison.evidence, turned) for comparison in comparisons)
-    question = result.question
-    return Frontier(splits, question.alpha, turned.form, claim.gap, tuple(splits[0].accuracy), question.combine)
+    critical = tuple(critical_deltas(evidence, turned) for evidence in splits)
+    return Frontier(critical, question.alpha, turned.form, claim.gap, tuple(critical[0].accuracy), question.combine)

@@ -1,16 +1,21 @@
 """The one face of every result: p-value, verdict, hypotheses, table, words, frontier."""
 
 from abc import ABC, abstractmethod
+from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from improvable.data.frames import build_frame
 from improvable.errors import Caution
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
+from improvable.results.facts import Facts, split_columns
+from improvable.results.frontier import Bound, Frontier, make_frontier
+from improvable.results.numbers import p_equals, p_text
+from improvable.results.words import alternative_hypothesis, combined_name, null_hypothesis
 
 if TYPE_CHECKING:
-    from improvable.results.frontier import Bound, Frontier
+    from improvable.results.comparison import Comparison
 
 
 class HasDigest(Protocol):
@@ -27,6 +32,11 @@ class Result(ABC):
     cautions: tuple[Caution, ...]
     data: HasDigest | str | None
     backend: Any
+
+    if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
+
+        @property
+        def splits(self) -> "tuple[Comparison, ...]": ...
 
     @property
     def data_fingerprint(self) -> str | None:
@@ -47,13 +57,18 @@ class Result(ABC):
     @abstractmethod
     def groups(self) -> tuple[str, ...]: ...
 
+    @property
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
+    def facts(self) -> Facts:
+        """Everything as plain numbers and text, computed once; to be read, not changed."""
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, ready for JSON; a copy that may be changed."""
+        return cast(dict[str, Any], deepcopy(self.facts))
 
     @property
     def reject(self) -> bool:
@@ -68,31 +83,49 @@ class Result(ABC):
     @property
     def null_hypothesis(self) -> str:
         """H0 in words."""
-        from improvable.results.words import null_hypothesis
-
-        return null_hypothesis(self.to_dict())
+        return null_hypothesis(self.facts)
 
     @property
     def alternative_hypothesis(self) -> str:
         """H1 in words."""
-        from improvable.results.words import alternative_hypothesis
-
-        return alternative_hypothesis(self.to_dict())
+        return alternative_hypothesis(self.facts)
 
     def table(self) -> Any:
         """One row per split with estimates, intervals and p-values, as a frame of the caller's own kind."""
-        from improvable.results.facts import split_columns
+        return build_frame(split_columns(self.facts), self.backend)
 
-        return build_frame(split_columns(self.to_dict()), self.backend)
+    def frontier(self, form: str | None = None) -> Frontier:
+        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
+
+        Parameters
+        ----------
+        form : {"ratio", "difference"}, optional
+            Shares or amounts; the question's own form by default.
+        """
+        return make_frontier(self.question, [split.evidence for split in self.splits], form)
+
+    def bounds(self, form: str | None = None) -> list[Bound]:
+        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
+        return self.frontier(form).bounds()
+
+    def __repr__(self) -> str:
+        """The verdict in one line."""
+        verdict = "rejected" if self.reject else "not rejected"
+        p = p_equals(p_text(self.p_value, self.question.draws))
+        splits = len(self.splits)
+        combined = f" ({combined_name(self.question.combine)} of {splits} splits)" if splits > 1 else ""
+        return f"<{type(self).__name__}: {verdict}, {p}{combined}, {len(self.groups)} groups>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    # Conveniences that import upward, into `report`, when they are called. There are no others.
 
     def summary(self) -> str:
         """The paper's table and the verdict in words."""
         from improvable.report.text import summary
 
-        return summary(self.to_dict())
-
-    def __str__(self) -> str:
-        return self.summary()
+        return summary(self.facts)
 
     def plot(self, picture: str = "utilities") -> Any:
         """A picture as an Altair chart.
@@ -120,25 +153,9 @@ class Result(ABC):
         """
         from improvable.report.write import write_report
 
-        write_report(self, path, command)  # type: ignore[arg-type]
+        write_report(self, path, command)
 
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html
 
-        return notebook_html(self.to_dict())
-
-    def frontier(self, form: str | None = None) -> "Frontier":
-        """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
-
-        Parameters
-        ----------
-        form : {"ratio", "difference"}, optional
-            Shares or amounts; the question's own form by default.
-        """
-        from improvable.results.frontier import make_frontier
-
-        return make_frontier(self, form)  # type: ignore[arg-type]
-
-    def bounds(self, form: str | None = None) -> "list[Bound]":
-        """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
-        return self.frontier(form).bounds()
+        return notebook_html(self.facts)

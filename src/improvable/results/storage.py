@@ -4,7 +4,8 @@ A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``split-001.npz``, ...: one file per split (one in all for a comparison), with the arrays ``sums``, ``draws``,
-  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, and ``meta``, a JSON text with everything else.
+  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, and ``meta``, a JSON text with
+  everything else.
 - ``run.json``: which audit a run in this folder belongs to.
 
 Every file is written under another name and then renamed, so that none is ever half there.
@@ -28,7 +29,7 @@ from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import Evidence
 from improvable.question.design import Question
 from improvable.question.utilities import Measure
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Census, Comparison
 from improvable.results.versions import VERSION
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def write_split(result: Comparison, folder: Path) -> None:
         training=evidence.training,
         selected=result.selected,
         sizes=result.sizes,
+        weight=result.weight,
         members=np.stack([attribute.member for attribute in evidence.attributes]),
         meta=np.frombuffer(as_json(meta), dtype=np.uint8),
     )
@@ -132,6 +134,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         clusters=meta["clusters"],
         selected=arrays["selected"],
         sizes=arrays["sizes"],
+        weight=arrays["weight"],
         shares=meta["shares"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
@@ -193,7 +196,7 @@ def load(folder: str | Path) -> "Audit | Comparison":
     -------
     Audit or Comparison
     """
-    from improvable.results.audit import Audit, Census
+    from improvable.results.audit import Audit
 
     place = Path(folder)
     if not place.is_dir():

@@ -1,53 +1,31 @@
-"""The sentences of every output: hypotheses, verdict, and what the verdict does not say."""
+"""The sentences of every output: hypotheses, verdict, what the verdict does not say, and what the theory assumes."""
 
-import math
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-
-def p_text(p_value: float, draws: int) -> str:
-    """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
-
-    Examples
-    --------
-    >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
-    ('< 0.0001', '0.0003', '0.2500')
-    """
-    digits = max(4, math.ceil(math.log10(draws)))
-    if p_value == 0:
-        return f"< {math.ceil(10**digits / draws) / 10**digits:.{digits}f}".rstrip("0")
-    return f"{p_value:.{digits}f}"
-
-
-def value_text(value: float | None) -> str:
-    """An estimate with digits enough to compare; a half is rounded up, as readers do who check by hand.
-
-    Examples
-    --------
-    >>> value_text(6.5625), value_text(1234.5678), value_text(None)
-    ('6.563', '1234.6', 'none')
-    """
-    if value is None:
-        return "none"
-    digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{',' if digits == 0 else ''}f}"
+from improvable.inference.diagnostics import NEAR_ZERO
+from improvable.results.facts import ComponentFacts, Facts, UtilityFacts, by_component
+from improvable.results.numbers import p_equals, value_text
 
 
 def _amount(delta: float, form: str) -> str:
     return f"{abs(delta):.4g}" if form == "difference" else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
 
 
-def _accuracy_claim(facts: dict[str, Any]) -> str:
+def _accuracy_claim(facts: Facts) -> str:
     deltas = facts["delta_accuracy"]
     if facts["overall"] is not None:
-        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of groups"
-        return f"{_more_accurate(deltas, facts['form'])} {whom}"
+        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
+        return f"{_more_accurate(_one(deltas), facts['form'])} {whom}"
     if not isinstance(deltas, dict):
         deltas = dict.fromkeys(facts["groups"], deltas)
     if len(set(deltas.values())) == 1:
-        return f"{_more_accurate(next(iter(deltas.values())), facts['form'])} for every group"
+        return f"{_more_accurate(_one(deltas), facts['form'])} for every group"
     return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
+
+
+def _one(deltas: float | dict[str, float]) -> float:
+    return next(iter(deltas.values())) if isinstance(deltas, dict) else deltas
 
 
 def _more_accurate(delta: float, form: str) -> str:
@@ -55,105 +33,152 @@ def _more_accurate(delta: float, form: str) -> str:
         return "more accurate"
     if delta > 0:
         return f"more accurate by over {_amount(delta, form)}"
-    return f"less accurate by no more than {_amount(delta, form)}, if at all,"
+    return f"less accurate by no more than {_amount(delta, form)}"
 
 
-def _gap_claim(facts: dict[str, Any]) -> str:
+def _gap_claim(facts: Facts) -> str:
     delta, form = facts["delta_fairness"], facts["form"]
     where = f"to the disadvantage of {' and '.join(facts['protected'])}" if facts["protected"] else "between groups"
     if delta == 0:
         return f"has a smaller gap {where}"
     if delta > 0:
         return f"has a gap {where} smaller by over {_amount(delta, form)}"
-    return f"has a gap {where} wider by no more than {_amount(delta, form)}, if at all"
+    return f"has a gap {where} wider by no more than {_amount(delta, form)}"
 
 
-def measure_words(measure: dict[str, str]) -> str:
+def measure_words(measure: UtilityFacts) -> str:
     """What a utility measures, with the column it reads."""
     return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
 
 
-def component_title(component: dict[str, Any], facts: dict[str, Any]) -> str:
-    """A component of the test in a table: its group, or the gap; with its utility where there are several."""
+def utilities_words(measures: list[UtilityFacts]) -> str:
+    """What several utilities measure."""
+    return ", and ".join(measure_words(measure) for measure in measures)
+
+
+def component_name(component: ComponentFacts, facts: Facts) -> str:
+    """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
     accuracy = component["kind"] == "accuracy"
     measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    attributes = {c["group"] for c in facts["splits"][0]["components"] if c["kind"] == "fairness"}
-    name = component["group"] if accuracy else "gap" + (f" by {component['group']}" if len(attributes) > 1 else "")
+    attributes = {splits[0]["group"] for splits in by_component(facts) if splits[0]["kind"] == "fairness"}
+    name = f"accuracy of {component['group']}" if accuracy else "gap"
+    name += f" by {component['group']}" if not accuracy and len(attributes) > 1 else ""
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
-def component_name(component: dict[str, Any], facts: dict[str, Any]) -> str:
-    """The same where it stands alone: "accuracy of black", "gap"."""
-    title = component_title(component, facts)
-    return f"accuracy of {title}" if component["kind"] == "accuracy" else title
+def combined_name(combine: str) -> str:
+    """What the combined p-value of several splits is called.
+
+    Examples
+    --------
+    >>> combined_name("median"), combined_name("running_median")
+    ('lower median', 'smallest running median')
+    """
+    return "smallest running median" if combine == "running_median" else "lower median"
 
 
-def combined_name(facts: dict[str, Any]) -> str:
-    """What the combined p-value of several splits is called."""
-    return "smallest running median" if facts["combine"] == "running_median" else "median"
-
-
-def seal_words(facts: dict[str, Any]) -> str:
+def seal_words(facts: Mapping[str, Any]) -> str:
     """Whether the splits, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
-        return "Asked again of a finished run: this question is not the one that was declared."
-    if facts.get("challenge") is None:
+        return "Asked of a finished run: this question is not the one that was declared."
+    challenge, seal = facts.get("challenge"), facts.get("seal")
+    if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
-    chosen = f"the challenge '{facts['challenge']}'" if facts["challenge"] else "an empty challenge"
-    if facts.get("seal") is None:
+    chosen = f"the challenge '{challenge}'" if challenge else "an empty challenge"
+    if seal is None:
         return f"The splits follow from the data and {chosen}, given by whoever ran this: this run is not sealed."
-    return f"Sealed ({facts['seal'][:16]}...): the splits follow from the data and {chosen}; no seed was chosen."
+    return f"Sealed ({seal[:16]}...): the splits follow from the data and {chosen}; nobody chose a seed."
 
 
-def claim_words(facts: dict[str, Any]) -> str:
-    return f"is {_accuracy_claim(facts)} and {_gap_claim(facts)}"
+def claim_words(facts: Facts) -> str:
+    return f"is {_accuracy_claim(facts)} and {_gap_claim(facts)} than the status quo"
 
 
-def null_hypothesis(facts: dict[str, Any]) -> str:
+def null_hypothesis(facts: Facts) -> str:
     """H0 in words."""
     if facts["kind"] == "comparison":
-        return f"It is not so that the candidate {claim_words(facts)} than the status quo."
-    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)} than the status quo."
+        return (
+            "Compared with the status quo, the candidate fails at least one of these conditions: "
+            f"it is {_accuracy_claim(facts)}; it {_gap_claim(facts)}."
+        )
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
 
 
-def alternative_hypothesis(facts: dict[str, Any]) -> str:
+def alternative_hypothesis(facts: Facts) -> str:
     """H1 in words."""
     if facts["kind"] == "comparison":
-        return f"The candidate {claim_words(facts)} than the status quo."
-    return f"The rule '{facts['rule']}' can find an algorithm that {claim_words(facts)} than the status quo."
+        return f"The candidate {claim_words(facts)}."
+    return f"The rule '{facts['rule']}' can find an algorithm that {claim_words(facts)}."
 
 
-def verdict(facts: dict[str, Any]) -> str:
+def verdict(facts: Facts) -> str:
     """What was found, in plain words."""
-    many = len(facts["splits"]) > 1
-    p = f"p = {facts['p_value_text']}" if not facts["p_value_text"].startswith("<") else f"p {facts['p_value_text']}"
-    p = f"{combined_name(facts)} {p} of {len(facts['splits'])} splits" if many else p
-    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if many else "")
+    splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
+    p = f"{combined_name(facts['combine'])} {p} of {splits} splits" if splits > 1 else p
+    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if splits > 1 else "")
     level = f"{facts['alpha']:.4g}"
     if facts["reject"]:
         return f"REJECTED at level {level} ({p}, below {bound}). {alternative_hypothesis(facts)}"
     found = (
-        "It was not shown that the candidate"
+        "The test does not show that the candidate"
         if facts["kind"] == "comparison"
-        else f"With these data the rule '{facts['rule']}' did not find an algorithm that"
+        else f"With these data, the rule '{facts['rule']}' did not find an algorithm that"
     )
-    return f"NOT REJECTED at level {level} ({p}, not below {bound}). {found} {claim_words(facts)} than the status quo."
+    return f"NOT REJECTED at level {level} ({p}, not below {bound}). {found} {claim_words(facts)}."
 
 
-def limits(facts: dict[str, Any]) -> str:
+def limits(facts: Facts) -> str:
     """What the verdict does not say; part of every output."""
-    if facts["reject"]:
-        return (
-            f"Were there no such improvement, this test would reject at most {100 * facts['alpha']:g}% of the time "
-            "(in large samples). Rejecting does not say that the status quo is unlawful, nor which algorithm should "
-            "replace it."
-        )
-    if facts["kind"] == "comparison":
-        return "Not rejecting is no proof that the candidate does not improve: the rows may be too few to show it."
+    return limits_of_rejecting(facts) if facts["reject"] else limits_of_not_rejecting(facts)
+
+
+def limits_of_rejecting(facts: Facts) -> str:
     return (
-        "Not rejecting is no proof that nothing better exists: another rule, other features or more rows may find an "
+        f"If there were no such improvement, this test would reject at most {100 * facts['alpha']:g}% of the time "
+        "(in large samples). Rejecting does not say that the status quo is unlawful, or which algorithm should "
+        "replace it."
+    )
+
+
+def limits_of_not_rejecting(facts: Facts) -> str:
+    if facts["kind"] == "comparison":
+        return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
+    return (
+        "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
         "improvement."
     )
+
+
+def conditions_words(facts: Facts) -> str:
+    """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of the gap from zero."""
+    diagnostics, splits = facts["diagnostics"], len(facts["splits"])
+    least = min(one["correlation"] for one in diagnostics["eigenvalues"])
+    first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
+    errors = [gap["standard_errors"] for gap in diagnostics["candidate_gaps"]]
+    known = [error for error in errors if error is not None]
+    near = len({gap["split"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
+    if not known:
+        return f"{first} The candidate's gap has no standard error."
+    if not near:
+        at_least = "at least " if len(known) > 1 else ""
+        return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
+    where = f"In {near} of {splits} splits the" if splits > 1 else "The"
+    decides = "the signed one decides here" if facts["gap_statistic"] == "signed" else "rely on the signed one"
+    return (
+        f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, where the absolute gap "
+        f"statistic may claim too much (Theorem 2); {decides}."
+    )
+
+
+def welfare_words(facts: Facts) -> str:
+    """Both welfare criteria under both algorithms, of the first accuracy utility (Remark 3)."""
+    first = facts["accuracy_utilities"][0]["name"]
+    told = [
+        f"{one['criterion']} {value_text(one['status_quo'])} and {value_text(one['candidate'])}"
+        for one in facts["diagnostics"]["welfare"]
+        if one["utility"] == first and (one["status_quo"] is not None or one["candidate"] is not None)
+    ]
+    return f"Welfare under status quo and candidate: {', '.join(told)} (Remark 3)." if told else ""
 
 
 def draws_text(facts: Mapping[str, Any]) -> str:
@@ -164,8 +189,8 @@ def draws_text(facts: Mapping[str, Any]) -> str:
     >>> draws_text({"draws": 10_000, "method": "bootstrap"})
     '10,000 bootstrap draws'
     """
-    kinds = {"bootstrap": "bootstrap draws", "delta": "draws of the normal limit (method 'delta')"}
-    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, of the bootstrap or of its normal limit')}"
+    kinds = {"bootstrap": "bootstrap draws", "delta": "draws from the normal limit (method 'delta')"}
+    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, from the bootstrap or from its normal limit')}"
 
 
 def training_text(facts: Mapping[str, Any]) -> str:
@@ -174,11 +199,11 @@ def training_text(facts: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
-    "Rows are divided by a hash of 'person'; a rule, and thresholds, see at most 100,000 training rows of each split."
+    "A hash of 'person' divides the rows; a rule, and thresholds, see at most 100,000 training rows of each split."
     """
     key = facts["cluster"] or facts["row_id"]
     of = f"'{key}'" if key else "their content"
     return (
-        f"Rows are divided by a hash of {of}; a rule, and thresholds, see at most {facts['train_rows']:,} "
+        f"A hash of {of} divides the rows; a rule, and thresholds, see at most {facts['train_rows']:,} "
         "training rows of each split."
     )

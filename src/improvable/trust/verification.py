@@ -194,6 +194,7 @@ PARTS = {
     "verdict": ("p_value", "p_value_text", "threshold", "reject"),
     "data": ("data_fingerprint", "rows", "clusters"),
     "status quo's gap": ("disparity", "disparities"),
+    "diagnostics": ("diagnostics",),
     "warnings": ("warnings",),
 }
 

@@ -14,7 +14,6 @@ import improvable
 from improvable.data.arrays import FloatArray
 from improvable.inference.combining import lower_median
 from improvable.inference.reruns import estimate_correlation, rerun_risk, splits_to_agree
-from improvable.report.plots import repetitions as picture
 from improvable.studies.game.game import (
     Cost,
     best_response,
@@ -27,6 +26,7 @@ from improvable.studies.game.game import (
     sufficient_splits,
 )
 from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
+from improvable.studies.game.picture import picture
 
 # For one data set in eighteen nearly half of all splits reject: the median needs many to see that they are a minority.
 NEAR_HALF = DiscreteMixing({0.05: ([0.0, 0.9], [17 / 18, 1 / 18]), 0.025: ([0.0, 0.45], [17 / 18, 1 / 18])})

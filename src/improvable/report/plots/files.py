@@ -30,7 +30,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     if suffix not in SUFFIXES:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
     if not place.resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{place}'.", "Make it first, or write elsewhere.")
+        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
     spec = chart.to_json()
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(spec).encode()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import ALGORITHM_NAMES, WIDTH, algorithm_scales, chart, styled
+from improvable.results.facts import IntervalFacts
 
 if TYPE_CHECKING:
     import altair as alt
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def intervals(result: "Result") -> "alt.VConcatChart":
-    """Confidence intervals of every utility and gap under either algorithm; of an audit, those of its first split.
+    """Confidence intervals of every utility and gap under either algorithm; for an audit, in its first split.
 
     Parameters
     ----------
@@ -20,7 +21,7 @@ def intervals(result: "Result") -> "alt.VConcatChart":
     """
     import altair as alt
 
-    facts = result.to_dict()
+    facts = result.facts
     split = facts["splits"][0]
     kept = [one for one in split["intervals"] if one["quantity"] in ("status_quo", "candidate")]
     groups = set(facts["groups"])
@@ -36,15 +37,15 @@ def intervals(result: "Result") -> "alt.VConcatChart":
     return chart
 
 
-def _interval_panel(rows: Sequence[dict[str, Any]], title: str, gap: bool) -> Any:
+def _interval_panel(rows: Sequence[IntervalFacts], title: str, gap: bool) -> Any:
     import altair as alt
 
-    values = [row | {"algorithm": row["quantity"].replace("_", " ")} for row in rows if row["estimate"] is not None]
+    values = [{**row, "algorithm": row["quantity"].replace("_", " ")} for row in rows if row["estimate"] is not None]
     names = list(dict.fromkeys(row["group"] for row in rows))
-    colour, shape = algorithm_scales()
+    color, shape = algorithm_scales()
     across = alt.YOffset("algorithm:N", sort=list(ALGORITHM_NAMES))
     x = alt.X("low:Q", title=title, scale=alt.Scale(zero=gap))
     base = chart(values).encode(y=alt.Y("group:N", sort=names, title=None), yOffset=across)
-    bars = base.mark_rule(strokeWidth=2.5).encode(x=x, x2="high:Q", color=colour)
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colour, shape=shape)
+    bars = base.mark_rule(strokeWidth=2.5).encode(x=x, x2="high:Q", color=color)
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=color, shape=shape)
     return alt.layer(bars, points).properties(width=WIDTH, height=alt.Step(26))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded
-from improvable.report.plots.utilities import utility_rows
+from improvable.report.plots.utilities import reference_groups, utility_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -24,8 +24,8 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
 
     rows: list[dict[str, Any]] = []
     for name, result in results.items():
-        facts = result.to_dict()
-        first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
+        facts = result.facts
+        first, second = reference_groups(facts)
         means = [row for row in utility_rows(facts, first, second) if row["mean"]]
         rows += [row | {"algorithm": name} for row in means if row["algorithm"] == "candidate"]
         if not rows or rows[0]["algorithm"] != "status quo":
@@ -35,13 +35,13 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
     x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
     y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
     names = ["status quo", *results]
-    colours, shapes = list(OKABE_ITO[: len(names)]), list(SHAPES[: len(names)])
+    colors, shapes = list(OKABE_ITO[: len(names)]), list(SHAPES[: len(names)])
     line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
     points = chart(rows).mark_point(filled=True, size=170, opacity=1, stroke="black")
     points = points.encode(
         x=x,
         y=y,
-        color=alt.Color("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=colours)),
+        color=alt.Color("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=colors)),
         shape=alt.Shape("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes)),
     )
     subtitle = [

@@ -42,20 +42,20 @@ def power_curves(
         | {"low": max(0.0, row["power"] - 2 * row["error"]), "high": min(1.0, row["power"] + 2 * row["error"])}
         for row in rows
     ]
-    colours = [OKABE_ITO[j % len(OKABE_ITO)] for j in range(len(names))]
+    colors = [OKABE_ITO[j % len(OKABE_ITO)] for j in range(len(names))]
     shapes = [SHAPES[j % len(SHAPES)] for j in range(len(names))]
     variants = list(dict.fromkeys(row.get("variant", row["series"]) for row in rows))
     dashes = [DASHES[j % len(DASHES)] for j in range(len(variants))]
     x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=False))
     y = alt.Y("power:Q", title="share of rejections", scale=alt.Scale(domain=[0, 1]))
-    colour = alt.Color(
+    color = alt.Color(
         "series:N",
         sort=names,
         title=None,
         legend=alt.Legend(symbolOpacity=1),
-        scale=alt.Scale(domain=names, range=colours),
+        scale=alt.Scale(domain=names, range=colors),
     )
-    base = chart(values).encode(x=x, color=colour, detail="variant:N")
+    base = chart(values).encode(x=x, color=color, detail="variant:N")
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
     dash = alt.StrokeDash("variant:N", sort=variants, title=None, scale=alt.Scale(domain=variants, range=dashes))
     line = base.mark_line(strokeWidth=2).encode(y=y, strokeDash=dash)

@@ -1,7 +1,7 @@
-"""What every picture shares: colours, shapes, frame.
+"""What every picture shares: colors, shapes, frame.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart, and every colour comes with a shape, so
-that a picture printed in grey says the same.
+Colors are those of Okabe and Ito, which color-blind readers can tell apart, and every color comes with a shape, so
+that a picture printed in gray says the same.
 """
 
 from collections.abc import Sequence

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.report.plots.style import OKABE_ITO, WIDTH, chart, finished
+from improvable.results.facts import by_component
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from improvable.results.result import Result
 
 BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
-"""From small p-values, dark, to large ones, light: one hue, so that grey print keeps the order."""
+"""From small p-values, dark, to large ones, light: one hue, so that gray print keeps the order."""
 OTHER_EDGE = {
-    "absolute": "Black dashes: the paper's absolute statistic, which claims too much near perfect fairness.",
+    "absolute": "Black dashes: the paper's absolute statistic, which may claim too much near perfect fairness.",
     "signed": "Black dashes: the signed statistic, which does not claim too much near perfect fairness.",
 }
 
@@ -60,7 +61,7 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     other: Gap = "absolute" if frontier.gap == "signed" else "signed"
     edge_layers, other_layers = _edge_layers(frontier, cells), _other_edge(frontier, other, cells)
     edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
-    every = ["The same delta_a is asked of every group."] if len(frontier.groups) > 1 else []
+    every = ["Every group must gain the same delta_a."] if len(frontier.groups) > 1 else []
     subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_layers else [])]
     layers = [heat, _zero_line(cells), *other_layers, *edge_layers]
     return finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
@@ -70,9 +71,9 @@ def default_grids(result: "Result", sizes: tuple[int, int]) -> tuple[FloatArray,
     """Deltas of accuracy and of the gap worth looking at, as round numbers: shares, or amounts of their size."""
     a, f = np.linspace(-0.5, 0.5, sizes[0]), np.linspace(0.0, 1.0, sizes[1])
     if result.question.claim.form == "difference":
-        components = result.to_dict()["splits"][0]["components"]
-        a *= _size([c["status_quo"] for c in components if c["kind"] == "accuracy"])
-        f *= _size([c["status_quo"] for c in components if c["kind"] == "fairness"])
+        first = [one[0] for one in by_component(result.facts)]
+        a *= _size([c["status_quo"] for c in first if c["kind"] == "accuracy"])
+        f *= _size([c["status_quo"] for c in first if c["kind"] == "fairness"])
     return np.array([float(f"{v:.6g}") for v in a]), np.array([float(f"{v:.6g}") for v in f])
 
 
@@ -104,7 +105,7 @@ def _bands(level: float) -> tuple[FloatArray, list[str]]:
 
 
 def _merged_cells(a: FloatArray, f: FloatArray, band: Any, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Rectangles around the grid's points; neighbours of one band are one, which keeps a picture small and seamless."""
+    """Rectangles around the grid's points; neighbors of one band are one, which keeps a picture small and seamless."""
     a_edges, f_edges = _edges(a), _edges(f)
     cells = []
     for bottom, top in pairwise([0, *(np.flatnonzero((np.diff(band, axis=0) != 0).any(axis=1)) + 1), len(a)]):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
+from improvable.results.facts import Algorithm, Facts
 from improvable.results.words import measure_words
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def utilities(result: "Result") -> "alt.LayerChart":
     """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
 
-    Of more than two groups, the pair is shown between which the status quo's gap was widest on the training rows.
+    With more than two groups, it shows the pair with the status quo's widest gap on the training rows.
 
     Parameters
     ----------
@@ -24,8 +25,8 @@ def utilities(result: "Result") -> "alt.LayerChart":
     """
     import altair as alt
 
-    facts = result.to_dict()
-    first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
+    facts = result.facts
+    first, second = reference_groups(facts)
     rows = utility_rows(facts, first, second)
     low, high = padded([row[axis] for row in rows for axis in ("x", "y")])
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
@@ -38,16 +39,23 @@ def utilities(result: "Result") -> "alt.LayerChart":
     x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
     y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
     line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
-    colour, shape = algorithm_scales()
-    points = chart(rows).encode(x=x, y=y, color=colour, shape=shape)
+    color, shape = algorithm_scales()
+    points = chart(rows).encode(x=x, y=y, color=color, shape=shape)
     light = points.transform_filter("!datum.mean").mark_point(filled=False, size=60, opacity=0.55)
     bold = points.transform_filter("datum.mean").mark_point(filled=True, size=190, opacity=1, stroke="black")
     return finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
 
 
-def utility_rows(facts: dict[str, Any], first: str, second: str) -> list[dict[str, Any]]:
+def reference_groups(facts: Facts) -> tuple[str, str]:
+    """The pair of groups to draw, in the order of the result's groups."""
+    first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
+    return first, second
+
+
+def utility_rows(facts: Facts, first: str, second: str) -> list[dict[str, Any]]:
     rows = []
-    for name, algorithm in zip(ALGORITHM_NAMES, ("status_quo", "candidate"), strict=True):
+    algorithms: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
+    for name, algorithm in zip(ALGORITHM_NAMES, algorithms, strict=True):
         pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["splits"]]
         defined = [(x, y) for x, y in pairs if x is not None and y is not None]
         if len(pairs) > 1:

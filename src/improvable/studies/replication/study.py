@@ -9,7 +9,7 @@ import improvable
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.words import p_text
+from improvable.results.numbers import p_text
 from improvable.studies.replication import published
 from improvable.studies.replication.source import HELD_OUT_SCORE, StudyData
 

@@ -1,0 +1,219 @@
+"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and selection rates.
+
+None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.groups import Attribute
+from improvable.inference.cells import CANDIDATE, U, W
+from improvable.inference.evidence import Evidence
+from improvable.question.claim import Claim
+
+FOUR_FIFTHS = 0.8
+"""A selection rate below this share of the highest is commonly taken as a sign of adverse impact."""
+NEAR_ZERO = 2.0
+"""Standard errors within which a candidate's gap counts as close to zero."""
+
+
+@dataclass(frozen=True)
+class Eigenvalues:
+    """Smallest eigenvalues of the covariance of rows' contributions, and of their correlation (Assumption 3)."""
+
+    covariance: float
+    correlation: float
+
+
+def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
+    """Assumption 3: how far the utilities are from a mixture that does not vary.
+
+    A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The sum of these over a bootstrap
+    draw of n rows varies n times as much as the contribution of one row, so the draws give the covariance.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    units : int
+        What was resampled: the number of held-out rows, or of held-out clusters.
+
+    Returns
+    -------
+    Eigenvalues
+        The smallest over all attributes; zeros where a utility does not vary or is undefined in some draw.
+    """
+    lowest = []
+    for a in range(len(evidence.attributes)):
+        moves = _contributions(evidence, a, units)
+        if not np.isfinite(moves).all() or not (moves.std(axis=0) > 0).all():
+            return Eigenvalues(0.0, 0.0)
+        covariance = np.cov(moves, rowvar=False) / units
+        scale = np.sqrt(np.diag(covariance))
+        both = [np.linalg.eigvalsh(matrix)[0] for matrix in (covariance, covariance / np.outer(scale, scale))]
+        lowest.append([max(0.0, float(value)) for value in both])
+    least = np.min(lowest, axis=0)
+    return Eigenvalues(float(least[0]), float(least[1]))
+
+
+def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
+    """Sums of linearized contributions in every draw, shape (draws, groups * utilities * algorithms)."""
+    member, values = evidence.attributes[a].member, evidence.values[a]
+    parts = []
+    for g in range(len(evidence.attributes[a].levels)):
+        drawn = evidence.draws[:, member == g].sum(axis=1)
+        mean = evidence.sums[member == g].sum(axis=0)[..., W] / units
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts.append((drawn[..., U] - values[g] * drawn[..., W]) / mean)
+    return np.stack(parts, axis=1).reshape(len(evidence.draws), -1)
+
+
+@dataclass(frozen=True)
+class CandidateGap:
+    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi).
+
+    Attributes
+    ----------
+    measure, attribute, higher, lower : str
+        The fairness utility, the group column, and the reference pair: the status quo favors `higher`.
+    gap : float
+        The candidate's; negative where it favors the other group.
+    standard_errors : float or None
+        Its distance from zero; None where some draw leaves it undefined, or no draw moves it.
+    near_zero : bool
+        Whether that distance is below `NEAR_ZERO`.
+    """
+
+    measure: str
+    attribute: str
+    higher: str
+    lower: str
+    gap: float
+    standard_errors: float | None
+    near_zero: bool
+
+
+def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
+    """Theorem 2: the candidate's gap in standard errors, for every fairness utility and attribute."""
+    out = []
+    for measure in evidence.fairness:
+        for a, attribute in enumerate(evidence.attributes):
+            protected = attribute.place_of(claim.protected)
+            high, low = evidence.reference(a, measure, protected)
+            direction = evidence.direction(measure, protected)
+            values, drawn = evidence.values[a][:, measure, CANDIDATE], evidence.drawn[a][:, :, measure, CANDIDATE]
+            gap = direction * float(values[high] - values[low])
+            spread = float(np.std(drawn[:, high] - drawn[:, low]))
+            errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
+            near = errors is not None and errors < NEAR_ZERO
+            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
+            out.append(CandidateGap(*names, gap, errors, near))
+    return out
+
+
+@dataclass(frozen=True)
+class Welfare:
+    """A social planner's view of both algorithms (Remark 3).
+
+    Attributes
+    ----------
+    criterion : {"utilitarian", "Rawlsian"}
+    measure : str
+        The accuracy utility.
+    status_quo, candidate : float
+        Mean over the splits; NaN where undefined.
+    """
+
+    criterion: str
+    measure: str
+    status_quo: float
+    candidate: float
+
+
+def welfare(splits: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
+    """Utilitarian and Rawlsian welfare by the first attribute, mean over splits (Remark 3).
+
+    Parameters
+    ----------
+    splits : sequence of Evidence
+        Of the same attributes and utilities.
+    sizes : array of shape (groups,)
+        Weight of each group of the first attribute in the population.
+    """
+    first, out = splits[0], []
+    for measure in first.accuracy:
+        values = np.array([evidence.values[0][:, measure] for evidence in splits])
+        label = first.measures[measure].label
+        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values).mean(axis=0)
+        out.append(Welfare("utilitarian", label, float(mean[0]), float(mean[1])))
+        mean = values.min(axis=1).mean(axis=0)
+        out.append(Welfare("Rawlsian", label, float(mean[0]), float(mean[1])))
+    return out
+
+
+@dataclass(frozen=True)
+class SelectionRate:
+    """How often an algorithm selects a group, against the group it selects most often.
+
+    Attributes
+    ----------
+    attribute, group : str
+    rows, selected : int
+    rate : float
+    ratio : float or None
+        To the highest rate of the attribute; None where nobody at all is selected.
+    below_four_fifths : bool
+    highest : bool
+        Whether this is the group with the highest rate.
+    standard_deviations : float
+        The difference to the highest rate, in standard deviations of chance, as if selection did not depend on the
+        group and rows were independent.
+    """
+
+    attribute: str
+    group: str
+    rows: int
+    selected: int
+    rate: float
+    ratio: float | None
+    below_four_fifths: bool
+    highest: bool
+    standard_deviations: float
+
+
+def selection_rates(attributes: Sequence[Attribute], rows: IntArray, selected: IntArray) -> list[SelectionRate]:
+    """Selection rates of every group, each against the highest of its attribute (Section 1.1, first step).
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+    rows, selected : array of shape (strata,)
+        Rows of each stratum, and how many of them are selected.
+    """
+    out = []
+    for attribute in attributes:
+        levels = range(len(attribute.levels))
+        n = [int(rows[attribute.member == g].sum()) for g in levels]
+        k = [int(selected[attribute.member == g].sum()) for g in levels]
+        best = max(levels, key=lambda g: k[g] / n[g])
+        highest = k[best] / n[best]
+        for g in levels:
+            rate, pooled = k[g] / n[g], (k[g] + k[best]) / (n[g] + n[best])
+            spread = (pooled * (1 - pooled) * (1 / n[g] + 1 / n[best])) ** 0.5
+            ratio = rate / highest if highest else None
+            out.append(
+                SelectionRate(
+                    attribute=attribute.name,
+                    group=attribute.levels[g],
+                    rows=n[g],
+                    selected=k[g],
+                    rate=rate,
+                    ratio=ratio,
+                    below_four_fifths=ratio is not None and ratio < FOUR_FIFTHS,
+                    highest=g == best,
+                    standard_deviations=(rate - highest) / spread if spread else 0.0,
+                )
+            )
+    return out

@@ -1,0 +1,136 @@
+"""The paper's table, built once: text, Markdown, LaTeX and HTML each only write it down."""
+
+from dataclasses import dataclass
+
+from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
+from improvable.results.numbers import p_text, value_text
+from improvable.results.words import combined_name, component_name, draws_text
+
+MOST_BLOCKS = 4
+STATUS_QUO, CANDIDATE = "status quo", "candidate"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that belong together.
+
+    Attributes
+    ----------
+    title : str
+        Empty for the last column, the p-value of all conditions together.
+    heads : tuple of str
+    """
+
+    title: str
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """The table of Section 6: for each condition the status quo, the candidate and p; last the split's p.
+
+    If there are more conditions than fit on a page, they become rows: means over the splits, and p in every split.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+    rows : list of list of str
+        The row's name, then the cells of all blocks.
+    closing : int
+        How many rows at the end sum up the others.
+    note : str
+    """
+
+    blocks: tuple[Block, ...]
+    rows: list[list[str]]
+    closing: int
+    note: str
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of all columns but the first."""
+        return [head for block in self.blocks for head in block.heads]
+
+
+def paper_table(facts: Facts) -> PaperTable:
+    """The table of any result."""
+    return _by_split(facts) if len(by_component(facts)) <= MOST_BLOCKS else _by_component(facts)
+
+
+def _by_split(facts: Facts) -> PaperTable:
+    components, draws = by_component(facts), facts["draws"]
+    blocks = [Block(_title(one[0], facts), _heads(one[0], facts)) for one in components]
+    rows = []
+    for k, split in enumerate(facts["splits"]):
+        name = f"Split {split['split']}" if facts["kind"] == "audit" else "Held-out rows"
+        cells = [cell for one in components for cell in _cells(one[k], draws)]
+        rows.append([name, *cells, p_text(split["p_value"], draws)])
+    closing = _closing_rows(facts) if len(rows) > 1 else []
+    note = (
+        f"{_note(facts)} The last p is the largest of its row. "
+        f"The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is beside it."
+    )
+    return PaperTable((*blocks, Block("", ("p",))), rows + closing, len(closing), note)
+
+
+def _by_component(facts: Facts) -> PaperTable:
+    splits, draws = facts["splits"], facts["draws"]
+    rows = []
+    for one in by_component(facts):
+        name = _title(one[0], facts)
+        rows.append([name, *_means(one), *(p_text(split["p_value"], draws) for split in one)])
+        others = [split["p_other"] for split in one if split["p_other"] is not None]
+        if others:
+            rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
+    closing = [["All conditions", "", "", *(split["p_value_text"] for split in splits)]]
+    many = len(splits) > 1
+    if many:
+        name = combined_name(facts["combine"]).capitalize()
+        closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
+    heads = tuple(f"split {split['split']}" for split in splits) if many else ("held out",)
+    blocks = (Block("Mean over splits" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
+    note = (
+        f"{_note(facts)} All conditions: the largest p of those that decide. "
+        f"The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is below it."
+    )
+    return PaperTable(blocks, rows + closing, len(closing), note)
+
+
+def _closing_rows(facts: Facts) -> list[list[str]]:
+    """Means of the estimates, and the combined p-value."""
+    means, blanks = ["Mean"], [combined_name(facts["combine"]).capitalize()]
+    for one in by_component(facts):
+        width = len(_heads(one[0], facts))
+        means += [*_means(one), *[""] * (width - 2)]
+        blanks += [""] * width
+    return [[*means, ""], [*blanks, facts["p_value_text"]]]
+
+
+def _title(component: ComponentFacts, facts: Facts) -> str:
+    name = component_name(component, facts)
+    return name[:1].upper() + name[1:]
+
+
+def _heads(component: ComponentFacts, facts: Facts) -> tuple[str, ...]:
+    if component["kind"] == "accuracy":
+        return STATUS_QUO, CANDIDATE, "p"
+    return STATUS_QUO, CANDIDATE, f"{facts['gap_statistic']} p", f"{_other(facts)} p"
+
+
+def _cells(component: ComponentFacts, draws: int) -> list[str]:
+    p_values = [p for p in (component["p_value"], component["p_other"]) if p is not None]
+    values = [value_text(component["status_quo"]), value_text(component["candidate"])]
+    return [*values, *(p_text(p, draws) for p in p_values)]
+
+
+def _means(component: tuple[ComponentFacts, ...]) -> list[str]:
+    return [value_text(mean_of(component, "status_quo")), value_text(mean_of(component, "candidate"))]
+
+
+def _other(facts: Facts) -> str:
+    return "absolute" if facts["gap_statistic"] == "signed" else "signed"
+
+
+def _note(facts: Facts) -> str:
+    found = "The candidate is what the rule found on the training rows. " if facts["kind"] == "audit" else ""
+    return f"{found}p-values come from {draws_text(facts)}."

@@ -1,0 +1,54 @@
+"""Numbers as every output prints them."""
+
+import math
+from decimal import ROUND_HALF_UP, Decimal
+
+
+def p_text(p_value: float, draws: int) -> str:
+    """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
+
+    Examples
+    --------
+    >>> p_text(0.0, 10_000), p_text(0.0003, 10_000), p_text(0.25, 10_000)
+    ('< 0.0001', '0.0003', '0.2500')
+    """
+    digits = max(4, math.ceil(math.log10(draws)))
+    if p_value == 0:
+        return f"< {math.ceil(10**digits / draws) / 10**digits:.{digits}f}".rstrip("0")
+    return f"{p_value:.{digits}f}"
+
+
+def p_equals(text: str) -> str:
+    """A printed p-value with the sign it takes in a sentence.
+
+    Examples
+    --------
+    >>> p_equals("0.0712"), p_equals("< 0.0001")
+    ('p = 0.0712', 'p < 0.0001')
+    """
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def value_text(value: float | None) -> str:
+    """An estimate with digits enough to compare; a half is rounded up, as readers do who check by hand.
+
+    Examples
+    --------
+    >>> value_text(6.5625), value_text(1234.5678), value_text(None)
+    ('6.563', '1234.6', 'none')
+    """
+    if value is None:
+        return "none"
+    digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{',' if digits == 0 else ''}f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, to four digits.
+
+    Examples
+    --------
+    >>> percent(0.05), percent(0.1234)
+    ('5%', '12.34%')
+    """
+    return f"{100 * share:.4g}%"

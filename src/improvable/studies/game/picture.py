@@ -1,0 +1,70 @@
+"""The game as a picture: how often a true null is rejected under both procedures, and what pays the analyst best."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from improvable.data.arrays import IntArray
+from improvable.report.plots.repetitions import LONGEST_LINEAR, Repeated, repetitions
+from improvable.studies.game.game import Game, rejection_probability
+
+if TYPE_CHECKING:
+    import altair as alt
+
+CURVE_POINTS = 120
+
+
+def picture(solved: Game) -> "alt.LayerChart":
+    """Probability of rejecting a true null against repetitions, for both procedures, with the analyst's choices.
+
+    Parameters
+    ----------
+    solved : Game
+        As `improvable.studies.game.game.play` returns it.
+    """
+    curves, marks = points(solved)
+    subtitle = [
+        f"Dotted: {_percent(solved.alpha)}, what the test promises. Marked: what pays the analyst best.",
+        f"p-values of one data set: {solved.mixing.name}.",
+    ]
+    return repetitions(curves, marks, title=_title(solved), subtitle=subtitle, level=solved.alpha)
+
+
+def points(solved: Game) -> tuple[list[Repeated], list[Repeated]]:
+    """The points of both curves, and the analyst's choice on each."""
+    both = (
+        (solved.single, 1, "one split"),
+        (solved.repeated, solved.splits, f"lower median of {solved.splits} splits"),
+    )
+    times = _repetitions(max(10, *(int(1.3 * response.repetitions) for response, _, _ in both)))
+    curves: list[Repeated] = []
+    marks: list[Repeated] = []
+    for response, splits, what in both:
+        name = f"{what}: {_times(response.repetitions)}, {_percent(response.rejection)} false rejections"
+        chances = rejection_probability(times, alpha=solved.alpha, splits=splits, mixing=solved.mixing)
+        curves += [{"m": m, "p": p, "procedure": name} for m, p in zip(times.tolist(), chances.tolist(), strict=True)]
+        marks.append({"m": response.repetitions, "p": response.rejection, "procedure": name})
+    return curves, marks
+
+
+def _title(solved: Game) -> str:
+    if solved.more_robust is None:
+        return "Both procedures are equally robust to secret repetition"
+    robust = "The lower median of splits" if solved.more_robust == "s2" else "One split"
+    return f"{robust} is more robust to secret repetition"
+
+
+def _repetitions(most: int) -> IntArray:
+    if most <= LONGEST_LINEAR:
+        return np.arange(most + 1)
+    return np.unique(np.concatenate([np.arange(20), np.geomspace(20, most, CURVE_POINTS).astype(np.int64)]))
+
+
+def _times(repetitions: int) -> str:
+    if repetitions == 0:
+        return "no repetition pays"
+    return "1 repetition pays best" if repetitions == 1 else f"{repetitions:,} repetitions pay best"
+
+
+def _percent(chance: float) -> str:
+    return f"{100 * chance:.3g}%"
