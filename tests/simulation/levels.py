@@ -18,7 +18,7 @@ from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.resampling import child, resample
 from improvable.procedure.steps import DRAWING, SPLITTING, split_units
 from improvable.question.claim import Claim
-from improvable.question.design import Combine
+from improvable.question.settings import Combine
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

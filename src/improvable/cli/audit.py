@@ -8,6 +8,7 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, warn_of_code, write_documents
+from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from improvable.question.settings import Settings
 
 
+@with_settings("audit")
 def audit(
     context: typer.Context,
     source: Annotated[
@@ -22,57 +24,10 @@ def audit(
         typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
     ],
     data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
-    outcome: o.OptionalOutcome = None,
-    group: o.OptionalGroup = None,
-    score: o.Score = None,
-    capacity: o.Capacity = None,
-    above: o.Above = None,
-    decision: o.Decision = None,
-    rule: Annotated[str, typer.Option(help="How a candidate is found: a name as above, or module:object.")] = "forest",
+    *,
+    asked: dict[str, Any],
     candidates: o.Candidates = None,
-    features: o.Features = None,
-    exclude: o.Exclude = None,
-    monotone: o.Monotone = None,
-    max_selection_gap: o.MaxSelectionGap = None,
-    allow_group: o.AllowGroup = False,
-    target: o.Target = None,
-    accuracy: o.Accuracy = "calibration",
-    fairness: o.Fairness = None,
-    delta_accuracy: o.DeltaAccuracy = "0",
-    delta_fairness: o.DeltaFairness = 0.0,
-    form: o.Form = "ratio",
-    gap: o.Gap = "signed",
-    protected: o.Protected = None,
-    overall: o.Overall = None,
-    groups: o.Groups = None,
-    cross: o.Cross = False,
-    min_group: o.MinGroup = 0,
-    small: o.Small = "refuse",
-    weight: o.Weight = None,
-    cluster: o.Cluster = None,
-    splits: o.Splits = 7,
-    combine: Annotated[
-        str, typer.Option(help="How splits decide: median, running_median, or sequential (as many as it takes).")
-    ] = "median",
-    tolerance: Annotated[
-        float, typer.Option(help="With sequential: the chance that a fresh run decides otherwise.")
-    ] = 0.01,
-    most_splits: Annotated[int, typer.Option(help="With sequential: no more splits than this.")] = 101,
-    train_fraction: o.TrainFraction = 0.5,
-    draws: o.Draws = 10_000,
-    alpha: o.Alpha = 0.05,
-    seed: o.Seed = 0,
-    challenge: Annotated[
-        str | None, typer.Option(help="Instead of a seed: a text that the other side chose; see improvable seal.")
-    ] = None,
     jobs: o.Jobs = None,
-    drop_missing: o.DropMissing = False,
-    method: o.Method = None,
-    engine: o.Engine = None,
-    train_rows: Annotated[
-        int | None, typer.Option(help="With an engine: most rows a rule learns from.", show_default="100000")
-    ] = None,
-    row_id: Annotated[str | None, typer.Option(help="With an engine: column that differs in every row.")] = None,
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
     ] = None,
@@ -146,50 +101,9 @@ def audit(
             raise OptionError(
                 "--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data."
             )
-        if outcome is None or group is None:
+        if not {"outcome", "group"} <= asked.keys():
             raise OptionError("--outcome and --group say what is asked.", "Give both, or a protocol (improvable init).")
-        file = source
-        settings = Settings(
-            outcome=outcome,
-            group=o.parse_names(group),
-            status_quo=status_quo_from(score, capacity, above, decision),
-            rule=rule if candidates is None else f"tournament:{','.join(o.parse_names(candidates))}",
-            features=o.parse_names(features) or None,
-            exclude=o.parse_names(exclude),
-            target=target,
-            accuracy=o.parse_names(accuracy),
-            fairness=o.parse_names(fairness) or None,
-            delta_accuracy=o.parse_delta(delta_accuracy),
-            delta_fairness=delta_fairness,
-            form=form,
-            gap=gap,
-            protected=o.parse_names(protected) or None,
-            overall=o.parse_overall(overall),
-            groups=o.parse_names(groups) or None,
-            cross=cross,
-            min_group=min_group,
-            small=small,
-            weight=weight,
-            cluster=cluster,
-            splits=splits,
-            combine=combine,
-            tolerance=tolerance,
-            most_splits=most_splits,
-            train_fraction=train_fraction,
-            draws=draws,
-            alpha=alpha,
-            capacity=capacity,
-            monotone=o.parse_monotone(monotone),
-            selection_gap=max_selection_gap,
-            group_blind=not allow_group,
-            seed=seed,
-            challenge=challenge,
-            drop_missing=drop_missing,
-            method=method,
-            engine=engine,
-            train_rows=train_rows,
-            row_id=row_id,
-        )
+        settings, file = Settings(**completed(asked, candidates)), source
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
     declared = declare(settings)
@@ -272,23 +186,3 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
     write_protocol(declared, path)
     typer.echo(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
     return 0
-
-
-def status_quo_from(score: str | None, capacity: float | None, above: float | None, decision: str | None) -> Any:
-    """The status quo that the options describe."""
-    from improvable import threshold
-
-    if (score is None) == (decision is None):
-        raise OptionError(
-            "the status quo is a score or a column of decisions.",
-            "Give --score S --capacity 0.03, --score S --above 4, or --decision D.",
-        )
-    if decision is not None:
-        if above is not None:
-            raise OptionError("--above goes with --score.", "A column of decisions needs no cutoff.")
-        return decision
-    if above is not None:
-        return threshold(score, above=above)
-    if capacity is None:
-        raise OptionError("--score needs --capacity or --above.", "For example --capacity 0.03 selects the top 3%.")
-    return threshold(score, capacity=capacity)

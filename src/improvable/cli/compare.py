@@ -7,41 +7,23 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder
 
 
+@with_settings("compare", required=True)
 def compare(
     data: o.Data,
-    outcome: o.Outcome,
-    group: o.Group,
+    *,
     status_quo: Annotated[str | None, typer.Option(help="Column with the status quo's decisions.")] = None,
     candidate: Annotated[str | None, typer.Option(help="Column with the candidate's decisions.")] = None,
     status_quo_score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
     candidate_score: Annotated[str | None, typer.Option(help="Column with the candidate's score.")] = None,
     capacity: Annotated[float | None, typer.Option(help="With scores: the share of rows selected.")] = None,
-    accuracy: o.Accuracy = "calibration",
-    fairness: o.Fairness = None,
-    delta_accuracy: o.DeltaAccuracy = "0",
-    delta_fairness: o.DeltaFairness = 0.0,
-    form: o.Form = "ratio",
-    gap: o.Gap = "signed",
-    protected: o.Protected = None,
-    overall: o.Overall = None,
-    groups: o.Groups = None,
-    cross: o.Cross = False,
-    min_group: o.MinGroup = 0,
-    small: o.Small = "refuse",
-    weight: o.Weight = None,
-    cluster: o.Cluster = None,
-    draws: o.Draws = 10_000,
-    alpha: o.Alpha = 0.05,
-    seed: o.Seed = 0,
+    asked: dict[str, Any],
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
-    drop_missing: o.DropMissing = False,
     ledger: o.Ledger = None,
-    method: o.Method = None,
-    engine: o.Engine = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -68,39 +50,18 @@ def compare(
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = None if engine is not None or Path(data).is_dir() else read_rows(data)
+    rows = None if "engine" in asked or Path(data).is_dir() else read_rows(data)
     result = quietly(
         lambda: improvable.compare(
             data if rows is None else rows,
-            outcome=outcome,
-            group=o.parse_names(group),
             status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
             candidate=algorithm_from("candidate", candidate, candidate_score, capacity),
-            accuracy=o.parse_names(accuracy),
-            fairness=o.parse_names(fairness) or None,
-            delta_accuracy=o.parse_delta(delta_accuracy),
-            delta_fairness=delta_fairness,
-            form=form,
-            gap=gap,
-            protected=o.parse_names(protected) or None,
-            overall=o.parse_overall(overall),
-            groups=o.parse_names(groups) or None,
-            cross=cross,
-            min_group=min_group,
-            small=small,
-            weight=weight,
-            cluster=cluster,
-            draws=draws,
-            alpha=alpha,
-            seed=seed,
             n_jobs=jobs,
-            drop_missing=drop_missing,
-            method=method,
-            engine=engine,
+            **asked,
         )
     )
     recorder = open_recorder(rows, data, ledger)
-    recorder.begin("compare", {"seed": seed})
+    recorder.begin("compare", {"seed": asked["seed"]})
     runs = recorder.finish("compare", result)
     write_documents(result, report, table, runs)
     return show(result, json, exit_code, runs)
@@ -108,8 +69,6 @@ def compare(
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:
     """The algorithm that a pair of options describes."""
-    from improvable import threshold
-
     if (decision is None) == (score is None):
         raise OptionError(
             f"the {name} is a column of decisions or a score.", f"Give --{name} D, or --{name}-score S with --capacity."
@@ -118,4 +77,4 @@ def algorithm_from(name: str, decision: str | None, score: str | None, capacity:
         return decision
     if capacity is None:
         raise OptionError(f"--{name}-score needs --capacity.", "For example --capacity 0.03 selects the top 3%.")
-    return threshold(score, capacity=capacity)
+    return {"score": score, "capacity": capacity}

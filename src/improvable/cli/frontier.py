@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
+from improvable.question.kinds import parse_names
 
 
 def frontier(
@@ -37,7 +38,7 @@ def frontier(
 
     o.check_writable(json)
     result = improvable.load(folder)
-    changes = {"alpha": alpha, "protected": o.parse_names(protected) or None}
+    changes = {"alpha": alpha, "protected": parse_names(protected) or None}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
     found = result.frontier(form)
     facts = found.to_dict()

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from improvable.cli.options import check_writable, parse_names
+from improvable.cli.options import check_writable
 from improvable.errors import ImprovableError, StorageError
+from improvable.question.kinds import parse_names
 
 if TYPE_CHECKING:
     from improvable.data.frames import Rows

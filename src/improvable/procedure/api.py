@@ -6,8 +6,8 @@ from typing import Any
 
 from improvable.data.frames import FrameLike
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Delta, Overall
-from improvable.question.settings import Settings
+from improvable.question.claim import Delta, Form, Gap, Overall
+from improvable.question.settings import Combine, EngineName, Method, Settings, Small, asked
 from improvable.question.utilities import Utility
 from improvable.results.audit import Audit
 
@@ -26,18 +26,18 @@ def audit(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     delta_accuracy: Delta = 0.0,
     delta_fairness: float = 0.0,
-    form: str = "ratio",
-    gap: str = "signed",
+    form: Form = "ratio",
+    gap: Gap = "signed",
     protected: str | Sequence[str] | None = None,
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
     min_group: int = 0,
-    small: str = "refuse",
+    small: Small = "refuse",
     weight: str | None = None,
     cluster: str | None = None,
     splits: int = 7,
-    combine: str = "median",
+    combine: Combine = "median",
     tolerance: float = 0.01,
     most_splits: int = 101,
     train_fraction: float = 0.5,
@@ -53,8 +53,8 @@ def audit(
     drop_missing: bool = False,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
-    method: str | None = None,
-    engine: str | None = None,
+    method: Method | None = None,
+    engine: EngineName | None = None,
     train_rows: int | None = None,
     row_id: str | None = None,
 ) -> Audit:
@@ -147,7 +147,7 @@ def audit(
     n_jobs : int, optional
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
-        Drop rows with holes in a needed column, and say how many.
+        Drop rows with missing values in a needed column, and say how many.
     run_folder : str or path, optional
         Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
         stopped, and ends with the same bytes as if it had never stopped.
@@ -183,45 +183,5 @@ def audit(
     >>> len(result.splits)
     3
     """
-    settings = Settings(
-        outcome=outcome,
-        group=group,
-        status_quo=status_quo,
-        rule=rule,
-        features=features,
-        exclude=exclude,
-        target=target,
-        accuracy=accuracy,
-        fairness=fairness,
-        delta_accuracy=delta_accuracy,
-        delta_fairness=delta_fairness,
-        form=form,
-        gap=gap,
-        protected=protected,
-        overall=overall,
-        groups=groups,
-        cross=cross,
-        min_group=min_group,
-        small=small,
-        weight=weight,
-        cluster=cluster,
-        splits=splits,
-        combine=combine,
-        tolerance=tolerance,
-        most_splits=most_splits,
-        train_fraction=train_fraction,
-        draws=draws,
-        alpha=alpha,
-        capacity=capacity,
-        monotone=monotone,
-        selection_gap=selection_gap,
-        group_blind=group_blind,
-        seed=seed,
-        challenge=challenge,
-        drop_missing=drop_missing,
-        method=method,
-        engine=engine,
-        train_rows=train_rows,
-        row_id=row_id,
-    )
+    settings = Settings(**asked(locals()))
     return run_audit(data, settings, n_jobs=n_jobs, run_folder=run_folder, progress=progress)

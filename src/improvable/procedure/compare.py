@@ -16,9 +16,9 @@ from improvable.inference.estimates import disparities
 from improvable.inference.evidence import ALGORITHMS
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
 from improvable.procedure.evaluating import evaluate, prepare_status_quo, with_cautions
-from improvable.question.claim import Delta, Overall
+from improvable.question.claim import Delta, Form, Gap, Overall
 from improvable.question.design import make_design
-from improvable.question.settings import Settings
+from improvable.question.settings import EngineName, Method, Settings, Small, asked
 from improvable.question.utilities import Utility
 from improvable.results.comparison import Comparison
 
@@ -34,14 +34,14 @@ def compare(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     delta_accuracy: Delta = 0.0,
     delta_fairness: float = 0.0,
-    form: str = "ratio",
-    gap: str = "signed",
+    form: Form = "ratio",
+    gap: Gap = "signed",
     protected: str | Sequence[str] | None = None,
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
     min_group: int = 0,
-    small: str = "refuse",
+    small: Small = "refuse",
     weight: str | None = None,
     cluster: str | None = None,
     draws: int = 10_000,
@@ -49,8 +49,8 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
-    method: str | None = None,
-    engine: str | None = None,
+    method: Method | None = None,
+    engine: EngineName | None = None,
 ) -> Comparison:
     """Test whether a candidate is more accurate for every group and has a smaller gap than the status quo.
 
@@ -105,7 +105,7 @@ def compare(
     n_jobs : int, optional
         Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
-        Drop rows with holes in a needed column, and say how many.
+        Drop rows with missing values in a needed column, and say how many.
     method : {"bootstrap", "delta"}, optional
         How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
         unless there are more than a million distinct contributions.
@@ -129,29 +129,7 @@ def compare(
     >>> result.reject
     True
     """
-    settings = Settings(
-        outcome=outcome,
-        group=group,
-        status_quo=status_quo,
-        accuracy=accuracy,
-        fairness=fairness,
-        delta_accuracy=delta_accuracy,
-        delta_fairness=delta_fairness,
-        form=form,
-        gap=gap,
-        protected=protected,
-        overall=overall,
-        groups=groups,
-        cross=cross,
-        min_group=min_group,
-        small=small,
-        weight=weight,
-        cluster=cluster,
-        draws=draws,
-        alpha=alpha,
-        seed=seed,
-        method=method,
-    )
+    settings = Settings(**asked(locals()))
     design = make_design(settings)
     specs = as_algorithm(status_quo), as_algorithm(candidate)
     workers = worker_count(-1 if n_jobs is None else n_jobs)

@@ -14,7 +14,7 @@ from improvable.inference.combining import combine, combined_threshold, counted
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.question.checks import check_choice
 from improvable.question.claim import Claim, Form, Gap
-from improvable.question.design import Combine
+from improvable.question.settings import Combine
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
