@@ -97,8 +97,8 @@ def test_finished_splits_are_not_run_again(
     [
         (["--seed", "1"], "belongs to another audit: seed differ"),
         (["--rule", "lasso"], "rule differ"),
-        (["--delta-fairness", "0.1"], "claim differ"),
-        (["--exclude", "gagne_sum_tm1"], "features differ"),
+        (["--delta-fairness", "0.1"], "delta_fairness differ"),
+        (["--exclude", "gagne_sum_tm1"], "exclude differ"),
     ],
 )
 def test_a_folder_of_another_audit_is_refused(

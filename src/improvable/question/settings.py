@@ -23,7 +23,7 @@ EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT
 COLUMNS, STATUS_QUO, RULE, CLAIM, TEST = "columns", "status_quo", "rule", "claim", "test"
 SECTIONS = {
     COLUMNS: "Columns and groups of the data.",
-    STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with above.",
+    STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
     RULE: "How a candidate is found, and what it may do.",
     CLAIM: "The improvement to be shown.",
     TEST: "How it is tested.",
@@ -67,7 +67,7 @@ class Settings:
         metadata=of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
     )
     groups: Sequence[str] | None = field(
-        default=None, metadata=of_columns(TEXTS, "Keep only these groups: black,white.")
+        default=None, metadata=of_columns(TEXTS, "Keep only these groups: black,white.", unset="all")
     )
     cross: bool = field(default=False, metadata=of_columns(FLAG, "Cross several group columns into intersections."))
     min_group: int = field(default=0, metadata=of_columns(WHOLE, "Groups with fewer rows are small."))
@@ -85,7 +85,10 @@ class Settings:
         metadata=of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", key="name"),
     )
     features: Sequence[str] | None = field(
-        default=None, metadata=of_rule(TEXTS, "Columns a candidate may read: age,visits,lab_*.")
+        default=None,
+        metadata=of_rule(
+            TEXTS, "Columns a candidate may read: age,visits,lab_*.", unset="all but outcomes, groups, ids"
+        ),
     )
     exclude: Sequence[str] = field(default=(), metadata=of_rule(TEXTS, "Columns it may not read."))
     target: str | None = field(default=None, metadata=of_rule(TEXT, "Column the rule predicts.", unset="the outcome"))
