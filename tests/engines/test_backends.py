@@ -82,7 +82,8 @@ def test_backends(people: pl.DataFrame, backend: str) -> None:
         return json.dumps(facts), *found
 
     with BACKENDS[backend]():
-        together = {engine: audited(2, engine) for engine in (None, "memory")}
+        engines: tuple[EngineName | None, ...] = (None, "memory")
+        together = {engine: audited(2, engine) for engine in engines}
     for engine, (found, processes, workers) in together.items():
         assert found == audited(1, engine)[0]
         assert workers == {1}

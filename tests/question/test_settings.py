@@ -134,7 +134,8 @@ PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0
 OTHER: dict[str, Any] = {
     "outcome": "z", "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
     "weight": "w", "cluster": "c", "drop_missing": True, "status_quo": "d", "rule": "linear", "features": ["x"],
-    "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1, "group_blind": False,
+    "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1,
+    "group_blind": False,
     "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
     "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "splits": 3,
     "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "seed": 1, "method": "delta",

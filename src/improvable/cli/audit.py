@@ -14,6 +14,7 @@ from improvable.trust.recording import open_recorder
 
 if TYPE_CHECKING:
     from improvable.question.settings import Settings
+    from improvable.results.audit import Audit
 
 
 @with_settings("audit")
@@ -29,13 +30,13 @@ def audit(
     candidates: o.Candidates = None,
     jobs: o.Jobs = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to go on after a stop.")
+        str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to resume.")
     ] = None,
     export: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the rule's choice on all rows, with skops.")
+        str | None, typer.Option(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
     ] = None,
     write_protocol: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Only write these options as a protocol, .toml; run nothing.")
+        str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
     ] = None,
     ledger: o.Ledger = None,
     report: o.Report = None,
@@ -45,15 +46,16 @@ def audit(
 ) -> int:
     """Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
 
-    The status quo is a score of which the top share is selected (--score and --capacity), a score with a fixed
-    cutoff (--score and --above), or a column of 0/1 decisions (--decision). A candidate may read all columns but
+    The status quo selects the top share of a score (--score and --capacity), scores above a fixed cutoff
+    (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
-    Rules: linear, lasso, forest, boosting and logistic predict the target and select the highest; ridge:10 with a
-    strength; linear_search and linear_program look for an improving linear classifier itself (:balanced, :fairest or
+    Rules: linear, lasso, forest, boosting and logistic predict the target and select the highest; ridge:10 has
+    a strength; linear_search and linear_program look for a linear classifier that improves (:balanced, :fairest or
     :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are Fairlearn's;
-    drop:cost_*:linear without some features; blend:0.5:linear mixed with the status quo's score;
-    tournament:linear,boosting or --candidates let several compete inside the training rows.
+    drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's score;
+    tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament alone lets
+    linear, lasso and boosting.
 
     Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
     true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
@@ -67,14 +69,14 @@ def audit(
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
 
-    Women and men must gain too, the gap must shrink in two respects, and a long run should survive a stop:
+    Women and men must gain too, the gap must shrink in two respects, and a long run can resume:
 
     \b
       improvable audit patients.csv --outcome gagne_sum_t --group race,dem_female \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' \\
           --fairness calibration,selection_rate --out run
 
-    To declare an audit before it is run, and run it as declared:
+    Declare an audit first, then run it as declared:
 
     \b
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
@@ -83,64 +85,76 @@ def audit(
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.exchange import export_algorithm
-    from improvable.data.frames import read_rows
-    from improvable.procedure.preparing import prepare_audit
-    from improvable.procedure.running import run_audit, run_prepared
-    from improvable.question.declaration import declare, digest_of
-    from improvable.question.settings import Settings
 
     for path in (json, export, write_protocol):
         o.check_writable(path)
     check_documents(report, table)
-    file = data
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
         settings, file = settings_of_protocol(source, data)
     else:
-        if data is not None:
-            raise OptionError(
-                "--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data."
-            )
-        if not {"outcome", "group"} <= asked.keys():
-            raise OptionError("--outcome and --group say what is asked.", "Give both, or a protocol (improvable init).")
-        settings, file = Settings(**completed(asked, candidates)), source
+        settings, file = settings_of_options(asked, candidates, data), source
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
-    declared = declare(settings)
-    facts: dict[str, Any] = {"protocol": None if declared is None else digest_of(declared)}
-    facts["challenge"] = settings.challenge
-    if settings.engine is not None or Path(file).is_dir():
-        recorder, known = open_recorder(None, file, ledger), None
-        result = quietly(lambda: run_audit(file, settings, n_jobs=jobs, run_folder=out))
-    else:
-        rows = read_rows(file)
-        ready = prepare_audit(rows, settings)
-        recorder = open_recorder(rows, file, ledger)
-        facts["seed"] = ready.design.question.seed
-
-        known = recorder.knows(out)
-
-        def begun(resumed: bool) -> None:
-            if known is None:
-                recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
-
-        result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
-    runs = recorder.finish("audit", result) if known is None else f"This run was finished before: line {known}."
+    result, runs = run_recorded(settings, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
     write_documents(result, report, table, runs)
     return show(result, json, exit_code, runs)
 
 
+def run_recorded(
+    settings: "Settings", file: str, jobs: int | None, out: str | None, ledger: str | None
+) -> "tuple[Audit, str]":
+    """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
+    from improvable.data.frames import read_rows
+    from improvable.procedure.preparing import prepare_audit
+    from improvable.procedure.running import run_audit, run_prepared
+    from improvable.question.declaration import declare, digest_of
+
+    if settings.engine is not None or Path(file).is_dir():
+        result = quietly(lambda: run_audit(file, settings, n_jobs=jobs, run_folder=out))
+        return result, open_recorder(None, file, ledger).finish("audit", result)
+    declared = declare(settings)
+    rows = read_rows(file)
+    ready = prepare_audit(rows, settings)
+    recorder = open_recorder(rows, file, ledger)
+    known = recorder.knows(out)
+    facts = {
+        "protocol": None if declared is None else digest_of(declared),
+        "challenge": settings.challenge,
+        "seed": ready.design.question.seed,
+    }
+
+    def begun(resumed: bool) -> None:
+        if known is None:
+            recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
+
+    result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
+    runs = recorder.finish("audit", result) if known is None else f"This run finished earlier: see line {known}."
+    return result, runs
+
+
+def settings_of_options(asked: dict[str, Any], candidates: str | None, data: str | None) -> "Settings":
+    """What the options ask."""
+    from improvable.question.settings import Settings
+
+    if data is not None:
+        raise OptionError("--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data.")
+    if not {"outcome", "group"} <= asked.keys():
+        raise OptionError("an audit needs --outcome and --group.", "Give both, or a protocol (improvable init).")
+    return Settings(**completed(asked, candidates))
+
+
 def refuse_options_beside_protocol(context: typer.Context) -> None:
-    """What a protocol declares cannot be said again beside it."""
+    """What a protocol declares cannot be given again beside it."""
     free = {"source", "data", "out", "export", "report", "table", "json", "exit_code", "jobs", "ledger"}
-    for name in context.params:
-        origin = context.get_parameter_source(name)
-        if name not in free and origin is not None and origin.name == "COMMANDLINE":
+    for option in context.command.params:
+        origin = context.get_parameter_source(option.name or "")
+        if option.name not in free and origin is not None and origin.name == "COMMANDLINE":
             raise OptionError(
-                f"--{name.replace('_', '-')} is given beside a protocol.",
-                "Everything that can change the result stands in the protocol; change it there, before it is sealed.",
+                f"{option.opts[0]} is given beside a protocol.",
+                "Everything that can change the result is in the protocol; change it there, before you seal it.",
             )
 
 

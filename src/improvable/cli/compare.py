@@ -20,7 +20,7 @@ def compare(
     candidate: Annotated[str | None, typer.Option(help="Column with the candidate's decisions.")] = None,
     status_quo_score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
     candidate_score: Annotated[str | None, typer.Option(help="Column with the candidate's score.")] = None,
-    capacity: Annotated[float | None, typer.Option(help="With scores: the share of rows selected.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="With scores: share of rows to select.")] = None,
     asked: dict[str, Any],
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
     ledger: o.Ledger = None,
@@ -31,8 +31,8 @@ def compare(
 ) -> int:
     """Test one candidate against the status quo on rows that neither was fitted on.
 
-    Each algorithm is a column of decisions (--status-quo, --candidate) or a score of which the top share is
-    selected (--status-quo-score, --candidate-score, with --capacity).
+    Each algorithm is a column of decisions (--status-quo, --candidate), or selects the top share of a score
+    (--status-quo-score, --candidate-score, with --capacity).
 
     Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
     true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown

@@ -14,7 +14,7 @@ from improvable.question.kinds import parse_names
 def frontier(
     folder: Annotated[str, typer.Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out.")],
     form: Annotated[
-        str | None, typer.Option(help="Shares (ratio) or amounts (difference).", show_default="as run")
+        str | None, typer.Option(help="Deltas are shares (ratio) or amounts (difference).", show_default="as run")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Another level.", show_default="as run")] = None,
     protected: o.Protected = None,
@@ -22,7 +22,8 @@ def frontier(
 ) -> int:
     """Say how large an improvement a finished audit supports, without data and without running it again.
 
-    Bounds rest on the signed statistic. The edge lists corners: a claim of smaller deltas than a corner's is rejected.
+    Bounds use the signed statistic. The edge is a list of corners: with smaller deltas than a corner's, the null is
+    rejected.
 
     Example:
 

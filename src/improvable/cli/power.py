@@ -31,7 +31,7 @@ def power(
     candidates: o.Candidates = None,
     assume: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what is assumed of a group; once for each."),
+        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
@@ -51,11 +51,11 @@ def power(
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
     json: o.Json = None,
 ) -> int:
-    """Plan an audit: its power, the rows that would suffice, and the train fraction that makes the most of them.
+    """Plan an audit: its power, how many rows it needs, and the train fraction that makes the most of them.
 
-    From a pilot, the rule is fitted on parts of it of several sizes and judged on the rest; then whole audits are
-    simulated by their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
-    cannot be tested on the same rows. With a slow rule, lower --fits.
+    With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
+    simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
+    must not be tested on the same rows. With a slow rule, lower --fits.
 
     Example: how many patients would an audit of the hospital's risk score need?
 

@@ -62,6 +62,6 @@ def _hash(value: Any) -> str:
         return str(content_hash(value))
     except Exception as error:
         raise OptionError(
-            f"a {type(value).__name__} cannot be told from another, so a run with it cannot be kept in a folder.",
+            f"a {type(value).__name__} cannot be told apart from others, so its run cannot be kept in a folder.",
             "Omit run_folder, or make the object one that can be pickled.",
         ) from error
