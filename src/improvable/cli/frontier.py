@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
+from improvable.question.checks import check_choice
 from improvable.question.kinds import parse_names
+from improvable.question.settings import SETTINGS
 
 
 def frontier(
     folder: Annotated[str, typer.Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out.")],
     form: Annotated[
-        str | None, typer.Option(help="Deltas are shares (ratio) or amounts (difference).", show_default="as run")
+        str | None,
+        typer.Option(metavar="[ratio|difference]", help=SETTINGS["form"].help, show_default="as run"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Another level.", show_default="as run")] = None,
     protected: o.Protected = None,
@@ -38,6 +41,8 @@ def frontier(
     from improvable.report.text import paragraph
 
     o.check_writable(json)
+    if form is not None:
+        check_choice("--form", form, SETTINGS["form"].choices)
     result = improvable.load(folder)
     changes = {"alpha": alpha, "protected": parse_names(protected) or None}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})

@@ -31,6 +31,7 @@ def game(
     mixing: Annotated[
         str | None,
         typer.Option(
+            metavar="[beta|normal]",
             help="beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
             show_default="beta, or normal with --run",
         ),

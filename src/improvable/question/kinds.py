@@ -7,9 +7,9 @@ from typing import Any
 from improvable.question.checks import as_names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of value.
+    """One kind of value; each is one object.
 
     Attributes
     ----------
