@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 
 import improvable
+from improvable.question.settings import EngineName
 
 ROWS, DRAWS, SPLITS = 100_000, 10_000, 7
 
@@ -52,7 +53,7 @@ def compared(frame: pl.DataFrame, draws: int = DRAWS) -> Any:
     )  # fmt: skip
 
 
-def audited(frame: pl.DataFrame, splits: int = SPLITS, draws: int = DRAWS, engine: str | None = None) -> Any:
+def audited(frame: pl.DataFrame, splits: int = SPLITS, draws: int = DRAWS, engine: EngineName | None = None) -> Any:
     return improvable.audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.2), rule="linear",
         features=["x0", "x1", "x2"], splits=splits, draws=draws, engine=engine,

@@ -31,11 +31,12 @@ import polars as pl
 
 import improvable
 from counting_rows import FEATURES, write_files
+from improvable.question.settings import EngineName
 
 TARGETS = {"arrow": 1.5, "dask": 3.0}
 
 
-def audited(data: Any, engine: str | None) -> str:
+def audited(data: Any, engine: EngineName | None) -> str:
     result = improvable.audit(
         data,
         outcome="y",

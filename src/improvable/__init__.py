@@ -21,8 +21,7 @@ from improvable.errors import (
     StorageError,
     UnknownColumnError,
 )
-from improvable.procedure.api import audit
-from improvable.procedure.compare import compare
+from improvable.procedure.api import audit, compare
 from improvable.question.utilities import UTILITIES, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

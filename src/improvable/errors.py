@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+MOST_NAMED = 12
+
 
 class ImprovableError(Exception):
     """Base of every error raised on purpose by this package.
@@ -72,11 +74,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("rase", ["race", "risk_score", "cost"])
     "Did you mean 'race'?"
     >>> nearest("x", ["signed", "absolute"])
-    "Known are 'signed', 'absolute'."
+    "Choose 'signed' or 'absolute'."
     """
     names = list(known)
     close = get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
-    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    return f"Known are {shown}."
+    if len(names) > MOST_NAMED:
+        return f"Choose one of {', '.join(map(repr, names[:MOST_NAMED]))}, ..."
+    return f"Choose {one_of(map(repr, names))}." if names else ""
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Words to choose from.
+
+    Examples
+    --------
+    >>> one_of(["median", "running_median", "sequential"])
+    'median, running_median or sequential'
+    """
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

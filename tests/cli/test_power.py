@@ -84,7 +84,7 @@ BAD = {
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-splits 1,x": "Write numbers between commas",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --power 1.5": "wanted power is 1.5",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx": "has no picture format",
+    f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx": "is not a picture we write",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --table plan.xlsx": "Name a .csv file",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --json nowhere/plan.json": "there is no folder",
 }

@@ -64,3 +64,20 @@ def test_a_rule_that_needs_the_group_runs_only_when_allowed(
     assert "may be disparate treatment" in capsys.readouterr().err
     assert run([*words, "--allow-group", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["group_blind"] is False
+
+
+@pytest.mark.parametrize("target", ["gagne_sum_t", "high_cost"])
+def test_a_tournament_needs_no_names(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own contenders take counts and 0/1."""
+    monkeypatch.chdir(tmp_path)
+    people = improvable.datasets.care_management(2_000, seed=1)
+    people.with_columns(high_cost=(pl.col("cost_t") > pl.col("cost_t").median()).cast(int)).write_csv("patients.csv")
+    command = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --splits 1"
+    options = ["--features", "gagne_sum_tm1,dem_*", "--draws", "200", "--json", "-", "--rule", "tournament"]
+    assert run([*command.split(), *options, "--target", target]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rule"] == "tournament:linear,lasso,boosting"
+    assert facts["protocol"]["declared"]["rule"]["name"] == "tournament"
+    assert set(facts["splits"][0]["selection"]["margins"]) == {"linear", "lasso", "boosting"}

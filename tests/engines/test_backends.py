@@ -11,6 +11,7 @@ import pytest
 from joblib import parallel_config
 
 import improvable
+from improvable.question.settings import EngineName
 
 
 def make_rule() -> Any:
@@ -70,7 +71,7 @@ BACKENDS: dict[str, Callable[[], Any]] = {
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning:ray")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_backends(people: pl.DataFrame, backend: str) -> None:
-    def audited(n_jobs: int, engine: str | None) -> tuple[str, set[int], set[int]]:
+    def audited(n_jobs: int, engine: EngineName | None) -> tuple[str, set[int], set[int]]:
         result = improvable.audit(
             people, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
             rule=make_rule(), features=["signal", "small"], splits=3, draws=200, n_jobs=n_jobs, engine=engine,
@@ -81,7 +82,8 @@ def test_backends(people: pl.DataFrame, backend: str) -> None:
         return json.dumps(facts), *found
 
     with BACKENDS[backend]():
-        together = {engine: audited(2, engine) for engine in (None, "memory")}
+        engines: tuple[EngineName | None, ...] = (None, "memory")
+        together = {engine: audited(2, engine) for engine in engines}
     for engine, (found, processes, workers) in together.items():
         assert found == audited(1, engine)[0]
         assert workers == {1}

@@ -12,7 +12,7 @@ from improvable.data.arrays import FloatArray
 from improvable.inference.combining import combine, combined_threshold
 from improvable.inference.reruns import rerun_risk
 from improvable.procedure.stopping import SPLITS_ADDED
-from improvable.question.design import Combine
+from improvable.question.settings import Combine
 
 ALPHA = 0.05
 

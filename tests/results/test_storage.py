@@ -97,7 +97,7 @@ def test_finished_splits_are_not_run_again(
     [
         (["--seed", "1"], "belongs to another audit: seed differ"),
         (["--rule", "lasso"], "rule differ"),
-        (["--delta-fairness", "0.1"], "claim differ"),
+        (["--delta-fairness", "0.1"], "delta_fairness differ"),
         (["--exclude", "gagne_sum_tm1"], "exclude differ"),
     ],
 )

@@ -20,7 +20,7 @@ from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, make_splitting, seed_of
 from improvable.question.claim import Claim
-from improvable.question.design import Combine
+from improvable.question.settings import Combine
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
-from improvable.question.declaration import SECTIONS, declare, digest_of, from_declaration
-from improvable.question.settings import Settings
+from improvable.question.declaration import declare, digest_of, from_declaration
+from improvable.question.settings import SECTIONS, SETTINGS, Settings, section_keys
 from improvable.trust.files import protocol_text, read_protocol, write_protocol
 
 FULL = Settings(
@@ -53,8 +53,10 @@ def test_any_column_name_can_be_declared(name: str) -> None:
 
 
 def test_every_setting_is_in_a_section() -> None:
-    named = {name for keys in SECTIONS.values() for name, _ in keys.values() if name}
-    assert named == set(Settings.__dataclass_fields__) - {"status_quo", "challenge", "seal"}
+    named = {
+        setting.name for section in SECTIONS if section != "status_quo" for setting in section_keys(section).values()
+    }
+    assert named == set(SETTINGS) - {"status_quo", "challenge", "seal"}
 
 
 def test_defaults_written_or_not_are_the_same_protocol() -> None:
@@ -116,7 +118,7 @@ def test_a_file_that_is_not_toml_or_is_there_already(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text("[columns\n")
     with pytest.raises(improvable.OptionError, match="is not TOML"):
         read_protocol(tmp_path / "p.toml")
-    with pytest.raises(improvable.StorageError, match="already there"):
+    with pytest.raises(improvable.StorageError, match="already exists"):
         write_protocol(GOOD, tmp_path / "p.toml")
     with pytest.raises(improvable.OptionError, match="there is no protocol"):
         read_protocol(tmp_path / "q.toml")

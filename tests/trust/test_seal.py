@@ -124,7 +124,7 @@ def test_code_that_a_protocol_names_is_announced_before_it_is_run(
         ["verify", "run", "--data", "people.csv"],
     ):
         assert run(command) == 0
-        assert "warning: the protocol's rule 'their_rules:rule' is Python code of its author" in said(capsys)
+        assert "warning: the protocol's rule 'their_rules:rule' is Python code by its author" in said(capsys)
 
 
 @pytest.mark.usefixtures("room")
@@ -149,7 +149,7 @@ def test_init_asks_and_writes_a_protocol_that_runs() -> None:
         ("audit care.toml", "a protocol needs data"),
         ("audit care.toml --data people.csv --alpha 0.1", "--alpha is given beside a protocol"),
         ("audit people.csv --data people.csv --outcome gagne_sum_t --group race", "--data goes with a protocol"),
-        ("audit people.csv --score risk_score_t", "--outcome and --group say what is asked"),
+        ("audit people.csv --score risk_score_t", "an audit needs --outcome and --group"),
         ("audit people.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --seed 3 "
          "--challenge x", "a sealed audit has no seed of its own"),
         ("seal missing.toml --data people.csv", "there is no protocol 'missing.toml'"),

@@ -7,12 +7,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, check_capacity
+from improvable.algorithms.deciding import Algorithm
 from improvable.data.arrays import BoolArray, FloatArray
 from improvable.data.frames import Rows
 from improvable.data.groups import Attribute, Grouping
 from improvable.data.sample import Sample
 from improvable.errors import DataError, OptionError
+from improvable.question.checks import check_capacity
 
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 MOST_VALUES = 50

@@ -4,7 +4,7 @@ Every algorithm has ``decide(frame)``. What still needs training rows to be comp
 threshold is a quantile) has ``prepare(rows)`` and gives the complete algorithm.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,6 +15,8 @@ from improvable.data.arrays import FloatArray
 from improvable.data.columns import Reads
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, OptionError, UnknownColumnError
+from improvable.question.checks import check_capacity
+from improvable.question.status_quo import check_written
 
 SCORE_DIGITS = 10
 
@@ -44,6 +46,10 @@ class DecisionColumn:
     """Decisions that are already in the data."""
 
     column: str
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        return {"decision": self.column}
 
     def decide(self, frame: FrameLike) -> FloatArray:
         return read_rows(frame).numbers(self.column)
@@ -184,6 +190,11 @@ class ThresholdedScore:
     cutoff: float
     unit: float = 0.0
 
+    @property
+    def declared(self) -> dict[str, Any] | None:
+        """In writing, where the score is a column."""
+        return {"score": self.scorer.column, "above": self.cutoff} if isinstance(self.scorer, ScoreColumn) else None
+
     def score(self, frame: FrameLike) -> FloatArray:
         return _settle(self.scorer.score(read_rows(frame)), self.unit)
 
@@ -197,6 +208,13 @@ class Threshold:
 
     scorer: Score
     capacity: float
+
+    @property
+    def declared(self) -> dict[str, Any] | None:
+        """In writing, where the score is a column."""
+        return (
+            {"score": self.scorer.column, "capacity": self.capacity} if isinstance(self.scorer, ScoreColumn) else None
+        )
 
     def prepare(self, rows: Rows, weights: FloatArray | None = None) -> ThresholdedScore:
         return self.complete(self.scorer.score(rows), weights)
@@ -267,12 +285,6 @@ def threshold(score: Any, *, capacity: float | None = None, above: float | None 
     return ThresholdedScore(scorer, float(above))
 
 
-def check_capacity(capacity: float) -> float:
-    if not 0 < capacity < 1:
-        raise OptionError(f"capacity is {capacity:g}.", "It is a share of the rows, above 0 and below 1, such as 0.03.")
-    return float(capacity)
-
-
 def _as_score(score: Any) -> Score:
     if isinstance(score, str):
         return ScoreColumn(score)
@@ -297,9 +309,20 @@ def fitted_model(estimator: Any) -> FittedModel:
 
 
 def as_algorithm(spec: Any) -> Algorithm | Threshold:
-    """A column of decisions, a threshold, a fitted model, a function of the rows, or an object that decides."""
+    """A column of decisions, a threshold, a fitted model, a function of the rows, or an object that decides.
+
+    A mapping is an algorithm in writing, as in a protocol.
+
+    Examples
+    --------
+    >>> as_algorithm({"score": "risk_score", "capacity": 0.03}).capacity
+    0.03
+    """
     if isinstance(spec, str):
         return DecisionColumn(spec)
+    if isinstance(spec, Mapping):
+        check_written(spec, "an algorithm in writing")
+        return DecisionColumn(spec["decision"]) if "decision" in spec else threshold(**spec)
     if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | LinearClassifier | RowFunction):
         return spec
     if hasattr(spec, "decide"):

@@ -1,4 +1,4 @@
-"""The command line: a thin shell over the library, one file per command.
+"""The command line: a thin layer over the library, one file per command.
 
 Exit status: 0 it ran, whatever the verdict (with --exit-code, 1 for a rejection); 2 bad input or usage, with one line
 on standard error.
@@ -56,7 +56,7 @@ def _kept(arguments: Sequence[str]) -> str:
     if "audit" not in arguments[:1]:
         return ""
     if "--out" in arguments:
-        return "Finished splits are kept; run the same command again to go on."
+        return "Finished splits are kept; run the same command again to resume."
     return "Nothing was kept; --out FOLDER keeps finished splits."
 
 

@@ -6,41 +6,23 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder
 
 
+@with_settings("compare", required=True)
 def compare(
     data: o.Data,
-    outcome: o.Outcome,
-    group: o.Group,
+    *,
     status_quo: Annotated[str | None, typer.Option(help="Column with the status quo's decisions.")] = None,
     candidate: Annotated[str | None, typer.Option(help="Column with the candidate's decisions.")] = None,
     status_quo_score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
     candidate_score: Annotated[str | None, typer.Option(help="Column with the candidate's score.")] = None,
-    capacity: Annotated[float | None, typer.Option(help="With scores: the share of rows selected.")] = None,
-    accuracy: o.Accuracy = "calibration",
-    fairness: o.Fairness = None,
-    delta_accuracy: o.DeltaAccuracy = "0",
-    delta_fairness: o.DeltaFairness = 0.0,
-    form: o.Form = "ratio",
-    gap: o.Gap = "signed",
-    protected: o.Protected = None,
-    overall: o.Overall = None,
-    groups: o.Groups = None,
-    cross: o.Cross = False,
-    min_group: o.MinGroup = 0,
-    small: o.Small = "refuse",
-    weight: o.Weight = None,
-    cluster: o.Cluster = None,
-    draws: o.Draws = 10_000,
-    alpha: o.Alpha = 0.05,
-    seed: o.Seed = 0,
+    capacity: Annotated[float | None, typer.Option(help="With scores: share of rows to select.")] = None,
+    asked: dict[str, Any],
     jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
-    drop_missing: o.DropMissing = False,
     ledger: o.Ledger = None,
-    method: o.Method = None,
-    engine: o.Engine = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
@@ -48,8 +30,8 @@ def compare(
 ) -> int:
     """Test one candidate against the status quo on rows that neither was fitted on.
 
-    Each algorithm is a column of decisions (--status-quo, --candidate) or a score of which the top share is
-    selected (--status-quo-score, --candidate-score, with --capacity).
+    Each algorithm is a column of decisions (--status-quo, --candidate), or selects the top share of a score
+    (--status-quo-score, --candidate-score, with --capacity).
 
     Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
     true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
@@ -68,38 +50,18 @@ def compare(
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = as_engine(data, engine, worker_count(-1 if jobs is None else jobs))
+    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs))
     result = quietly(
         lambda: improvable.compare(
             rows,
-            outcome=outcome,
-            group=o.parse_names(group),
             status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
             candidate=algorithm_from("candidate", candidate, candidate_score, capacity),
-            accuracy=o.parse_names(accuracy),
-            fairness=o.parse_names(fairness) or None,
-            delta_accuracy=o.parse_delta(delta_accuracy),
-            delta_fairness=delta_fairness,
-            form=form,
-            gap=gap,
-            protected=o.parse_names(protected) or None,
-            overall=o.parse_overall(overall),
-            groups=o.parse_names(groups) or None,
-            cross=cross,
-            min_group=min_group,
-            small=small,
-            weight=weight,
-            cluster=cluster,
-            draws=draws,
-            alpha=alpha,
-            seed=seed,
             n_jobs=jobs,
-            drop_missing=drop_missing,
-            method=method,
+            **asked,
         )
     )
     recorder = open_recorder(rows, data, ledger)
-    recorder.begin("compare", {"seed": seed})
+    recorder.begin("compare", {"seed": asked["seed"]})
     runs = recorder.finish("compare", result)
     write_documents(result, report, table, runs)
     return show(result, json, exit_code, runs)
@@ -107,8 +69,6 @@ def compare(
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:
     """The algorithm that a pair of options describes."""
-    from improvable import threshold
-
     if (decision is None) == (score is None):
         raise OptionError(
             f"the {name} is a column of decisions or a score.", f"Give --{name} D, or --{name}-score S with --capacity."
@@ -117,4 +77,4 @@ def algorithm_from(name: str, decision: str | None, score: str | None, capacity:
         return decision
     if capacity is None:
         raise OptionError(f"--{name}-score needs --capacity.", "For example --capacity 0.03 selects the top 3%.")
-    return threshold(score, capacity=capacity)
+    return {"score": score, "capacity": capacity}

@@ -18,7 +18,7 @@ def demo(
     ] = None,
     seed: o.Seed = 0,
 ) -> int:
-    """Simulate a hospital's care programme, audit its algorithm, and explain the answer.
+    """Simulate a hospital's care program, audit its algorithm, and explain the answer.
 
     Example:
 
@@ -35,7 +35,7 @@ def demo(
     people = improvable.datasets.care_management(rows, seed=seed)
     typer.echo(
         paragraph(
-            f"SIMULATED data: {rows:,} patients of a care programme. The hospital enrols the 3% with the highest risk "
+            f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
             "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following "
             "year. Could the hospital reach sicker patients in both groups, and more evenly?"
         )
@@ -77,6 +77,6 @@ def _write(file: str, rows: int, seed: int) -> int:
     elif path.suffix == ".parquet":
         people.write_parquet(path)
     else:
-        raise OptionError(f"'{file}' is of an unknown kind.", "Write to a file that ends in .csv or .parquet.")
+        raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
     typer.echo(f"Wrote {rows:,} simulated patients to {path}.", err=True)
     return 0

@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
+from improvable.question.checks import check_choice
+from improvable.question.kinds import parse_names
+from improvable.question.settings import SETTINGS
 
 
 def frontier(
     folder: Annotated[str, typer.Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out.")],
     form: Annotated[
-        str | None, typer.Option(help="Shares (ratio) or amounts (difference).", show_default="as run")
+        str | None,
+        typer.Option(metavar="[ratio|difference]", help=SETTINGS["form"].help, show_default="as run"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Another level.", show_default="as run")] = None,
     protected: o.Protected = None,
@@ -21,7 +25,8 @@ def frontier(
 ) -> int:
     """Say how large an improvement a finished audit supports, without data and without running it again.
 
-    Bounds rest on the signed statistic. The edge lists corners: a claim of smaller deltas than a corner's is rejected.
+    Bounds use the signed statistic. The edge is a list of corners: with smaller deltas than a corner's, the null is
+    rejected.
 
     Example:
 
@@ -36,8 +41,10 @@ def frontier(
     from improvable.report.text import paragraph
 
     o.check_writable(json)
+    if form is not None:
+        check_choice("--form", form, SETTINGS["form"].choices)
     result = improvable.load(folder)
-    changes = {"alpha": alpha, "protected": o.parse_names(protected) or None}
+    changes = {"alpha": alpha, "protected": parse_names(protected) or None}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
     found = result.frontier(form)
     facts = found.to_dict()

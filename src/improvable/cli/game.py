@@ -23,11 +23,15 @@ def game(
     cost: Annotated[float, typer.Option(help="What one split costs the analyst; a rejection is worth 1.")] = 0.001,
     correlation: Annotated[
         float | None,
-        typer.Option(help="How p-values of one data set hang together.", show_default="0, or that of the run's splits"),
+        typer.Option(
+            help="Correlation of p-values across splits.",
+            show_default="0, or that of the run's splits",
+        ),
     ] = None,
     mixing: Annotated[
         str | None,
         typer.Option(
+            metavar="[beta|normal]",
             help="beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
             show_default="beta, or normal with --run",
         ),

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from improvable.cli.options import check_writable, parse_names
+from improvable.cli.options import check_writable
 from improvable.errors import ImprovableError, StorageError
+from improvable.question.kinds import parse_names
 
 if TYPE_CHECKING:
     from improvable.data.frames import Rows
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 def init(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The protocol to write, such as care.toml.")],
     data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The data: columns are listed, and answers checked.")
+        str | None, typer.Option(metavar="FILE", help="The data: lists its columns and checks your answers.")
     ] = None,
 ) -> int:
-    """Ask what an audit needs to know, and write it as a protocol.
+    """Ask what an audit needs to know, and write a protocol.
 
-    Enter takes what stands in brackets. The protocol is a short text file: everything else can be added there.
+    Press Enter to accept what is in brackets. The protocol is a short text file; add anything else there.
 
     Example:
 
@@ -34,27 +35,27 @@ def init(
 
     check_writable(file)
     if Path(file).exists():
-        raise StorageError(f"'{file}' is already there.", "Name another file; a declared protocol is not overwritten.")
+        raise StorageError(f"'{file}' already exists.", "Name another file; a declared protocol is not overwritten.")
     rows = None if data is None else read_rows(data)
     if rows is not None:
         shown = ", ".join(rows.columns[:20]) + (f" and {len(rows.columns) - 20} more" if len(rows.columns) > 20 else "")
         typer.echo(f"Columns: {shown}")
     columns: dict[str, Any] = {
-        "outcome": _column("Outcome: the column with what came of each person", rows),
-        "group": _columns("Group: the column, or columns, between which benefits are uneven", rows),
+        "outcome": _column("Outcome: the column that says how each person fared", rows),
+        "group": _columns("Group: the column, or columns, of the groups to compare", rows),
     }
     status_quo: dict[str, Any]
-    if typer.confirm("Does the algorithm in use select by a score? (no: there is a column of its 0/1 decisions)", True):
+    if typer.confirm("Does the algorithm in use select by a score? (If not, name a column of its 0/1 decisions)", True):
         status_quo = {"score": _column("Score: its column", rows)}
         status_quo["capacity"] = typer.prompt("Share of people it selects", default=0.03, type=float)
     else:
         status_quo = {"decision": _column("Decisions: their column", rows)}
     rule: dict[str, Any] = {"name": _rule()}
-    exclude = typer.prompt("Columns that a challenger may not read (* stands for anything)", default="")
+    exclude = typer.prompt("Columns that a candidate may not read (* stands for anything)", default="")
     if exclude:
         rule["exclude"] = parse_names(exclude)
-    claim = {"delta_fairness": typer.prompt("By which share must the gap shrink, at least", default=0.0, type=float)}
-    claim["delta_accuracy"] = typer.prompt("By which share must accuracy rise, at least", default=0.0, type=float)
+    claim = {"delta_fairness": typer.prompt("Smallest share by which the gap must shrink", default=0.0, type=float)}
+    claim["delta_accuracy"] = typer.prompt("Smallest share by which accuracy must rise", default=0.0, type=float)
     test = {"alpha": typer.prompt("Level of the test", default=0.05, type=float)}
     plain = {"columns": columns, "status_quo": status_quo, "rule": rule, "claim": claim, "test": test}
     settings = from_declaration(plain)
@@ -93,7 +94,7 @@ def _rule() -> str:
     from improvable.algorithms.rules import as_rule
 
     while True:
-        name = str(typer.prompt("Rule that looks for a challenger", default="forest"))
+        name = str(typer.prompt("Rule that looks for a candidate", default="forest"))
         try:
             as_rule(name)
         except ImprovableError as error:

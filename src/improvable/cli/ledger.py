@@ -13,15 +13,15 @@ def ledger(
     file: Annotated[str, typer.Argument(metavar="DATA|LEDGER", help="A data file, or its ledger.")],
     entry: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="Check that a line whose hash begins so is there."),
+        typer.Option(metavar="HASH", help="Check that a line whose hash begins with this exists."),
     ] = None,
     json: Json = None,
 ) -> int:
-    """List the runs that were made on a data file, and check that no line was changed, moved or removed.
+    """List the runs on a data file, and check that no line was changed, moved or removed.
 
-    improvable audit and compare write a line beside the data when a run's first split is done, and when it is finished.
-    Lines are chained by hashes. Who cuts lines off at the end, or writes the ledger anew, is found by the hash that a
-    run printed: --entry.
+    improvable audit and compare write a line beside the data when a run finishes its first split, and when it ends.
+    Lines are chained by hashes. If lines were cut off at the end, or the ledger was rewritten, the hash that a run
+    printed shows it: --entry.
 
     Example:
 
@@ -61,5 +61,5 @@ def ledger(
         if line.facts.get("protocol"):
             shown.append(f"protocol {line.facts['protocol'][:12]}...")
         typer.echo("  ".join(shown))
-    typer.echo(paragraph(f"The chain of {len(lines)} lines is whole: {runs_words(lines)}."))
+    typer.echo(paragraph(f"The chain of {len(lines)} lines is intact: {runs_words(lines)}."))
     return 0

@@ -69,9 +69,9 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
 
 
 def warn_of_code(declared: dict[str, Any]) -> None:
-    """Say so before code that a protocol names is run: it may come from the other side."""
+    """Warn before running code that a protocol names: it may come from the other side."""
     from improvable.algorithms.rules import imports_code
 
     name = declared.get("rule", {}).get("name", "")
     if isinstance(name, str) and imports_code(name):
-        typer.echo(f"warning: the protocol's rule '{name}' is Python code of its author, and is run.", err=True)
+        typer.echo(f"warning: the protocol's rule '{name}' is Python code by its author, and will run.", err=True)

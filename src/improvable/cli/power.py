@@ -7,22 +7,31 @@ from typing import Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.audit import status_quo_from
 from improvable.cli.output import quietly
-from improvable.errors import OptionError
+from improvable.cli.settings import completed, with_settings
+from improvable.errors import OptionError, one_of
+from improvable.question.kinds import parse_names
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
+OF_ASSUMPTIONS = (
+    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "splits", "train_fraction", "alpha",
+    "seed",
+)  # fmt: skip
+"""Settings that mean something without rows."""
 
+
+@with_settings("power")
 def power(
     data: Annotated[
         str | None, typer.Argument(metavar="[PILOT]", help="A CSV or Parquet file of rows like those to come.")
     ] = None,
-    outcome: o.OptionalOutcome = None,
-    group: o.OptionalGroup = None,
+    *,
+    asked: dict[str, Any],
+    candidates: o.Candidates = None,
     assume: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what is assumed of a group; once for each."),
+        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
@@ -33,51 +42,20 @@ def power(
     try_splits: Annotated[str | None, typer.Option(help="Numbers of splits to try: 1,7,21.")] = None,
     try_deltas_accuracy: Annotated[str | None, typer.Option(help="Accuracy deltas to try: 0,0.05.")] = None,
     try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
-    score: o.Score = None,
-    capacity: o.Capacity = None,
-    above: o.Above = None,
-    decision: o.Decision = None,
-    rule: Annotated[str, typer.Option(help="How a candidate is found, as in audit.")] = "forest",
-    candidates: o.Candidates = None,
-    features: o.Features = None,
-    exclude: o.Exclude = None,
-    monotone: o.Monotone = None,
-    max_selection_gap: o.MaxSelectionGap = None,
-    allow_group: o.AllowGroup = False,
-    target: o.Target = None,
-    accuracy: o.Accuracy = "calibration",
-    fairness: o.Fairness = None,
-    delta_accuracy: o.DeltaAccuracy = "0",
-    delta_fairness: o.DeltaFairness = 0.0,
-    form: o.Form = "ratio",
-    gap: o.Gap = "signed",
-    protected: o.Protected = None,
-    overall: o.Overall = None,
-    groups: o.Groups = None,
-    cross: o.Cross = False,
-    min_group: o.MinGroup = 0,
-    small: o.Small = "refuse",
-    weight: o.Weight = None,
-    cluster: o.Cluster = None,
-    splits: o.Splits = 7,
-    train_fraction: o.TrainFraction = 0.5,
-    alpha: o.Alpha = 0.05,
     repetitions: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
     fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
-    seed: o.Seed = 0,
     jobs: o.Jobs = None,
-    drop_missing: o.DropMissing = False,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
     json: o.Json = None,
 ) -> int:
-    """Plan an audit: its power, the rows that would suffice, and the train fraction that makes the most of them.
+    """Plan an audit: its power, how many rows it needs, and the train fraction that makes the most of them.
 
-    From a pilot, the rule is fitted on parts of it of several sizes and judged on the rest; then whole audits are
-    simulated by their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
-    cannot be tested on the same rows. With a slow rule, lower --fits.
+    With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
+    simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
+    must not be tested on the same rows. With a slow rule, lower --fits.
 
     Example: how many patients would an audit of the hospital's risk score need?
 
@@ -95,7 +73,6 @@ def power(
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
     """
-    from improvable.algorithms.rules import as_tournament
     from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
 
     for path in (json, plot, table):
@@ -108,63 +85,20 @@ def power(
         deltas_accuracy=parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
-    claim: dict[str, Any] = {
-        "delta_accuracy": o.parse_delta(delta_accuracy),
-        "delta_fairness": delta_fairness,
-        "form": form,
-        "gap": gap,
-        "protected": o.parse_names(protected) or None,
-        "overall": o.parse_overall(overall),
-    }
-    how: dict[str, Any] = {
-        "splits": splits,
-        "train_fraction": train_fraction,
-        "alpha": alpha,
-        "wanted": wanted,
-        "tried": tried,
-        "repetitions": repetitions,
-        "seed": seed,
-    }
+    how: dict[str, Any] = {"wanted": wanted, "tried": tried, "repetitions": repetitions}
     if (data is None) == (not assume):
         raise OptionError("a plan needs a pilot or assumptions, and not both.", f"Give a file, or --assume {ASSUMED}.")
     if assume:
         if rows is None:
             raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
-        plan = power_from_assumptions([parse_group(text) for text in assume], rows=rows, **claim, **how)
+        known = {name: asked[name] for name in OF_ASSUMPTIONS if name in asked}
+        plan = power_from_assumptions([parse_group(text) for text in assume], rows=rows, **how, **known)
     else:
-        if outcome is None or group is None:
+        if not {"outcome", "group"} <= asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
+        question = completed(asked, candidates)
         typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
-        plan = quietly(
-            lambda: power_from_pilot(
-                data,
-                rows=rows,
-                fits=fits,
-                **claim,
-                **how,
-                outcome=outcome,
-                group=o.parse_names(group),
-                status_quo=status_quo_from(score, capacity, above, decision),
-                rule=rule if candidates is None else as_tournament(o.parse_names(candidates)),
-                features=o.parse_names(features) or None,
-                exclude=o.parse_names(exclude),
-                target=target,
-                accuracy=o.parse_names(accuracy),
-                fairness=o.parse_names(fairness) or None,
-                groups=o.parse_names(groups) or None,
-                cross=cross,
-                min_group=min_group,
-                small=small,
-                weight=weight,
-                cluster=cluster,
-                capacity=capacity,
-                monotone=o.parse_monotone(monotone),
-                selection_gap=max_selection_gap,
-                group_blind=not allow_group,
-                n_jobs=jobs,
-                drop_missing=drop_missing,
-            )
-        )
+        plan = quietly(lambda: power_from_pilot(data, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
     return show_plan(plan, json, plot, table)
 
 
@@ -189,9 +123,9 @@ def check_suffixes(plot: str | None, table: str | None) -> None:
     from improvable.report.plots.files import SUFFIXES
 
     if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
-        raise OptionError(f"'{plot}' has no picture format.", f"Known are {', '.join(SUFFIXES)}.")
+        raise OptionError(f"'{plot}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
     if table is not None and Path(table).suffix.lower() != ".csv":
-        raise OptionError(f"'{table}' is no table we write.", "Name a .csv file.")
+        raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
 
 
 def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
@@ -203,7 +137,7 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
     (1, 7, 21)
     """
     try:
-        return tuple(kind(part) for part in o.parse_names(text))
+        return tuple(kind(part) for part in parse_names(text))
     except ValueError:
         example = "1,7,21" if kind is int else "0.1,0.2"
         raise OptionError(f"{flag} is '{text}'.", f"Write numbers between commas: {example}.") from None
@@ -220,7 +154,7 @@ def parse_group(text: str) -> Any:
     from improvable.studies.power import AssumedGroup
 
     name, _, rest = text.partition(":")
-    fields = dict(part.partition("=")[::2] for part in o.parse_names(rest))
+    fields = dict(part.partition("=")[::2] for part in parse_names(rest))
     known = {"share", "rates", "means", "spread", "overlap"}
     try:
         if set(fields) - known or not {"share", "rates", "means"} <= set(fields):

@@ -16,7 +16,7 @@ def replicate(
         typer.Option(metavar="FILE", help="The published data, or its held-out third.", show_default="simulated"),
     ] = None,
     out: Annotated[
-        str, typer.Option(metavar="FOLDER", help="Where everything is kept; run again to go on.")
+        str, typer.Option(metavar="FOLDER", help="Where everything is kept; run again to resume.")
     ] = "replication",
     fast: Annotated[
         bool, typer.Option("--fast", help="Fewer splits, draws, trees and repetitions: about a minute.")
@@ -24,12 +24,12 @@ def replicate(
     seed: o.Seed = 0,
     jobs: o.Jobs = -1,
 ) -> int:
-    """Run the paper's application and simulation again, and write our numbers beside the published ones.
+    """Rerun the paper's application and simulation, and write our numbers beside the published ones.
 
     Section 6 and Appendix H: linear, LASSO and forest rules, conditions of the following and of the same year, the
     frontier of Figure 3, accuracy measured by cost. Appendix E: power curves. The tests use the paper's gap statistic,
-    with ours beside it. The published data are data/data_new.csv of labsysmed/dissecting-bias on GitHub; without
-    them the simulated programme is used.
+    with ours beside it. The published data set is data/data_new.csv of labsysmed/dissecting-bias on GitHub; without
+    it, the simulated program is used.
 
     Example:
 

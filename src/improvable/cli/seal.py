@@ -11,18 +11,18 @@ from improvable.cli.output import warn_of_code
 
 def seal(
     protocol: Annotated[str, typer.Argument(metavar="PROTOCOL.toml", help="What was declared.")],
-    data: Annotated[str, typer.Option(metavar="FILE", help="The data that it will be run on.")],
+    data: Annotated[str, typer.Option(metavar="FILE", help="The data it will run on.")],
     challenge: Annotated[
         str,
-        typer.Option(help="A text of the other side, chosen once the protocol is agreed and hard to foresee."),
+        typer.Option(help="A text from the other side, chosen after the protocol is agreed and hard to foresee."),
     ] = "",
     json: Json = None,
 ) -> int:
-    """Bind a protocol to its data before it is run, and its splits to a challenge of the other side.
+    """Bind a protocol to its data before it runs, and its splits to a challenge from the other side.
 
-    Prints digests to exchange, and keeps them beside the protocol (care.toml has care.seal). They are the same for CSV
-    and Parquet, and for any order of rows. improvable audit then refuses another protocol or other data, and takes
-    the splits from the data and the challenge: no seed, number of draws or level can deal the rows anew.
+    Prints digests to exchange, and keeps them beside the protocol (care.seal for care.toml). They do not depend on the
+    file format or the order of rows. improvable audit then refuses any other protocol or data, and takes the
+    splits from the data and the challenge: no choice of seed, draws or level can reshuffle the rows.
 
     Agree on the protocol first and ask for the challenge afterwards.
 
@@ -48,7 +48,8 @@ def seal(
     made = make_seal(declared, data, challenge)
     if not challenge:
         typer.echo(
-            "warning: without a challenge of the other side, who holds the data could try the splits first.", err=True
+            "warning: without a challenge from the other side, whoever holds the data could try the splits first.",
+            err=True,
         )
     if "row_id" not in declared.get("test", {}):
         typer.echo(
@@ -65,7 +66,7 @@ def seal(
         typer.echo(document)
         return 0
     typer.echo(f"protocol   {made.protocol}")
-    typer.echo(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns that are read)")
+    typer.echo(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
     typer.echo(f"challenge  {made.challenge or '(none)'}")
     typer.echo(f"seal       {made.digest}")
     typer.echo(f"\nKept in {place}. Send the seal to the other side before you run:")

@@ -16,23 +16,23 @@ MOST_SHOWN = 20
 
 def verify(
     result: Annotated[str, typer.Argument(metavar="RESULT", help="A run folder, or a file of audit --json.")],
-    data: Annotated[str, typer.Option(metavar="FILE", help="The data, as you hold them.")],
+    data: Annotated[str, typer.Option(metavar="FILE", help="Your copy of the data.")],
     protocol: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The protocol that was agreed; must be the result's own.")
+        str | None, typer.Option(metavar="FILE", help="The agreed protocol; it must be the result's own.")
     ] = None,
     ledger: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="The ledger to find the run in.", show_default="that beside the data, if any"
+            metavar="FILE", help="The ledger that should list the run.", show_default="that beside the data, if any"
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
     jobs: Jobs = None,
 ) -> int:
-    """Compute a result again from the protocol it carries, and say for each number whether it is the same.
+    """Recompute a result from the protocol it carries, and say for each number whether it is the same.
 
-    Exit status 0 where everything is the same, 1 where anything differs. On the versions that made the result its files
-    are the same to the byte; on others the output says which version differs.
+    Exit status 0 where everything is the same, 1 where anything differs. With the versions that made the result, its
+    files are the same to the byte; otherwise the output says which version differs.
 
     Example:
 
@@ -58,7 +58,7 @@ def verify(
         agreed = digest_of(read_protocol(protocol)) == facts["protocol"]["digest"]
         same &= agreed
         typer.echo(f"{_word(agreed)} protocol, as agreed in {protocol}")
-    typer.echo("Numbers and texts of each part, computed again:")
+    typer.echo("Numbers and texts of each part, recomputed:")
     _show_numbers(found, every)
     place = Path(ledger) if ledger is not None else ledger_path(data)
     recorded = ledger is not None or place.exists()
@@ -67,10 +67,12 @@ def verify(
         same &= good
         typer.echo(f"{_word(good)} ledger: {where}")
     else:
-        typer.echo(f"unchecked  ledger: there is no {place.name}, so how often these data were tried is not known")
+        typer.echo(f"unchecked  ledger: there is no {place.name}, so we do not know how many runs there were")
     total, wrong = len(found.checked), len(found.differences)
     if same:
-        typer.echo(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was seen'}.")
+        typer.echo(
+            f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was checked'}."
+        )
         return 0
     numbers = (
         f"{wrong:,} of {total:,} numbers and texts differ" if wrong else f"all {total:,} numbers and texts are the same"
@@ -80,7 +82,7 @@ def verify(
 
 
 def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
-    """Whether a ledger is whole and has a result, and where."""
+    """Whether a ledger is intact and lists a result, and where."""
     from improvable.errors import StorageError
     from improvable.trust.verification import ledger_line
 

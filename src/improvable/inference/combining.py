@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.inference.pvalues import threshold_for
-from improvable.question.design import Combine
+from improvable.question.settings import Combine
 
 
 def combine(p_values: ArrayLike, how: Combine) -> FloatArray:

@@ -1,15 +1,17 @@
-"""The whole procedure of Section 3.1: K times split, select, compare; then combine."""
+"""The two public functions: `audit`, the whole procedure of Section 3.1, and `compare`, the test of Section 3.2."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from improvable.data.frames import FrameLike
+from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Delta, Overall
-from improvable.question.settings import Settings
+from improvable.question.claim import Delta, Form, Gap, Overall
+from improvable.question.settings import Combine, EngineName, Method, Settings, Small, asked
 from improvable.question.utilities import Utility
 from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
 
 
 def audit(
@@ -26,18 +28,18 @@ def audit(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     delta_accuracy: Delta = 0.0,
     delta_fairness: float = 0.0,
-    form: str = "ratio",
-    gap: str = "signed",
+    form: Form = "ratio",
+    gap: Gap = "signed",
     protected: str | Sequence[str] | None = None,
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
     min_group: int = 0,
-    small: str = "refuse",
+    small: Small = "refuse",
     weight: str | None = None,
     cluster: str | None = None,
     splits: int = 7,
-    combine: str = "median",
+    combine: Combine = "median",
     tolerance: float = 0.01,
     most_splits: int = 101,
     train_fraction: float = 0.5,
@@ -53,9 +55,9 @@ def audit(
     drop_missing: bool = False,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
-    method: str | None = None,
-    engine: str | None = None,
-    train_rows: int | None = None,
+    method: Method | None = None,
+    engine: EngineName | None = None,
+    train_rows: int = 100_000,
     row_id: str | None = None,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
@@ -147,7 +149,7 @@ def audit(
     n_jobs : int, optional
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
-        Drop rows with holes in a needed column, and say how many.
+        Drop rows with missing values in a needed column, and say how many.
     run_folder : str or path, optional
         Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
         stopped, and ends with the same bytes as if it had never stopped.
@@ -157,14 +159,14 @@ def audit(
         How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
         unless a split has more than a million distinct contributions.
     engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
-        Where the rows are read and counted, in batches. By default frames in memory and single files are simply read,
-        and other data have their own engine. With an engine, splits come from a hash of every row, so that the result
-        is the same in all of them.
-    train_rows : int, optional
-        With an engine: how many training rows of a split a rule sees at most, and thresholds are taken from; 100,000 by
-        default. The test is valid for any number.
+        What reads the rows, in batches. By default frames and single files are read into memory, and other data have
+        their own engine. The result is the same bytes in all of them.
+    train_rows : int
+        How many training rows of a split a rule sees at most, and cutoffs are taken from. The test is valid for any
+        number; a caution says where it binds.
     row_id : str, optional
-        With an engine: column that differs in every row. Without it the row's content tells rows apart.
+        Column that differs in every row. It tells rows apart when they are split; without it, all that is read of a row
+        does. In memory, equal rows are told apart by how often they have occurred.
 
     Returns
     -------
@@ -183,45 +185,114 @@ def audit(
     >>> len(result.splits)
     3
     """
-    settings = Settings(
-        outcome=outcome,
-        group=group,
-        status_quo=status_quo,
-        rule=rule,
-        features=features,
-        exclude=exclude,
-        target=target,
-        accuracy=accuracy,
-        fairness=fairness,
-        delta_accuracy=delta_accuracy,
-        delta_fairness=delta_fairness,
-        form=form,
-        gap=gap,
-        protected=protected,
-        overall=overall,
-        groups=groups,
-        cross=cross,
-        min_group=min_group,
-        small=small,
-        weight=weight,
-        cluster=cluster,
-        splits=splits,
-        combine=combine,
-        tolerance=tolerance,
-        most_splits=most_splits,
-        train_fraction=train_fraction,
-        draws=draws,
-        alpha=alpha,
-        capacity=capacity,
-        monotone=monotone,
-        selection_gap=selection_gap,
-        group_blind=group_blind,
-        seed=seed,
-        challenge=challenge,
-        drop_missing=drop_missing,
-        method=method,
-        engine=engine,
-        train_rows=train_rows,
-        row_id=row_id,
-    )
+    settings = Settings(**asked(locals()))
     return run_audit(data, settings, n_jobs=n_jobs, run_folder=run_folder, progress=progress)
+
+
+def compare(
+    data: FrameLike,
+    *,
+    outcome: str,
+    group: str | Sequence[str],
+    status_quo: Any,
+    candidate: Any,
+    accuracy: str | Utility | Sequence[str | Utility] = "calibration",
+    fairness: str | Utility | Sequence[str | Utility] | None = None,
+    delta_accuracy: Delta = 0.0,
+    delta_fairness: float = 0.0,
+    form: Form = "ratio",
+    gap: Gap = "signed",
+    protected: str | Sequence[str] | None = None,
+    overall: Overall = None,
+    groups: Sequence[str] | None = None,
+    cross: bool = False,
+    min_group: int = 0,
+    small: Small = "refuse",
+    weight: str | None = None,
+    cluster: str | None = None,
+    draws: int = 10_000,
+    alpha: float = 0.05,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    drop_missing: bool = False,
+    method: Method | None = None,
+    engine: EngineName | None = None,
+) -> Comparison:
+    """Test whether a candidate is more accurate for every group and has a smaller gap than the status quo.
+
+    The rows must be held out: neither algorithm may have been fitted on them. Thresholds that come from a
+    capacity are taken from the rows given.
+
+    Parameters
+    ----------
+    data : data frame or path
+        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
+        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
+    outcome : str
+        Column of outcomes.
+    group : str or sequence of str
+        Column, or columns, that say which groups a row belongs to.
+    status_quo, candidate : str, threshold(...), fitted estimator or callable
+        What decides: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of the rows.
+    accuracy, fairness : str, Utility or sequence of these
+        What accuracy and the gap are measured by; fairness defaults to the accuracy utility. Of several, all must
+        improve.
+    delta_accuracy : float or mapping from group to float
+        How much more accurate the candidate must be, Definition 2.
+    delta_fairness : float
+        By how much its gap must be smaller.
+    form : {"ratio", "difference"}
+        Whether deltas are shares or amounts.
+    gap : {"signed", "absolute"}
+        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
+    protected : str or sequence of str, optional
+        Group in whose favour fairness is one-sided, at most one of a group column: only its falling short of others
+        counts as unfair.
+    overall : "population" or mapping from group to float, optional
+        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
+    groups : sequence of str, optional
+        Keep only these groups.
+    cross : bool
+        Cross several group columns into intersections; otherwise each column's groups must improve.
+    min_group : int
+        Groups with fewer rows are small.
+    small : {"refuse", "pool"}
+        Refuse small groups, or pool them into one.
+    weight : str, optional
+        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    cluster : str, optional
+        Column that says which rows belong together (a patient, a clinic); clusters are resampled as wholes.
+    draws : int
+        Bootstrap draws.
+    alpha : float
+        Level of the test.
+    seed : int
+        Same seed, same data: same result, for any order of rows and any number of workers.
+    n_jobs : int, optional
+        Threads that draw, all cores by default: the result does not depend on it.
+    drop_missing : bool
+        Drop rows with missing values in a needed column, and say how many.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless there are more than a million distinct contributions.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        What reads the rows, in batches; the result is the same bytes in all of them. By default frames and single files
+        are read into memory, and other data have their own engine.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import improvable
+    >>> people = improvable.datasets.care_management(4_000, seed=1)
+    >>> result = improvable.compare(
+    ...     people, outcome="gagne_sum_t", group="race",
+    ...     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    ...     candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1),
+    ... )
+    >>> result.reject
+    True
+    """
+    return run_comparison(data, Settings(**asked(locals())), candidate, n_jobs)

@@ -15,8 +15,6 @@ from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
 
 FEWEST_ROWS = 20
-TRAIN_ROWS = 100_000
-"""The most training rows that a rule sees by default: enough for any rule here, and little to bring to a driver."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,7 @@ def make_plan(settings: Settings) -> Plan:
             "Allow more, or begin with fewer.",
         )
     check_number("train_fraction", settings.train_fraction, 0, 1)
-    train_rows = TRAIN_ROWS if settings.train_rows is None else settings.train_rows
-    check_integer("train_rows", train_rows, FEWEST_ROWS)
+    check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
     if settings.challenge is not None:
         if settings.seed:
             raise OptionError("a sealed audit has no seed of its own.", "Omit the seed, or the challenge.")
@@ -98,6 +95,6 @@ def make_plan(settings: Settings) -> Plan:
         target=settings.target or settings.outcome,
         splits=int(settings.splits),
         train_fraction=float(settings.train_fraction),
-        train_rows=int(train_rows),
+        train_rows=int(settings.train_rows),
         stopping=Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None,
     )

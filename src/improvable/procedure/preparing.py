@@ -94,14 +94,9 @@ class Prepared:
 
     def identity(self) -> dict[str, Any]:
         """What makes a run in a folder this one."""
-        plan, settings = self.plan, self.plan.settings
         return {
-            **plan.facts(),
-            **plan.design.question.to_dict(),
-            **asked_identity(settings),
-            "splits": plan.splits,
-            "features": None if settings.features is None else list(settings.features),
-            "exclude": list(settings.exclude),
+            **asked_identity(self.plan.settings),
+            "seed": self.seed,
             "versions": versions(),
             "data": self.data.digest,
         }

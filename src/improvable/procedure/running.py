@@ -58,17 +58,18 @@ def run_prepared(
 ) -> Audit:
     """Run an audit whose settings and data are checked.
 
-    `begun` is called before the first split, with whether the run folder has splits of an earlier start.
+    `begun` is called when the first split is done, with False; or at once, with True, where the folder has splits.
     """
     plan, question, workers = ready.plan, ready.plan.design.question, worker_count(n_jobs)
     folder = None if run_folder is None else storage.open_run(run_folder, ready.identity())
     done = {} if folder is None else storage.finished_splits(folder, question, ready.engine.backend)
-    begun(bool(done))
+    if done:
+        begun(True)
     with limited_threads(workers, plan.splits):
         itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         doubts = gap_cautions(gaps, question.alpha)
-        results = _run(ready, folder, done, workers, progress)
+        results = _run(ready, folder, done, workers, progress, begun)
     cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
     cautions += stopping_cautions(plan.stopping, results, question.alpha)
     emit(cautions)
@@ -90,15 +91,22 @@ def run_prepared(
 
 
 def _run(
-    ready: Prepared, folder: Path | None, done: dict[int, Comparison], workers: int, show: bool | None
+    ready: Prepared,
+    folder: Path | None,
+    done: dict[int, Comparison],
+    workers: int,
+    show: bool | None,
+    begun: Callable[[bool], None],
 ) -> list[Comparison]:
     """All splits: those that the run folder already has, and the others."""
     plan = ready.plan
 
     def keep(one: Comparison) -> None:
-        done[one.split] = one
         if folder is not None:
             storage.write_split(one, folder)
+        if not done:
+            begun(False)
+        done[one.split] = one
 
     run_splits = _split_by_split if isinstance(ready.engine, Memory) else partial(_all_at_once, folder)
     count, drawn = plan.splits, ready.drawn

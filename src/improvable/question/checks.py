@@ -35,3 +35,9 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
 def check_integer(name: str, value: int, low: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
         raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {low:,}.")
+
+
+def check_capacity(capacity: float) -> float:
+    if not 0 < capacity < 1:
+        raise OptionError(f"capacity is {capacity:g}.", "It is a share of the rows, above 0 and below 1, such as 0.03.")
+    return float(capacity)

@@ -31,7 +31,7 @@ class Claim:
     gap : {"signed", "absolute"}
         Which fairness statistic decides.
     protected : tuple of str
-        Groups in whose favour fairness is one-sided (Remark 2): only their falling short of others is unfair.
+        Groups in whose favor fairness is one-sided (Remark 2): only their falling short of others is unfair.
     overall : None, "population" or mapping from group to float
         None: every group must be more accurate. Otherwise the whole population must, or a weighted mean of the
         groups' utilities (Remark 1).
@@ -70,7 +70,7 @@ def make_claim(
     elif overall not in (None, "population"):
         raise OptionError(f"overall is {overall!r}.", "It is 'population', or one weight for each group.")
     if overall is not None and isinstance(delta_accuracy, Mapping):
-        raise OptionError("overall accuracy has one delta.", "Give delta_accuracy as one number.")
+        raise OptionError("overall accuracy takes one delta.", "Give delta_accuracy as one number.")
     return Claim(
         delta_accuracy={str(g): float(d) for g, d in delta_accuracy.items()}
         if isinstance(delta_accuracy, Mapping)
@@ -103,7 +103,7 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:
         if len(several) > 1:
             raise OptionError(
                 f"'{several[0]}' and '{several[1]}' of one group column are both protected.",
-                "Protect one of them, and ask for the other in an audit of its own.",
+                "Protect one of them, and audit the other separately.",
             )
     if isinstance(claim.overall, Mapping):
         for name in claim.overall:

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
-from improvable.question.settings import Settings
+from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
 from improvable.question.utilities import Measure, Utility, as_accuracy, as_utility
 
-Combine = Literal["median", "running_median", "sequential"]
 FEWEST_DRAWS = 100
-METHODS = ("bootstrap", "delta")
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Question:
     weight: str | None = None
     cluster: str | None = None
     combine: Combine = "median"
-    method: str | None = None
+    method: Method | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,7 +87,7 @@ class GroupChoice:
     cross: bool = False
     only: tuple[str, ...] = ()
     fewest: int = 0
-    small: str = "refuse"
+    small: Small = "refuse"
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,10 @@ def make_design(settings: Settings) -> Design:
         raise OptionError(f"'{outcome}' is named as outcome and as group.", "They must be two columns.")
     if weight is not None and weight in (outcome, *columns, settings.cluster):
         raise OptionError(f"'{weight}' is named as weight and as something else.", "Name the column of weights.")
-    check_choice("small", settings.small, ("pool", "refuse"))
+    for setting in SETTINGS.values():
+        value = getattr(settings, setting.name)
+        if setting.choices and value is not None:
+            check_choice(setting.name, value, setting.choices)
     check_integer("min_group", settings.min_group, 0)
     accuracies = [as_accuracy(spec) for spec in as_specs(settings.accuracy)]
     fairnesses = accuracies if settings.fairness is None else [as_utility(spec) for spec in as_specs(settings.fairness)]
@@ -135,12 +136,9 @@ def make_design(settings: Settings) -> Design:
         protected=settings.protected,
         overall=settings.overall,
     )
-    check_choice("combine", settings.combine, get_args(Combine))
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, FEWEST_DRAWS)
     check_integer("seed", settings.seed, 0)
-    if settings.method is not None:
-        check_choice("method", settings.method, METHODS)
     question = Question(
         outcome=outcome,
         group=columns,
@@ -152,7 +150,7 @@ def make_design(settings: Settings) -> Design:
         seed=int(settings.seed),
         weight=weight,
         cluster=settings.cluster,
-        combine=cast(Combine, settings.combine),
+        combine=settings.combine,
         method=settings.method,
     )
     return Design(

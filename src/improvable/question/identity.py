@@ -5,23 +5,23 @@ from dataclasses import fields, is_dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from improvable.algorithms.deciding import as_algorithm
+import numpy as np
+
 from improvable.errors import OptionError
 from improvable.question.checks import as_specs
+from improvable.question.declaration import stated
+from improvable.question.kinds import TEXTS
 from improvable.question.settings import Settings
-
-ROWS_ASKED = ("groups", "cross", "min_group", "small", "drop_missing")
-"""Settings that say which rows and groups are analysed, and are not kept in a result."""
+from improvable.question.status_quo import in_writing
 
 
 def asked_identity(settings: Settings) -> dict[str, Any]:
-    """What of the settings a result does not keep, or keeps by name only."""
-    return {
-        **{name: described(getattr(settings, name)) for name in ROWS_ASKED},
-        "rule": described(settings.rule),
-        "status_quo": described(as_algorithm(settings.status_quo)),
-        "utilities": described([as_specs(settings.accuracy), as_specs(settings.fairness or [])]),
-    }
+    """Every setting that tells one audit from another, by name; the same however it was asked."""
+    plain: dict[str, Any] = {}
+    for setting, value in stated(settings):
+        if setting.identity:
+            plain[setting.name] = described(as_specs(value) if setting.kind is TEXTS else value)
+    return plain | {"status_quo": in_writing(settings.status_quo) or described(settings.status_quo)}
 
 
 def described(value: Any) -> Any:
@@ -34,6 +34,8 @@ def described(value: Any) -> Any:
     """
     if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, Mapping):
         return {str(key): described(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -60,6 +62,6 @@ def _hash(value: Any) -> str:
         return str(content_hash(value))
     except Exception as error:
         raise OptionError(
-            f"a {type(value).__name__} cannot be told from another, so a run with it cannot be kept in a folder.",
-            "Leave run_folder away, or make the object one that can be pickled.",
+            f"a {type(value).__name__} cannot be told apart from others, so its run cannot be kept in a folder.",
+            "Omit run_folder, or make the object one that can be pickled.",
         ) from error

@@ -1,54 +1,296 @@
-"""What an audit is asked, as one value."""
+"""What an audit is asked, as one value; each setting is declared once, here.
+
+The command line, the protocol's sections, its JSON schema, a run's identity and the table of the reference are made
+from the fields of `Settings`. The signatures of `audit` and `compare` are written out; a test compares them.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from typing import Any, Literal, get_args, get_origin
 
-from improvable.question.claim import Delta, Overall
+from improvable.question.claim import Delta, Form, Gap, Overall
+from improvable.question.kinds import DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Utility
 
+Combine = Literal["median", "running_median", "sequential"]
+Small = Literal["refuse", "pool"]
+Method = Literal["bootstrap", "delta"]
+EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
-@dataclass(frozen=True)
+AUDIT, COMPARE, POWER = "audit", "compare", "power"
+EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
+COLUMNS, STATUS_QUO, RULE, CLAIM, TEST = "columns", "status_quo", "rule", "claim", "test"
+SECTIONS = {
+    COLUMNS: "Columns and groups of the data.",
+    STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
+    RULE: "How a candidate is found, and what it may do.",
+    CLAIM: "The improvement to be shown.",
+    TEST: "How it is tested.",
+}
+"""Sections of a protocol, in order, with what each is about."""
+
+
+def about(
+    kind: Kind,
+    help: str,  # noqa: A002
+    *,
+    commands: tuple[str, ...],
+    section: str = "",
+    key: str = "",
+    flag: str = "",
+    flag_help: str = "",
+    unset: str = "",
+    needs: tuple[str, str] | None = None,
+    identity: bool = True,
+) -> dict[str, Any]:
+    """The metadata of a field; see `Setting`."""
+    return {name: value for name, value in locals().items() if value or name in ("identity", "commands")}
+
+
+of_columns = partial(about, section=COLUMNS, commands=EVERYWHERE)
+of_rule = partial(about, section=RULE, commands=SEARCHING)
+of_claim = partial(about, section=CLAIM, commands=EVERYWHERE)
+of_test = partial(about, section=TEST)
+SEQUENTIAL = ("combine", "sequential")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The arguments of `audit` that can change its result, as one value; see there."""
+    """The arguments of `audit` that can change its result, as one value; see there.
 
-    outcome: str
-    group: str | Sequence[str]
-    status_quo: Any
-    rule: Any = "forest"
-    features: Sequence[str] | None = None
-    exclude: Sequence[str] = ()
-    target: str | None = None
-    accuracy: str | Utility | Sequence[str | Utility] = "calibration"
-    fairness: str | Utility | Sequence[str | Utility] | None = None
-    delta_accuracy: Delta = 0.0
-    delta_fairness: float = 0.0
-    form: str = "ratio"
-    gap: str = "signed"
-    protected: str | Sequence[str] | None = None
-    overall: Overall = None
-    groups: Sequence[str] | None = None
-    cross: bool = False
-    min_group: int = 0
-    small: str = "refuse"
-    weight: str | None = None
-    cluster: str | None = None
-    splits: int = 7
-    combine: str = "median"
-    tolerance: float = 0.01
-    most_splits: int = 101
-    train_fraction: float = 0.5
-    draws: int = 10_000
-    alpha: float = 0.05
-    capacity: float | None = None
-    monotone: Mapping[str, str | int] | None = None
-    selection_gap: float | None = None
-    group_blind: bool = True
-    seed: int = 0
-    challenge: str | None = None
-    seal: str | None = None
-    drop_missing: bool = False
-    method: str | None = None
-    engine: str | None = None
-    train_rows: int | None = None
-    row_id: str | None = None
+    `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
+    """
+
+    outcome: str = field(metadata=of_columns(TEXT, "Column of outcomes."))
+    group: str | Sequence[str] = field(
+        metadata=of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
+    )
+    groups: Sequence[str] | None = field(
+        default=None, metadata=of_columns(TEXTS, "Keep only these groups: black,white.", unset="all")
+    )
+    cross: bool = field(default=False, metadata=of_columns(FLAG, "Cross several group columns into intersections."))
+    min_group: int = field(default=0, metadata=of_columns(WHOLE, "Groups with fewer rows are small."))
+    small: Small = field(default="refuse", metadata=of_columns(TEXT, "Refuse small groups, or pool them into one."))
+    weight: str | None = field(default=None, metadata=of_columns(TEXT, "Column of row weights."))
+    cluster: str | None = field(
+        default=None, metadata=of_columns(TEXT, "Column of clusters; each is split and resampled as a whole.")
+    )
+    drop_missing: bool = field(
+        default=False, metadata=of_columns(FLAG, "Drop rows with missing values in a needed column.")
+    )
+    status_quo: Any = field(metadata=about(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=()))
+    rule: Any = field(
+        default="forest",
+        metadata=of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", key="name"),
+    )
+    features: Sequence[str] | None = field(
+        default=None,
+        metadata=of_rule(
+            TEXTS, "Columns a candidate may read: age,visits,lab_*.", unset="all but outcomes, groups, ids"
+        ),
+    )
+    exclude: Sequence[str] = field(default=(), metadata=of_rule(TEXTS, "Columns it may not read."))
+    target: str | None = field(default=None, metadata=of_rule(TEXT, "Column the rule predicts.", unset="the outcome"))
+    capacity: float | None = field(
+        default=None,
+        metadata=of_rule(NUMBER, "Share of rows that may be selected.", unset="that of the status quo, if any"),
+    )
+    monotone: Mapping[str, str | int] | None = field(
+        default=None, metadata=of_rule(SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.")
+    )
+    selection_gap: float | None = field(
+        default=None,
+        metadata=of_rule(NUMBER, "Largest difference of selection rates between groups.", flag="--max-selection-gap"),
+    )
+    group_blind: bool = field(
+        default=True,
+        metadata=of_rule(
+            FLAG,
+            "Refuse features that are, or determine, a group.",
+            flag="--allow-group",
+            flag_help="Let a candidate read the group.",
+        ),
+    )
+    accuracy: str | Utility | Sequence[str | Utility] = field(
+        default="calibration",
+        metadata=of_claim(TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B."),
+    )
+    fairness: str | Utility | Sequence[str | Utility] | None = field(
+        default=None, metadata=of_claim(TEXTS, "Utility for the gap.", unset="that of accuracy")
+    )
+    delta_accuracy: Delta = field(
+        default=0.0, metadata=of_claim(DELTA, "How much more accurate: 0.05, or white:0.02,black:0.")
+    )
+    delta_fairness: float = field(
+        default=0.0, metadata=of_claim(NUMBER, "By how much the gap must be smaller: 0.1 is a tenth.")
+    )
+    form: Form = field(default="ratio", metadata=of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference)."))
+    gap: Gap = field(
+        default="signed", metadata=of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.")
+    )
+    protected: str | Sequence[str] | None = field(
+        default=None, metadata=of_claim(TEXTS, "The gap counts only where this group falls short.")
+    )
+    overall: Overall = field(
+        default=None,
+        metadata=of_claim(WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5."),
+    )
+    splits: int = field(default=7, metadata=of_test(WHOLE, "How many times the rows are split.", commands=SEARCHING))
+    combine: Combine = field(
+        default="median",
+        metadata=of_test(
+            TEXT, "How splits decide; sequential makes as many as a stable decision takes.", commands=(AUDIT,)
+        ),
+    )
+    tolerance: float = field(
+        default=0.01,
+        metadata=of_test(
+            NUMBER,
+            "With sequential: the chance that a fresh run decides otherwise.",
+            needs=SEQUENTIAL,
+            commands=(AUDIT,),
+        ),
+    )
+    most_splits: int = field(
+        default=101,
+        metadata=of_test(WHOLE, "With sequential: stop after this many splits.", needs=SEQUENTIAL, commands=(AUDIT,)),
+    )
+    train_fraction: float = field(
+        default=0.5, metadata=of_test(NUMBER, "Share of rows that the rule learns from.", commands=SEARCHING)
+    )
+    draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))
+    alpha: float = field(default=0.05, metadata=of_test(NUMBER, "Level of the test.", commands=EVERYWHERE))
+    seed: int = field(default=0, metadata=of_test(WHOLE, "Same seed, same data: same result.", commands=EVERYWHERE))
+    method: Method | None = field(
+        default=None,
+        metadata=of_test(
+            TEXT,
+            "Draw p-values by the bootstrap, or from its normal limit (delta).",
+            unset="by the number of cells",
+            commands=TESTING,
+        ),
+    )
+    engine: EngineName | None = field(
+        default=None,
+        metadata=about(TEXT, "What reads the rows, in batches.", unset="by the data", identity=False, commands=TESTING),
+    )
+    train_rows: int = field(
+        default=100_000,
+        metadata=of_test(WHOLE, "Most rows of a split that a rule and cutoffs learn from.", commands=(AUDIT,)),
+    )
+    row_id: str | None = field(
+        default=None,
+        metadata=of_test(
+            TEXT, "Column that differs in every row; it tells rows apart when they are split.", commands=(AUDIT,)
+        ),
+    )
+    challenge: str | None = field(
+        default=None,
+        metadata=about(
+            TEXT, "Instead of a seed: a text that the other side chose; see improvable seal.", commands=(AUDIT,)
+        ),
+    )
+    seal: str | None = field(
+        default=None, metadata=about(TEXT, "Digest of the seal that was checked before the run.", commands=())
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is known of one setting.
+
+    Attributes
+    ----------
+    name : str
+        In Python.
+    help : str
+        What it means, in one line.
+    kind : Kind
+    commands : tuple of str
+        Commands that take it.
+    section, key : str
+        Where a protocol has it; nowhere without a section.
+    flag : str
+        How the command line spells it. A flag that takes no value turns the default around.
+    flag_help : str
+        What the flag does, where that is not `help`.
+    unset : str
+        What holds where it is None, in words.
+    needs : pair of str, optional
+        The setting and its value without which this one means nothing.
+    identity : bool
+        Whether two runs that differ in it are two audits.
+    default : Any
+    required : bool
+    choices : tuple of str
+        The only texts that are allowed; any text where empty.
+    """
+
+    name: str
+    help: str
+    kind: Kind
+    commands: tuple[str, ...]
+    section: str = ""
+    key: str = ""
+    flag: str = ""
+    flag_help: str = ""
+    unset: str = ""
+    needs: tuple[str, str] | None = None
+    identity: bool = True
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+def _setting(name: str, annotation: Any, default: Any, metadata: Mapping[str, Any]) -> Setting:
+    spelled = {"key": name, "flag": f"--{name.replace('_', '-')}", **metadata}
+    required = default is MISSING
+    return Setting(
+        name=name,
+        default=None if required else default,
+        required=required,
+        choices=_choices(annotation) if metadata["kind"] is TEXT else (),
+        **spelled,
+    )
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """The texts of a Literal, also where None is allowed beside it."""
+    for part in (annotation, *get_args(annotation)):
+        if get_origin(part) is Literal:
+            return get_args(part)
+    return ()
+
+
+SETTINGS = {one.name: _setting(one.name, one.type, one.default, one.metadata) for one in fields(Settings)}
+"""Every setting by its name."""
+
+STATUS_QUO_KEYS = {
+    name: _setting(name, str | None, None, about(kind, words, section=STATUS_QUO, commands=commands))
+    for name, kind, words, commands in (
+        ("score", TEXT, "Column with the status quo's score.", SEARCHING),
+        ("capacity", NUMBER, "With a score: the status quo selects this share of rows, the highest.", ()),
+        ("above", NUMBER, "With a score: the status quo selects scores above this.", SEARCHING),
+        ("decision", TEXT, "Column with the status quo's decisions, instead of a score.", SEARCHING),
+    )
+}
+"""The status quo in writing. On the command line its capacity is the candidate's too, and is one option."""
+
+
+def section_keys(section: str) -> dict[str, Setting]:
+    """The keys of a section of a protocol.
+
+    Examples
+    --------
+    >>> list(section_keys("status_quo"))
+    ['score', 'capacity', 'above', 'decision']
+    """
+    if section == STATUS_QUO:
+        return STATUS_QUO_KEYS
+    return {setting.key: setting for setting in SETTINGS.values() if setting.section == section}
+
+
+def asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a function's arguments, those that are settings: ``Settings(**asked(locals()))``."""
+    return {name: arguments[name] for name in SETTINGS if name in arguments}

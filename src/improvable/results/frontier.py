@@ -15,7 +15,8 @@ from improvable.inference.critical import Conditions, CriticalDeltas, critical_d
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
 from improvable.question.claim import Claim, Form, Gap
-from improvable.question.design import Combine, Question
+from improvable.question.design import Question
+from improvable.question.settings import Combine
 
 BOTH = ("signed", "absolute")
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError, StorageError
-from improvable.question.declaration import SECTIONS, Declaration, digest_of, from_declaration
+from improvable.question.declaration import Declaration, digest_of, from_declaration
+from improvable.question.settings import SECTIONS
 
 HEAD = """\
-# What an audit will ask and do, declared before it is run.
-# Seal it:  improvable seal {name} --data DATA --challenge 'a text that the other side chooses'
+# What an audit will ask and do, declared before it runs.
+# Seal it:  improvable seal {name} --data DATA --challenge 'a text the other side chooses'
 # Run it:   improvable audit {name} --data DATA
 """
 
@@ -26,7 +27,7 @@ def read_protocol(path: str | Path) -> Declaration:
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
     except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Mend that line.") from error
+        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line.") from error
     digest_of(declared)
     return declared
 
@@ -36,7 +37,7 @@ def write_protocol(declared: Declaration, path: str | Path) -> None:
     from_declaration(declared)
     place = Path(path)
     if place.exists():
-        raise StorageError(f"'{place}' is already there.", "Name another file; a declared protocol is not overwritten.")
+        raise StorageError(f"'{place}' already exists.", "Name another file; a declared protocol is not overwritten.")
     write_whole(place, protocol_text(declared, place.name).encode())
 
 

@@ -116,7 +116,7 @@ FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
     "reductions": reduction,
     "drop": _two(WithoutFeatures),
     "blend": _two(blend),
-    "tournament": lambda names: as_tournament(names.split(",")),
+    "tournament": lambda names: as_tournament((names or CONTENDERS).split(",")),
 }
 EXAMPLES = {
     "forest": "forest:100",
@@ -128,6 +128,9 @@ EXAMPLES = {
     "blend": "blend:0.5:linear",
     "tournament": "tournament:linear,boosting",
 }
+CONTENDERS = "linear,lasso,boosting"
+"""Who competes where nobody is named: a plain line, a line of few features, and trees that bend and interact. All three
+are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only 0/1."""
 
 
 def _is_pipeline(estimator: Any) -> bool:

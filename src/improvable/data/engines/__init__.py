@@ -13,6 +13,7 @@ from improvable.data.engines.memory import open_memory
 from improvable.data.engines.spark import open_spark
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError, nearest
+from improvable.question.settings import EngineName
 
 ENGINES: dict[str, Callable[[Any, int], Engine]] = {
     "memory": open_memory,
@@ -25,7 +26,7 @@ ENGINES: dict[str, Callable[[Any, int], Engine]] = {
 __all__ = ["ENGINES", "Engine", "as_engine", "home_of"]
 
 
-def home_of(data: FrameLike) -> str | None:
+def home_of(data: FrameLike) -> EngineName | None:
     """The engine that data need by their nature; None where they are in memory, or fit there as one file."""
     if isinstance(data, str | PathLike):
         return "arrow" if Path(data).is_dir() else None

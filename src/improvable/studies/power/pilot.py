@@ -10,8 +10,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import FrameLike, read_rows
 from improvable.errors import DataError, ImprovableWarning
-from improvable.procedure.api import audit
-from improvable.procedure.compare import compare
+from improvable.procedure.api import audit, compare
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.studies.power.outlook import Outlook, root

@@ -1,0 +1,153 @@
+"""Kinds of values that a setting can have, and how each is written: in a protocol, in JSON, on the command line."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from improvable.question.checks import as_names
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of value; each is one object.
+
+    Attributes
+    ----------
+    words : str
+        What a value must be, for messages: "It must be a whole number."
+    schema : mapping
+        The same as a JSON schema.
+    accepts : callable
+        Whether a value of a protocol is of this kind.
+    plain : callable
+        A value of Python as a protocol holds it.
+    parse : callable
+        A value from a text of the command line; ValueError where the text is not one.
+    example : str
+        How it is written on the command line.
+    option : type
+        What the command line reads before `parse`: a number or flag is checked there.
+    """
+
+    words: str
+    schema: Mapping[str, Any]
+    accepts: Callable[[Any], bool]
+    plain: Callable[[Any], Any]
+    parse: Callable[[Any], Any] = lambda value: value
+    example: str = ""
+    option: type = str
+
+
+def parse_names(text: str | None) -> list[str]:
+    """Names between commas.
+
+    Examples
+    --------
+    >>> parse_names("age, sex")
+    ['age', 'sex']
+    """
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def parse_delta(text: str) -> float | dict[str, float]:
+    """One number, or one for each group.
+
+    Examples
+    --------
+    >>> parse_delta("0.05")
+    0.05
+    >>> parse_delta("white:0.02,black:0")
+    {'white': 0.02, 'black': 0.0}
+    """
+    return float(text) if ":" not in text else _by_group(text)
+
+
+def parse_overall(text: str) -> str | dict[str, float]:
+    """Whose accuracy counts: everyone's, or a weighted mean of groups.
+
+    Examples
+    --------
+    >>> parse_overall("white:0.5,black:0.5")
+    {'white': 0.5, 'black': 0.5}
+    """
+    return text if text == POPULATION else _by_group(text)
+
+
+def parse_signs(text: str) -> dict[str, str]:
+    """Features with a sign.
+
+    Examples
+    --------
+    >>> parse_signs("age:+,income:-")
+    {'age': '+', 'income': '-'}
+    """
+    return {name.strip(): sign.strip() for name, sign in _pairs(text)}
+
+
+def _by_group(text: str) -> dict[str, float]:
+    return {group.strip(): float(value) for group, value in _pairs(text)}
+
+
+def _pairs(text: str) -> list[list[str]]:
+    pairs = [part.rsplit(":", 1) for part in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("a name without a value")
+    return pairs
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain_table(value: Any) -> Any:
+    """A table whose entries are texts or numbers; anything else is a text or a number itself."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain_table(one) for key, one in value.items()}
+    return value if isinstance(value, str) else float(value)
+
+
+POPULATION = "population"
+_NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
+
+TEXT = Kind("text", {"type": "string"}, lambda value: isinstance(value, str), str)
+TEXTS = Kind(
+    "a list of texts",
+    {"type": ["string", "array"], "items": {"type": "string"}},
+    lambda value: isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value)),
+    lambda value: list(as_names(value)),
+    parse=parse_names,
+    example="names between commas",
+)
+NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)
+WHOLE = Kind(
+    "a whole number",
+    {"type": "integer"},
+    lambda value: isinstance(value, int) and not isinstance(value, bool),
+    int,
+    option=int,
+)
+FLAG = Kind("true or false", {"type": "boolean"}, lambda value: isinstance(value, bool), bool, option=bool)
+SIGNS = Kind(
+    "a table",
+    {"type": "object", "additionalProperties": {"enum": ["+", "-", 1, -1]}},
+    lambda value: isinstance(value, Mapping),
+    _plain_table,
+    parse=parse_signs,
+    example="age:+ or age:+,income:-",
+)
+DELTA = Kind(
+    "a number, or a table with one for each group",
+    {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    lambda value: _is_number(value) or isinstance(value, Mapping),
+    _plain_table,
+    parse=parse_delta,
+    example="0.05, or white:0.02,black:0",
+)
+WEIGHTS = Kind(
+    f"'{POPULATION}', or a table with a weight for each group",
+    {"anyOf": [{"const": POPULATION}, _NUMBERS]},
+    lambda value: isinstance(value, str | Mapping),
+    _plain_table,
+    parse=parse_overall,
+    example=f"{POPULATION}, or white:0.5,black:0.5",
+)

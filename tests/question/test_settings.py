@@ -1,0 +1,179 @@
+"""Settings are declared once: signatures, options, sections, schema, identity and pages agree with the fields."""
+
+import importlib.util
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import typer.main
+
+import improvable
+from improvable.cli import app, run
+from improvable.cli.settings import options_of, parsed
+from improvable.data.engines import ENGINES
+from improvable.question.declaration import declare, from_declaration
+from improvable.question.design import make_design
+from improvable.question.identity import asked_identity
+from improvable.question.kinds import FLAG
+from improvable.question.reference import protocol_schema
+from improvable.question.settings import SETTINGS, EngineName, Setting, Settings
+
+ROOT = Path(__file__).parents[2]
+FIELDS = {field.name: field for field in fields(Settings)}
+COMPARED = {name for name, setting in SETTINGS.items() if "compare" in setting.commands}
+PUBLIC: list[tuple[Callable[..., Any], set[str], set[str]]] = [
+    (improvable.audit, set(SETTINGS) - {"seal"}, {"data", "n_jobs", "run_folder", "progress"}),
+    (improvable.compare, COMPARED | {"status_quo"}, {"data", "candidate", "n_jobs"}),
+]
+NAMES = ["audit", "compare"]
+
+
+@pytest.mark.parametrize(("function", "settings", "others"), PUBLIC, ids=NAMES)
+def test_public_signatures_are_those_of_the_fields(
+    function: Callable[..., Any], settings: set[str], others: set[str]
+) -> None:
+    parameters = inspect.signature(function).parameters
+    assert set(parameters) == settings | others
+    for name in settings:
+        required = SETTINGS[name].required
+        assert parameters[name].annotation == FIELDS[name].type, name
+        assert parameters[name].default == (inspect.Parameter.empty if required else SETTINGS[name].default), name
+
+
+@pytest.mark.parametrize(("function", "settings", "others"), PUBLIC, ids=NAMES)
+def test_every_parameter_is_described(function: Callable[..., Any], settings: set[str], others: set[str]) -> None:
+    text = inspect.getdoc(function) or ""
+    part = text.partition("Parameters\n----------\n")[2].partition("\nReturns\n")[0]
+    described: dict[str, str] = {}
+    for names, kind in re.findall(r"^(\w[\w, ]*) : (.*)$", part, flags=re.MULTILINE):
+        described |= dict.fromkeys(names.split(", "), kind)
+    assert set(described) == settings | others
+    for name in settings:
+        if SETTINGS[name].choices:
+            listed = ", ".join(f'"{choice}"' for choice in SETTINGS[name].choices)
+            assert described[name].startswith(f"{{{listed}}}"), name
+
+
+@pytest.mark.parametrize("command", ["audit", "compare", "power"])
+def test_every_setting_of_a_command_is_an_option_with_its_help(command: str) -> None:
+    options = getattr(typer.main.get_command(app), "commands")[command].params  # noqa: B009
+    shown = {option.opts[0]: option.help for option in options if option.param_type_name == "option"}
+    taken = options_of(command)
+    assert len(taken) > 20
+    for setting in taken:
+        assert shown[setting.flag] == (setting.flag_help or setting.help)
+
+
+def text_of(setting: Setting) -> Any:
+    """A value that is not the default, as typer hands it over."""
+    if setting.kind is FLAG:
+        return True
+    if setting.choices:
+        return setting.choices[-1]
+    values: dict[type, Any] = {int: 3, float: 0.25, str: re.split(",? or ", setting.kind.example)[0] or "text"}
+    return values[setting.kind.option]
+
+
+@pytest.mark.parametrize("command", ["audit", "compare", "power"])
+def test_every_option_reaches_its_setting(command: str) -> None:
+    taken = options_of(command)
+    nothing = {setting.name: False if setting.kind is FLAG else None for setting in taken}
+    for setting in taken:
+        found = parsed(taken, nothing | {setting.name: text_of(setting)})
+        assert setting.name in found
+        assert found[setting.name] != setting.default or setting.name not in SETTINGS, setting.name
+
+
+CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
+
+
+def test_these_are_choices() -> None:
+    assert CHOSEN == ["small", "form", "gap", "combine", "method", "engine"]
+    assert get_args(EngineName) == tuple(ENGINES)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_wrong_choice_is_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    setting = SETTINGS[name]
+    command = ["audit", "rows.csv", "--outcome", "y", "--group", "g", "--decision", "d"]
+    assert run([*command, setting.flag, "zzz"]) == 2
+    out, err = capsys.readouterr()
+    *first, last = map(repr, setting.choices)
+    assert (out, err) == ("", f"improvable: {setting.flag} is 'zzz'. Choose {', '.join(first)} or {last}.\n")
+    assert run([*command, setting.flag, f"{setting.choices[0]}s"]) == 2
+    assert f"Did you mean {setting.choices[0]!r}" in capsys.readouterr().err
+    wrong: dict[str, Any] = {name: "zzz"}
+    with pytest.raises(improvable.OptionError, match=f"^{name} is 'zzz'. Choose"):
+        make_design(replace(PLAIN, **wrong))
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("settings_page", ROOT / "docs" / "settings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_page_and_schema_are_current() -> None:
+    made = script()
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run python docs/settings.py"
+    text = made.SCHEMA.read_text(encoding="utf-8")
+    assert json.loads(text)["$defs"]["protocol"] == protocol_schema(), "run python docs/settings.py"
+    assert made.schema(text) == text
+
+
+PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})
+OTHER: dict[str, Any] = {
+    "outcome": "z", "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
+    "weight": "w", "cluster": "c", "drop_missing": True, "status_quo": "d", "rule": "linear", "features": ["x"],
+    "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1,
+    "group_blind": False,
+    "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
+    "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "splits": 3,
+    "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "seed": 1, "method": "delta",
+    "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest",
+}  # fmt: skip
+
+
+def test_each_setting_but_the_engine_tells_runs_apart() -> None:
+    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_splits"}
+    for name, value in OTHER.items():
+        assert asked_identity(replace(PLAIN, **{name: value})) != asked_identity(PLAIN), name
+    assert asked_identity(replace(PLAIN, engine="spark")) == asked_identity(PLAIN)
+    assert asked_identity(replace(PLAIN, tolerance=0.1)) == asked_identity(PLAIN), "it means nothing here"
+    sequential = replace(PLAIN, combine="sequential")
+    assert asked_identity(replace(sequential, tolerance=0.1)) != asked_identity(sequential)
+
+
+def test_runs_are_the_same_however_they_are_asked() -> None:
+    ways: list[dict[str, Any]] = [
+        {"status_quo": improvable.threshold("s", capacity=0.1)},
+        {"capacity": 0.1},
+        {"group": ["g"]},
+        {"accuracy": ["calibration"]},
+        {"splits": np.int64(7), "alpha": np.float64(0.05)},
+        {"exclude": []},
+        {"monotone": {}},
+    ]
+    for way in ways:
+        assert asked_identity(replace(PLAIN, **way)) == asked_identity(PLAIN), way
+    declared = declare(PLAIN)
+    assert declared is not None
+    assert asked_identity(from_declaration(declared)) == asked_identity(PLAIN)
+    json.dumps(asked_identity(PLAIN))
+
+
+def test_functions_that_do_otherwise_are_other_runs() -> None:
+    one, same, two = (
+        replace(PLAIN, status_quo=function)
+        for function in (lambda rows: rows["s"] > 1, lambda rows: rows["s"] > 1, lambda rows: rows["s"] > 2)
+    )
+    assert asked_identity(one) == asked_identity(same) != asked_identity(two)
