@@ -1,20 +1,26 @@
 """A ledger beside the data: the audits that were begun on them from the command line, in a chain of hashes.
 
 Each line is a JSON object with the hash of the line before it and its own. A line that was edited no longer has its
-hash; where a line was removed, the next one points to a line that is not there. There is no secret in the chain: who
-cuts lines off at the end, or writes it anew from the start, is found by the hashes that outputs printed and the other
+hash; where a line was removed, the next one points to a line that is not there. The chain holds no secret: whoever
+cuts lines off at the end, or rewrites it from the start, is exposed by the hashes that outputs printed and the other
 side kept, or by `verify`.
+
+Runs that write at the same time take turns. The lock is on the ledger itself, through its open descriptor, so no lock
+file is left beside the data. Windows lets only the descriptor that holds a lock read the file: whoever holds it reads
+and writes through that one.
 """
 
-import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from filelock import lock_descriptor, unlock_descriptor
 
 from improvable.errors import StorageError
 from improvable.results.versions import VERSION
@@ -59,9 +65,13 @@ def read_ledger(path: str | Path) -> list[Line]:
     place = Path(path)
     if not place.exists():
         raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
+    return _checked(place.read_bytes(), place)
+
+
+def _checked(content: bytes, place: Path) -> list[Line]:
     lines: list[Line] = []
     previous = ORIGIN
-    for number, text in enumerate(filter(None, place.read_bytes().split(b"\n")), start=1):
+    for number, text in enumerate(filter(None, content.split(b"\n")), start=1):
         try:
             plain = json.loads(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
@@ -89,9 +99,10 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
     """
     place = Path(path)
     try:
-        with place.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            lines = read_ledger(place)
+        with place.open("a+b") as file, _locked(file):
+            file.seek(0)
+            content = file.read()
+            lines = _checked(content, place)
             check_belongs(lines, data, place)
             plain = {
                 "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -102,7 +113,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
                 "previous": lines[-1].hash if lines else ORIGIN,
             }
             hash_ = _hash(plain)
-            begin = b"" if place.read_bytes().endswith(b"\n") or not lines else b"\n"
+            begin = b"" if content.endswith(b"\n") or not lines else b"\n"
             file.write(begin + (_canonical(plain | {"hash": hash_}) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
@@ -113,6 +124,15 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
             f"the ledger '{place}' cannot be written: {error.strerror}.", "Name one elsewhere with --ledger FILE."
         ) from error
     return Line(len(lines) + 1, event, plain, hash_)
+
+
+@contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    lock_descriptor(file.fileno())
+    try:
+        yield
+    finally:
+        unlock_descriptor(file.fileno())
 
 
 def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
