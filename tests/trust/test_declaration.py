@@ -116,7 +116,7 @@ def test_a_file_that_is_not_toml_or_is_there_already(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text("[columns\n")
     with pytest.raises(improvable.OptionError, match="is not TOML"):
         read_protocol(tmp_path / "p.toml")
-    with pytest.raises(improvable.StorageError, match="already there"):
+    with pytest.raises(improvable.StorageError, match="already exists"):
         write_protocol(GOOD, tmp_path / "p.toml")
     with pytest.raises(improvable.OptionError, match="there is no protocol"):
         read_protocol(tmp_path / "q.toml")

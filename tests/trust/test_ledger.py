@@ -24,7 +24,7 @@ from protocol_room import OPTIONS, flip, said
         (lambda lines: [lines[0], *lines[2:]], "a line is missing before line 2"),
         (lambda lines: lines[1:], "a line is missing before line 1"),
         (lambda lines: [lines[1], lines[0], *lines[2:]], "a line is missing before line 1"),
-        (lambda lines: [*lines, "{}"], "line 5 of 'people.csv.ledger' is not a ledger's line"),
+        (lambda lines: [*lines, "{}"], "line 5 of 'people.csv.ledger' is not a ledger line"),
     ],
 )
 def test_a_changed_ledger_is_found_named_and_never_overwritten(

@@ -26,17 +26,17 @@ def read_protocol(path: str | Path) -> Declaration:
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
     except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Mend that line.") from error
+        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line.") from error
     digest_of(declared)
     return declared
 
 
 def write_protocol(declared: Declaration, path: str | Path) -> None:
-    """Write a protocol; one that is already there is never overwritten."""
+    """Write a protocol; an existing one is never overwritten."""
     from_declaration(declared)
     place = Path(path)
     if place.exists():
-        raise StorageError(f"'{place}' is already there.", "Name another file; a declared protocol is not overwritten.")
+        raise StorageError(f"'{place}' already exists.", "Choose another name; a protocol is never overwritten.")
     write_whole(place, protocol_text(declared, place.name).encode())
 
 
@@ -59,7 +59,7 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; its texts are JSON's, but for the one control character that JSON leaves alone."""
+    """A value in TOML; texts are written as in JSON, except for the one control character that JSON leaves alone."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):

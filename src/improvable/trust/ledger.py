@@ -1,4 +1,4 @@
-"""A ledger beside the data: the audits that were begun on them from the command line, in a chain of hashes.
+"""A ledger beside the data: the audits begun on them from the command line, in a chain of hashes.
 
 Each line is a JSON object with the hash of the line before it and its own. A line that was edited no longer has its
 hash; where a line was removed, the next one points to a line that is not there. The chain holds no secret: whoever
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BEGUN, FINISHED = "begun", "finished"
 ORIGIN = "0" * 64
-KEPT = "Keep the file as it is: it is evidence. Record further runs in another with --ledger."
+KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def ledger_path(data: str | Path) -> Path:
 
 
 def read_ledger(path: str | Path) -> list[Line]:
-    """Read a ledger and check its chain; the first line that was edited, or before which one is missing, is named."""
+    """Read a ledger and check its chain; an error names the first line that was edited, or follows a missing one."""
     place = Path(path)
     if not place.exists():
         raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
@@ -76,11 +76,11 @@ def _checked(content: bytes, place: Path) -> list[Line]:
             plain = json.loads(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise StorageError(f"line {number} of '{place}' is not a ledger's line.", KEPT) from error
+            raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
         if _hash(plain) != hash_:
             raise StorageError(f"line {number} of '{place}' was edited.", KEPT)
         if before != previous:
-            raise StorageError(f"a line is missing before line {number} of '{place}', or lines changed places.", KEPT)
+            raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEPT)
         lines.append(Line(number, event, plain, hash_))
         previous = hash_
     return lines
@@ -121,7 +121,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
         raise
     except OSError as error:
         raise StorageError(
-            f"the ledger '{place}' cannot be written: {error.strerror}.", "Name one elsewhere with --ledger FILE."
+            f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
     return Line(len(lines) + 1, event, plain, hash_)
 
@@ -140,17 +140,17 @@ def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
     if lines and lines[0].facts.get("data") != data:
         raise StorageError(
             f"the ledger '{place}' belongs to other data.",
-            "Keep it with the file it was made for, and name another with --ledger FILE.",
+            "Keep it with the data it was made for, and choose another with --ledger FILE.",
         )
 
 
 def run_facts(result: "Audit | Comparison") -> dict[str, Any]:
-    """What a ledger keeps of a finished run."""
+    """What a ledger keeps about a finished run."""
     return stated_facts(result.to_dict())
 
 
 def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of what a result says of itself."""
+    """The same, from what a result says about itself."""
     protocol = facts.get("protocol")
     return {
         "protocol": None if protocol is None else protocol["digest"],

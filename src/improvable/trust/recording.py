@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Keeps one run in a ledger; without one, keeps nothing and says so."""
+    """Records one run in a ledger; without a ledger, records nothing and says why."""
 
     path: Path | None
     data: str
@@ -25,7 +25,7 @@ class Recorder:
         self._add(BEGUN, {"kind": kind, **facts})
 
     def finish(self, kind: str, result: "Audit | Comparison") -> str:
-        """Record what a run found; how many runs there were, in words."""
+        """Record what a run found, and say how many runs there were."""
         from improvable.trust.ledger import FINISHED, run_facts
 
         return self._add(FINISHED, {"kind": kind, **run_facts(result)})
@@ -39,7 +39,7 @@ class Recorder:
             return None
         try:
             return ledger_line(self.path, read_facts(folder))
-        except StorageError:  # a folder that is damaged or not finished
+        except StorageError:  # the folder is damaged, or its run is unfinished
             return None
 
     def _add(self, event: str, facts: dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ class Recorder:
 
 
 def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorder:
-    """The ledger that was named, or the one beside the data where that can be written."""
+    """The ledger that was named, or the one beside the data if it can be written."""
     import os
 
     from improvable.data.fingerprint import fingerprint
@@ -63,7 +63,11 @@ def open_recorder(rows: "Rows | None", data: str, ledger: str | None) -> Recorde
         return Recorder(None, "", "An engine reads data piece by piece, so this run is not recorded in a ledger.")
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        return Recorder(None, "", f"'{path}' cannot be written, so this run is not recorded. Name one: --ledger FILE.")
+        return Recorder(
+            None,
+            "",
+            f"'{path}' cannot be written, so this run is not recorded. Use --ledger FILE.",
+        )
     recorder = Recorder(path, fingerprint(rows))
     if path.exists():
         check_belongs(read_ledger(path), recorder.data, path)

@@ -1,4 +1,4 @@
-"""A seal binds a protocol to data before the audit is run, and its splits to a challenge of the other side."""
+"""A seal binds a protocol to data before the audit runs, and its splits to a challenge that the other side chose."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ class Seal:
     data : str
         Fingerprint of the columns that will be read.
     columns : tuple of str
-        Those columns: patterns and defaults of the protocol, spelt out.
+        Those columns: patterns and defaults of the protocol, spelled out.
     rows : int
     challenge : str
         What the other side chose; the splits follow from it and from the data.
@@ -56,14 +56,14 @@ def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Se
     """Check that a protocol can be run on the data, and seal both; no split is made."""
     settings = from_declaration(declared, challenge)
     if settings.engine is not None:
-        raise OptionError("a sealed audit reads its data into memory.", "Take the engine out of the protocol.")
+        raise OptionError("a sealed audit reads its data into memory.", "Remove the engine from the protocol.")
     ready = prepare_audit(data, settings)
     columns = tuple(sorted(ready.used.all))
     return Seal(digest_of(declared), fingerprint(ready.rows, columns), columns, len(ready.rows), challenge)
 
 
 def write_seal(seal: Seal, path: str | Path) -> None:
-    """Keep a seal; another one that is already there is never overwritten."""
+    """Write a seal; a different one that already exists is never overwritten."""
     place = Path(path)
     if place.exists():
         if read_seal(place) == seal:
@@ -99,19 +99,19 @@ def check_seal(seal: Seal, declared: Declaration, data: FrameLike) -> None:
     if now.columns != seal.columns:
         other = sorted(set(now.columns) ^ set(seal.columns))
         raise StorageError(
-            f"other columns would be read than were sealed: {', '.join(map(repr, other[:3]))}.",
-            "Name the features in the protocol, so that new columns of the file are not taken for some.",
+            f"the columns that would be read are not those that were sealed: {', '.join(map(repr, other[:3]))}.",
+            "List the features in the protocol, so that new columns in the file do not become features.",
         )
     if now.data != seal.data:
         raise StorageError(
             f"the data are not those that were sealed: {now.rows:,} rows with fingerprint {now.data[:16]}..., sealed "
             f"{seal.rows:,} with {seal.data[:16]}....",
-            "Find the sealed data; if they must change, say why and seal anew.",
+            "Find the sealed data; if they must change, say why and seal again.",
         )
 
 
 def sealed_protocol(path: str | Path, data: FrameLike) -> tuple[Declaration, Seal | None]:
-    """A protocol, with its seal where there is one beside it; a seal that does not match is an error."""
+    """A protocol, with the seal beside it if there is one; a seal that does not match is an error."""
     declared = read_protocol(path)
     place = seal_path(path)
     if not place.exists():
