@@ -2,34 +2,36 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/installed
+# --no-compile: Python compiles what it imports when it first imports it, and that is a small part of what is installed.
+INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
+
+# One environment, filled as far as a command needs it: what the package needs, then what its developers need.
+RUNTIME := $(VENV)/installed
+DEV := $(VENV)/dev-installed
+ENGINES := $(VENV)/engines-installed
 
 .PHONY: demo test test-engines lint types browser java bench validity docs notebooks pictures dist clean
 
-demo: $(STAMP)
+demo: $(RUNTIME)
 	$(BIN)/improvable demo
 
-test: lint types browser $(STAMP)
+test: lint types browser $(DEV)
 	$(BIN)/pytest -n 2
 
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
-ENGINES := $(VENV)/engines-installed
 test-engines: java $(ENGINES)
 	$(BIN)/pytest -n 2 --dist loadfile tests/engines
-
-$(ENGINES): $(STAMP)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,engines]"
-	touch $(ENGINES)
 
 java:
 	@command -v java > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null) || true
 
-lint: $(STAMP)
+lint: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
 
-types: $(STAMP)
+types: $(DEV)
 	$(BIN)/mypy
 
 # The report is tested in a browser. Where there is none and it cannot be installed, those tests fail and say so.
@@ -38,32 +40,40 @@ browser:
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
 
 # Levels and power by simulation, written to docs/validity.md: about half an hour.
-validity: $(STAMP)
+validity: $(DEV)
 	$(BIN)/python tests/simulation/validity.py --out docs/validity.md
 
-docs: $(STAMP)
+docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-notebooks: $(STAMP)
+notebooks: $(DEV)
 	$(BIN)/jupytext --quiet --to ipynb examples/*/*.py
 
-pictures: $(STAMP)
+pictures: $(DEV)
 	$(BIN)/python docs/pictures/draw.py
 
-dist: $(STAMP)
+dist: $(DEV)
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	ls dist
 
 # Against peers, engines and sizes, written to docs/benchmarks.md: about a quarter of an hour.
-bench: $(STAMP)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[bench]"
+bench: $(DEV)
+	$(INSTALL) --editable ".[bench]"
 	$(BIN)/python benchmarks/write_page.py
 
-$(STAMP): pyproject.toml constraints.txt
+$(RUNTIME): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
-	touch $(STAMP)
+	$(INSTALL) --editable .
+	touch $@
+
+$(DEV): $(RUNTIME)
+	$(INSTALL) --editable ".[dev]"
+	touch $@
+
+$(ENGINES): $(DEV)
+	$(INSTALL) --editable ".[dev,engines]"
+	touch $@
 
 clean:
 	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache

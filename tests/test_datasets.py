@@ -1,4 +1,4 @@
-"""The simulated care programme resembles the published one."""
+"""The simulated care program resembles the published one."""
 
 import json
 from pathlib import Path

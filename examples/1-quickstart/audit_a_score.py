@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Audit a score
 #
-# A hospital enrols the patients with the highest risk score. Could another algorithm reach sicker patients in both
+# A hospital enrolls the patients with the highest risk score. Could another algorithm reach sicker patients in both
 # groups, and more evenly? The data are simulated.
 
 # %%
@@ -28,14 +28,14 @@ result = improvable.audit(
 print(result.summary())
 
 # %% [markdown]
-# The splits are few here, to be quick. The verdict comes in words, and so do both hypotheses.
+# Only three splits, to be quick. The verdict comes in words, and so do both hypotheses.
 
 # %%
 print(result.null_hypothesis)
 print(result.alternative_hypothesis)
 
 # %% [markdown]
-# Pictures are Altair charts, shown by a notebook; a report is one file that needs no network.
+# Pictures are Altair charts, which a notebook displays; a report is one file that needs no network.
 
 # %%
 chart = result.plot("utilities")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Compare two scores
 #
-# Where a challenger already exists, there is nothing to search for: compare it with the status quo, on rows that
+# If you already have a candidate, there is nothing to search for: compare it with the status quo, on rows that
 # neither was fitted on.
 
 # %%
@@ -18,7 +18,7 @@ result = improvable.compare(
 print(result.summary())
 
 # %% [markdown]
-# `table()` is a data frame of the same kind that went in: pandas here.
+# `table()` is a data frame of the same kind as the input: pandas here.
 
 # %%
 table = result.table()

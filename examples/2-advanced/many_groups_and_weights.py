@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Several groups, weights and clusters
 #
-# Patients with several visits, survey weights, and groups by race and sex: the audits people really have.
+# Patients with several visits, survey weights, and groups by race and by sex: what real audits look like.
 
 # %%
 import numpy as np

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # A rule and a utility of your own
+# # Your own rule and utility
 #
 # A lender earns 8 on a loan that is repaid and loses 60 on one that is not. What would another way of deciding return,
 # and how evenly would loans be granted?
@@ -39,7 +39,7 @@ net_return = improvable.Utility(
 
 
 # %% [markdown]
-# A rule turns training rows into a candidate. This one adds up standardised features, as a clerk would.
+# A rule turns training rows into a candidate. This one adds up standardized features, as a clerk would.
 
 
 # %%
@@ -76,7 +76,7 @@ result = improvable.audit(
 print(result.summary())
 
 # %% [markdown]
-# An audit with objects of your own cannot be written as a protocol, and says so.
+# An audit with your own Python objects cannot be written as a protocol, and says so.
 
 # %%
 print(result.to_dict()["protocol"])

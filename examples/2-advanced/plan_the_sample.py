@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Plan the sample
 #
-# How many rows would an audit need, and how should they be divided? First from assumptions, then from a pilot.
+# How many rows would an audit need, and how should they be split? First from assumptions, then from a pilot.
 
 # %%
 import improvable
@@ -15,7 +15,7 @@ assumed = power_from_assumptions(groups, rows=60_000, repetitions=500)
 print(f"power with 60,000 rows: {assumed.asked.power:.2f}; rows for a power of 0.8: {assumed.sample_sizes[0].rows:,}")
 
 # %% [markdown]
-# A pilot also tells how much the rule gains from more training rows. Use other rows for the audit itself.
+# A pilot also shows how much the rule gains from more training rows. Use other rows for the audit itself.
 
 # %%
 pilot = improvable.datasets.care_management(4_000, seed=1)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Seal and verify, from Python
 #
-# What the commands `seal`, `audit` and `verify` do, step by step. On the command line a ledger is kept as well.
+# What the commands `seal`, `audit` and `verify` do, step by step. The command line also keeps a ledger.
 
 # %%
 from pathlib import Path
@@ -45,7 +45,7 @@ write_seal(seal, seal_path("care.toml"))
 print(seal.digest)
 
 # %% [markdown]
-# The audit runs as sealed: another protocol, or other data, would be refused.
+# The audit runs as sealed: a different protocol, or different data, would be refused.
 
 # %%
 sealed, kept = settings_of("care.toml")
@@ -56,7 +56,7 @@ result = run_prepared(ready, run_folder="run")
 print(result.p_value, result.reject)
 
 # %% [markdown]
-# The other side computes it again, from its own copy of the data.
+# The other side recomputes it from its own copy of the data.
 
 # %%
 verification = verify("run", "patients.csv")

@@ -15,12 +15,12 @@ for one in found:
 
 # %% [markdown]
 # At eta = 1.52 the null hypothesis holds, and both statistics reject about 5% of the time. Power falls as the candidate
-# gets less fair, and rises with the rows. With few rows the absolute statistic's power dips near perfect fairness, as
-# in the paper's figure.
+# becomes less fair, and rises with the number of rows. With few rows the absolute statistic's power dips near perfect
+# fairness, as in the paper's figure.
 
 # %% [markdown]
 # The level at a claimed cut of 80%, with the candidate exactly on the boundary of the null hypothesis: here the two
-# statistics part.
+# statistics differ.
 
 # %%
 (boundary,) = appendix_e([0.2 * MEAN_GAP], [0.8], [100], repetitions=300, draws=300)

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The paper's application
 #
-# Section 6 of the paper audits a hospital's care programme. The published data may not be passed on with this package.
-# Where the held-out third of them is at hand (name its folder in `IMPROVABLE_DATA`), it is used here; otherwise the
-# simulated programme. `improvable replicate` does all of Section 6 and Appendix H.
+# Section 6 of the paper audits a hospital's care program. The published data may not be redistributed with this
+# package. If you have the held-out third of them (name its folder in `IMPROVABLE_DATA`), it is used here; otherwise the
+# simulated program is. `improvable replicate` does all of Section 6 and Appendix H.
 
 # %%
 import os
@@ -16,8 +16,8 @@ published = file.exists()
 print("published data, held-out third" if published else "SIMULATED data")
 
 # %% [markdown]
-# In the published third a LASSO score was fitted on the other two thirds, so that it is a genuine held-out candidate.
-# In the simulated programme, last year's conditions stand in for it. The paper's own gap statistic is used.
+# In the published third, a LASSO score was fitted on the other two thirds, so it is a genuine held-out candidate.
+# In the simulated program, last year's conditions stand in for it. The paper's own gap statistic is used.
 
 # %%
 patients = file if published else improvable.datasets.care_management(24_000, seed=0)

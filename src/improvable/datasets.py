@@ -66,8 +66,8 @@ SCORE_NOISE: Final = 0.20
 SCORE_PER_COST: Final = 1 / 1_110
 NO_COST: Final = 0.037
 AVOIDABLE: Final = 0.30
-ENROLMENT_CEILING: Final = 0.25
-ENROLMENT_MIDPOINT: Final = 30.0
+ENROLLMENT_CEILING: Final = 0.25
+ENROLLMENT_MIDPOINT: Final = 30.0
 
 # Kind of care: (chance of any, share of the year's spending when there is any).
 COST_KINDS: Final = {
@@ -86,7 +86,7 @@ COST_KINDS: Final = {
     "radiology": (0.55, 0.12),
 }
 
-# Laboratory test: (tests a year at unit need, direction in which need moves the standardised result).
+# Laboratory test: (tests a year at unit need, direction in which need moves the standardized result).
 LABS: Final = {
     "cre": (0.50, 1),
     "crp": (0.10, 1),
@@ -151,7 +151,7 @@ CARE_MANAGEMENT_COVARIATES: Final[tuple[str, ...]] = (
 
 
 def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
-    """Draw a SIMULATED hospital care-management programme.
+    """Draw a SIMULATED hospital care-management program.
 
     Every row is invented; no patient record was used. Names and types of the columns are those of the
     public data of Obermeyer et al. (2019), and the constants of the population were tuned so that the
@@ -222,12 +222,12 @@ def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
     intensity = INTENSITY_SPREAD * rng.standard_normal(n)
     spending = SPENDING_LEVEL + SPENDING_PER_NEED * log_need - shortfall + intensity
     score = np.minimum(100, SCORE_PER_COST * np.exp(spending + SCORE_NOISE * rng.standard_normal(n)))
-    enrolment = ENROLMENT_CEILING * score**2 / (score**2 + ENROLMENT_MIDPOINT**2)
+    enrollment = ENROLLMENT_CEILING * score**2 / (score**2 + ENROLLMENT_MIDPOINT**2)
     cost = _yearly_cost(rng, spending) * (rng.random(n) >= NO_COST)
 
     columns: Columns = {
         "risk_score_t": score,
-        "program_enrolled_t": rng.random(n) < enrolment,
+        "program_enrolled_t": rng.random(n) < enrollment,
         "cost_t": _in_hundreds(cost),
         "cost_avoidable_t": _in_hundreds(cost * rng.beta(1.5, 0.5, n) * (rng.random(n) < AVOIDABLE)),
         **_readings(rng, log_need),

@@ -91,7 +91,7 @@ def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("--correlation 1", "the correlation is 1.0. It must be a number at least 0 and below 1."),
+        ("--correlation 1", "the correlation is 1.0. Give a number from 0 to below 1."),
         ("--correlation -0.2", "the correlation is -0.2."),
         ("--cost 0", "the cost of a split is 0.0."),
         ("--cost -1", "the cost of a split is -1.0."),

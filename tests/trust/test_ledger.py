@@ -2,6 +2,9 @@
 
 import json
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +24,7 @@ from protocol_room import OPTIONS, flip, said
         (lambda lines: [lines[0], *lines[2:]], "a line is missing before line 2"),
         (lambda lines: lines[1:], "a line is missing before line 1"),
         (lambda lines: [lines[1], lines[0], *lines[2:]], "a line is missing before line 1"),
-        (lambda lines: [*lines, "{}"], "line 5 of 'people.csv.ledger' is not a ledger's line"),
+        (lambda lines: [*lines, "{}"], "line 5 of 'people.csv.ledger' is not a ledger line"),
     ],
 )
 def test_a_changed_ledger_is_found_named_and_never_overwritten(
@@ -106,3 +109,16 @@ def test_a_run_begun_elsewhere_is_recorded_as_resumed() -> None:
     lines = read_ledger(ledger_path("people.csv"))
     assert [(line.event, line.facts.get("resumed")) for line in lines] == [("begun", True), ("finished", None)]
     assert runs_words(lines).startswith("1 run begun on these data, 1 finished")
+
+
+def test_runs_that_write_at_once_take_turns_and_leave_no_lock_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("improvable.trust.ledger.check_belongs", lambda *_: time.sleep(0.002))  # read, pause, write
+    ledger = tmp_path / "people.csv.ledger"
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(lambda number: record(ledger, "data", "begun", {"run": number}), range(24)))
+    lines = read_ledger(ledger)
+    assert sorted(line.facts["run"] for line in lines) == list(range(24))
+    assert {line.hash for line in lines} == {line.hash for line in written}
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv.ledger"]

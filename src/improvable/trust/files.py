@@ -33,11 +33,11 @@ def read_protocol(path: str | Path) -> Declaration:
 
 
 def write_protocol(declared: Declaration, path: str | Path) -> None:
-    """Write a protocol; one that is already there is never overwritten."""
+    """Write a protocol; an existing one is never overwritten."""
     from_declaration(declared)
     place = Path(path)
     if place.exists():
-        raise StorageError(f"'{place}' already exists.", "Name another file; a declared protocol is not overwritten.")
+        raise StorageError(f"'{place}' already exists.", "Choose another name; a protocol is never overwritten.")
     write_whole(place, protocol_text(declared, place.name).encode())
 
 
@@ -60,7 +60,7 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; its texts are JSON's, but for the one control character that JSON leaves alone."""
+    """A value in TOML; texts are written as in JSON, except for the one control character that JSON leaves alone."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):

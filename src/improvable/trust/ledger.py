@@ -1,20 +1,26 @@
-"""A ledger beside the data: the audits that were begun on them from the command line, in a chain of hashes.
+"""A ledger beside the data: the audits begun on them from the command line, in a chain of hashes.
 
 Each line is a JSON object with the hash of the line before it and its own. A line that was edited no longer has its
-hash; where a line was removed, the next one points to a line that is not there. There is no secret in the chain: who
-cuts lines off at the end, or writes it anew from the start, is found by the hashes that outputs printed and the other
+hash; where a line was removed, the next one points to a line that is not there. The chain holds no secret: whoever
+cuts lines off at the end, or rewrites it from the start, is exposed by the hashes that outputs printed and the other
 side kept, or by `verify`.
+
+Runs that write at the same time take turns. The lock is on the ledger itself, through its open descriptor, so no lock
+file is left beside the data. Windows lets only the descriptor that holds a lock read the file: whoever holds it reads
+and writes through that one.
 """
 
-import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from filelock import lock_descriptor, unlock_descriptor
 
 from improvable.errors import StorageError
 from improvable.results.versions import VERSION
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 
 BEGUN, FINISHED = "begun", "finished"
 ORIGIN = "0" * 64
-KEPT = "Keep the file as it is: it is evidence. Record further runs in another with --ledger."
+KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 
 
 @dataclass(frozen=True)
@@ -55,22 +61,26 @@ def ledger_path(data: str | Path) -> Path:
 
 
 def read_ledger(path: str | Path) -> list[Line]:
-    """Read a ledger and check its chain; the first line that was edited, or before which one is missing, is named."""
+    """Read a ledger and check its chain; an error names the first line that was edited, or follows a missing one."""
     place = Path(path)
     if not place.exists():
         raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
+    return _checked(place.read_bytes(), place)
+
+
+def _checked(content: bytes, place: Path) -> list[Line]:
     lines: list[Line] = []
     previous = ORIGIN
-    for number, text in enumerate(filter(None, place.read_bytes().split(b"\n")), start=1):
+    for number, text in enumerate(filter(None, content.split(b"\n")), start=1):
         try:
             plain = json.loads(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise StorageError(f"line {number} of '{place}' is not a ledger's line.", KEPT) from error
+            raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
         if _hash(plain) != hash_:
             raise StorageError(f"line {number} of '{place}' was edited.", KEPT)
         if before != previous:
-            raise StorageError(f"a line is missing before line {number} of '{place}', or lines changed places.", KEPT)
+            raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEPT)
         lines.append(Line(number, event, plain, hash_))
         previous = hash_
     return lines
@@ -89,9 +99,10 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
     """
     place = Path(path)
     try:
-        with place.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            lines = read_ledger(place)
+        with place.open("a+b") as file, _locked(file):
+            file.seek(0)
+            content = file.read()
+            lines = _checked(content, place)
             check_belongs(lines, data, place)
             plain = {
                 "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -102,7 +113,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
                 "previous": lines[-1].hash if lines else ORIGIN,
             }
             hash_ = _hash(plain)
-            begin = b"" if place.read_bytes().endswith(b"\n") or not lines else b"\n"
+            begin = b"" if content.endswith(b"\n") or not lines else b"\n"
             file.write(begin + (_canonical(plain | {"hash": hash_}) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
@@ -110,9 +121,18 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
         raise
     except OSError as error:
         raise StorageError(
-            f"the ledger '{place}' cannot be written: {error.strerror}.", "Name one elsewhere with --ledger FILE."
+            f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
     return Line(len(lines) + 1, event, plain, hash_)
+
+
+@contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    lock_descriptor(file.fileno())
+    try:
+        yield
+    finally:
+        unlock_descriptor(file.fileno())
 
 
 def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
@@ -120,17 +140,17 @@ def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
     if lines and lines[0].facts.get("data") != data:
         raise StorageError(
             f"the ledger '{place}' belongs to other data.",
-            "Keep it with the file it was made for, and name another with --ledger FILE.",
+            "Keep it with the data it was made for, and choose another with --ledger FILE.",
         )
 
 
 def run_facts(result: "Audit | Comparison") -> dict[str, Any]:
-    """What a ledger keeps of a finished run."""
+    """What a ledger keeps about a finished run."""
     return stated_facts(result.to_dict())
 
 
 def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of what a result says of itself."""
+    """The same, from what a result says about itself."""
     protocol = facts.get("protocol")
     return {
         "protocol": None if protocol is None else protocol["digest"],

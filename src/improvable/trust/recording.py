@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recorder:
-    """Keeps one run in a ledger; without one, keeps nothing and says so."""
+    """Records one run in a ledger; without a ledger, records nothing and says why."""
 
     path: Path | None
     data: str
@@ -25,7 +25,7 @@ class Recorder:
         self._add(BEGUN, {"kind": kind, **facts})
 
     def finish(self, kind: str, result: "Audit | Comparison") -> str:
-        """Record what a run found; how many runs there were, in words."""
+        """Record what a run found, and say how many runs there were."""
         from improvable.trust.ledger import FINISHED, run_facts
 
         return self._add(FINISHED, {"kind": kind, **run_facts(result)})
@@ -39,7 +39,7 @@ class Recorder:
             return None
         try:
             return ledger_line(self.path, read_facts(folder))
-        except StorageError:  # a folder that is damaged or not finished
+        except StorageError:  # the folder is damaged, or its run is unfinished
             return None
 
     def _add(self, event: str, facts: dict[str, Any]) -> str:

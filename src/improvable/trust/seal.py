@@ -1,4 +1,4 @@
-"""A seal binds a protocol to data before the audit is run, and its splits to a challenge of the other side."""
+"""A seal binds a protocol to data before the audit runs, and its splits to a challenge that the other side chose."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ class Seal:
     data : str
         Fingerprint of the columns that will be read.
     columns : tuple of str
-        Those columns: patterns and defaults of the protocol, spelt out.
+        Those columns: patterns and defaults of the protocol, spelled out.
     rows : int
     challenge : str
         What the other side chose; the splits follow from it and from the data.
@@ -66,7 +66,7 @@ def seal_of(ready: Prepared) -> Seal:
 
 
 def write_seal(seal: Seal, path: str | Path) -> None:
-    """Keep a seal; another one that is already there is never overwritten."""
+    """Write a seal; a different one that already exists is never overwritten."""
     place = Path(path)
     if place.exists():
         if read_seal(place) == seal:
@@ -102,8 +102,8 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
     if found.columns != seal.columns:
         other = sorted(set(found.columns) ^ set(seal.columns))
         raise StorageError(
-            f"other columns would be read than were sealed: {', '.join(map(repr, other[:3]))}.",
-            "Name the features in the protocol, so that new columns of the file are not taken for some.",
+            f"the columns that would be read are not those that were sealed: {', '.join(map(repr, other[:3]))}.",
+            "List the features in the protocol, so that new columns in the file do not become features.",
         )
     if found.data != seal.data:
         raise StorageError(

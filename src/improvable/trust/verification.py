@@ -1,4 +1,4 @@
-"""A result computed again from its own protocol: for each number, same or different."""
+"""A result recomputed from its own protocol: for each number, same or different."""
 
 import json
 import tempfile
@@ -20,12 +20,12 @@ from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
 from improvable.trust.seal import seal_of
 
 UNCHECKED = ("versions", "version")
-NAME_ONE = "Name a run folder, or a file of improvable audit --json."
+NAME_ONE = "Give a run folder, or a file written by improvable audit --json."
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One number or text that came out otherwise."""
+    """One number or text that came out differently."""
 
     where: str
     stated: Any
@@ -42,11 +42,11 @@ class Verification:
         Every number and text of the result by its place, ``splits.3.gap.candidate``, with what was stated.
     differences : list of Difference
     versions : dict
-        From each package whose version differs to (stated, here).
+        For each package whose version differs, (stated, here).
     files : dict
-        From each file of a run folder to whether its bytes are the same.
+        For each file of a run folder, whether its bytes are the same.
     unchecked : list of str
-        Files in the folder that are not part of the result: nobody looked at them.
+        Files in the folder that are not part of the result; they were not checked.
     """
 
     checked: dict[str, Any]
@@ -139,11 +139,11 @@ def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
 
 
 def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
-    """Which files are the same to the byte; and arrays that differ whatever version wrote them, or are not there."""
+    """Which files are the same to the byte; and arrays that are missing or differ, whatever version wrote them."""
     if not folder.is_dir():
         return {}, []
-    with tempfile.TemporaryDirectory() as room:
-        fresh = Path(room) / "again"
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = Path(scratch) / "again"
         again.save(fresh)
         files, differences = {}, []
         for path in sorted(fresh.iterdir()):
@@ -166,10 +166,10 @@ def _same_arrays(one: Path, other: Path) -> bool:
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one that says a thing twice could show a reader what was not verified."""
+    """A JSON object; one with a repeated key could show a reader what was not verified."""
     plain = dict(pairs)
     if len(plain) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return plain
 
 

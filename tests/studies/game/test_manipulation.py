@@ -174,7 +174,7 @@ def test_the_last_digit_of_an_integral_breaks_no_tie(correlation: float) -> None
         (lambda m: 0.001 * m if m < 5 else 0.004, "is not above that of"),
         (lambda m: 0.01 * math.sqrt(m), "the cost is concave: repetition"),
         (lambda m: 0.001 * m if m < 9 else 0.009 + 0.0001 * (m - 9), "the cost is concave"),
-        (lambda m: math.nan, "is no number"),
+        (lambda m: math.nan, "is not a number"),
     ],
 )
 def test_costs_that_fall_stand_still_or_are_concave_are_refused(cost: Cost, said: str) -> None:

@@ -255,7 +255,7 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
     text = " ".join(plan.summary().split())
     assert "is not evidence" in text
     assert "does not learn" in text
-    assert "Assumed of a: 40% of rows" in text
+    assert "Assumed for a: 40% of rows" in text
     assert len(plan.table()) == len(plan.points)
     assert plan.plot().to_dict()["title"]["text"].startswith("Probability")
 
@@ -267,7 +267,7 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     )
     assert first == second
     assert first["range"][0] <= first["power"] <= first["range"][1]
-    assert any("other rows" in text for text in first["warnings"])
+    assert any("rows other than those to be audited" in text for text in first["warnings"])
 
 
 def test_clusters_and_several_group_columns_can_be_planned_for() -> None:
@@ -300,7 +300,7 @@ def test_a_pilot_that_is_too_small_is_refused() -> None:
         ({"overlap": 1.0, "rates": (0.3, 0.2)}, "selects too few"),
         ({"overlap": 1.0, "rates": (0.3, 0.3)}, "the two means differ"),
         ({"rates": (0.0, 0.2)}, "selection rate of group 'b' is 0"),
-        ({"rates": (0.9, 0.9), "overlap": 0.1}, "select more than everyone"),
+        ({"rates": (0.9, 0.9), "overlap": 0.1}, "add up to more than everyone"),
         ({"spread": None}, "a mean of"),
         ({"name": "a"}, "at least two groups"),
         ({"share": -1.0}, "share of group 'b' is -1"),

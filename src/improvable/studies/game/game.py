@@ -112,7 +112,7 @@ def rejection_probability(
     splits : int
         K. One split is procedure s1, at level alpha; more are s2, at level alpha / 2 for each split.
     mixing : Mixing
-        How p-values hang together.
+        Correlation of p-values across splits.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def best_response(cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: M
     while worthwhile(high):
         low, high = high + 1, 2 * high + 1
         if high > MOST_REPETITIONS:
-            raise OptionError("the cost of a repetition is next to nothing.", "Give a larger one.")
+            raise OptionError("the cost of a repetition is close to zero.", "Give a larger cost.")
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if worthwhile(middle) else (low, middle)
@@ -329,7 +329,7 @@ def _one_repetition(alpha: float, splits: int, mixing: Mixing) -> tuple[FloatArr
     proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
     if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:
         raise OptionError(
-            f"the mixing distribution for level {level:g} is none, or its mean is not the level.",
+            f"the mixing distribution for level {level:g} is not a distribution, or its mean is not the level.",
             "Its values lie in [0, 1], its weights add up to 1, and its weighted mean is the level.",
         )
     needed = (splits + 1) // 2
@@ -347,7 +347,7 @@ def _some_hit(repetitions: int, misses: FloatArray, weights: FloatArray) -> floa
 
 
 def _increments(cost: Cost) -> Callable[[int], float]:
-    """The cost of one more repetition after m; refuses a cost that falls, stands still or is concave where visited."""
+    """The cost of one more repetition after m; refuses a cost that falls, stays flat or is concave where visited."""
     seen: dict[int, tuple[float, float]] = {}
 
     def value(m: int) -> float:
@@ -361,7 +361,10 @@ def _increments(cost: Cost) -> Callable[[int], float]:
             return seen[m][0]
         before, after = value(m), value(m + 1)
         if np.isnan(before) or np.isnan(after) or before == -np.inf:
-            raise OptionError(f"the cost of {m} or {m + 1} repetitions is no number.", "Give a cost for every number.")
+            raise OptionError(
+                f"the cost of {m} or {m + 1} repetitions is not a number.",
+                "Give one for each.",
+            )
         here = np.inf if np.isinf(after) else after - before
         if here <= 0:
             raise OptionError(

@@ -1,4 +1,4 @@
-"""How the p-values of one data set's splits hang together, before the data are seen.
+"""Correlation of p-values across splits of one data set, before the data are seen.
 
 They are exchangeable: given a q that is drawn once for the data set, each is below a level independently with
 probability q. A new distribution of q is a class with `name` and `points`.
@@ -19,9 +19,9 @@ NEGLIGIBLE = 45.0
 
 
 class Mixing(Protocol):
-    """How p-values of one data set hang together: given q they are below a level independently with probability q.
+    """Correlation of p-values across splits: given q, each is below a level independently with probability q.
 
-    By de Finetti's theorem this is all that exchangeable p-values can be. q is drawn once for the data set.
+    By de Finetti's theorem every exchangeable sequence is of this kind. q is drawn once for the data set.
     """
 
     @property
@@ -64,14 +64,14 @@ class BetaMixing:
     def points(self, level: float) -> tuple[FloatArray, FloatArray]:
         if self.correlation == 0:
             return Independent().points(level)
-        # In the log odds t of q the density falls off exponentially on both sides, and t = centre + scale sinh(s)
+        # In the log odds t of q the density falls off exponentially on both sides, and t = center + scale sinh(s)
         # makes that doubly so: the trapezoid rule is then exact to rounding.
         size = (1 - self.correlation) / self.correlation
         first, second = level * size, (1 - level) * size
-        centre, scale = np.log(level / (1 - level)), min(1.0, 1 / np.sqrt(size * level * (1 - level)))
+        center, scale = np.log(level / (1 - level)), min(1.0, 1 / np.sqrt(size * level * (1 - level)))
 
         def log_density(s: FloatArray) -> FloatArray:
-            t = centre + scale * np.sinh(s)
+            t = center + scale * np.sinh(s)
             return np.asarray(-first * np.logaddexp(0, -t) - second * np.logaddexp(0, t))
 
         peak = log_density(np.zeros(1))[0]
@@ -83,7 +83,7 @@ class BetaMixing:
             ends.append(end)
         s = np.linspace(ends[0], ends[1], NODES)
         weights = np.exp(log_density(s) - peak) * np.cosh(s)
-        return np.asarray(np.exp(-np.logaddexp(0, -(centre + scale * np.sinh(s))))), weights / weights.sum()
+        return np.asarray(np.exp(-np.logaddexp(0, -(center + scale * np.sinh(s))))), weights / weights.sum()
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class GaussianMixing:
 
 @dataclass(frozen=True)
 class DiscreteMixing:
-    """A mixing distribution of one's own: for each level, values of q and their weights.
+    """A custom mixing distribution: for each level, values of q and their weights.
 
     Attributes
     ----------
@@ -153,4 +153,4 @@ INDEPENDENT = Independent()
 def _check_correlation(correlation: float) -> None:
     number = isinstance(correlation, float | int | np.floating | np.integer) and not isinstance(correlation, bool)
     if not number or not 0 <= correlation < 1:
-        raise OptionError(f"the correlation is {correlation}.", "It must be a number at least 0 and below 1.")
+        raise OptionError(f"the correlation is {correlation}.", "Give a number from 0 to below 1.")

@@ -181,5 +181,5 @@ def rejections(noise: FloatArray, resampled: FloatArray, claims: FloatArray, alp
 
 
 def _p_value(statistic: float, drawn: FloatArray) -> float:
-    """P*(T* - T <= T), as `inference.pvalues.lower_tail` for statistics without ties or holes."""
+    """P*(T* - T <= T), as `inference.pvalues.lower_tail` for statistics without ties or missing values."""
     return float(np.mean(drawn - statistic <= statistic))

@@ -15,7 +15,7 @@ from improvable.studies.power.outlook import Outlook
 
 @dataclass(frozen=True)
 class AssumedGroup:
-    """What is assumed of one group.
+    """What is assumed about one group.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def _check(group: AssumedGroup) -> None:
             f"With these rates it is at most {most:.3g}.",
         )
     if group.rates[STATUS_QUO] + group.rates[CANDIDATE] - group.overlap * group.rates[STATUS_QUO] > 1 + 1e-12:
-        raise OptionError(f"the rates {of} select more than everyone.", "Raise the overlap, or lower the rates.")
+        raise OptionError(f"the rates {of} add up to more than everyone.", "Raise the overlap, or lower the rates.")
 
 
 def _words(groups: Sequence[AssumedGroup], total: float) -> tuple[str, ...]:
@@ -158,12 +158,12 @@ def _words(groups: Sequence[AssumedGroup], total: float) -> tuple[str, ...]:
         spread = "as a 0/1 outcome has" if group.spread is None else f"{group.spread:g}"
         before, after = (f"{100 * rate:.3g}%" for rate in group.rates)
         out.append(
-            f"Assumed of {group.name}: {100 * group.share / total:.3g}% of rows; the status quo selects {before} of "
+            f"Assumed for {group.name}: {100 * group.share / total:.3g}% of rows; the status quo selects {before} of "
             f"them with mean outcome {group.means[0]:g}, the candidate {after} with mean {group.means[1]:g}; standard "
             f"deviation {spread}; {100 * group.overlap:.3g}% of the status quo's selected are also the candidate's."
         )
     return (
         *out,
-        "Those selected by both are taken to have the average of the two means.",
-        "The candidate is fixed, so training rows only take rows from the test: the real rule also learns from them.",
+        "Those selected by both are assumed to have the average of the two means.",
+        "The candidate is fixed, so training rows only reduce the test rows; a real rule also learns from them.",
     )

@@ -38,7 +38,7 @@ def learn(data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed
     -------
     outlook : Outlook
     audit : Audit
-        Of the largest size, for what it says of question and features.
+        Of the largest size, for what it says about question and features.
     """
     rows = read_rows(data)
     with warnings.catch_warnings():
@@ -147,10 +147,10 @@ def _words(studies: Sequence[Audit], training: FloatArray, total: int) -> tuple[
     words = [
         f"Learned from a pilot of {total:,} rows: rule '{studies[0].setting['rule']}' was fitted "
         f"{len(studies[0].splits)} times on each of {sizes}, and judged on the other rows.",
-        f"With more than {int(training[-1]):,} training rows the candidate is taken to be no better than with these.",
+        f"With more than {int(training[-1]):,} training rows the candidate is assumed to be no better than with these.",
     ]
     fits = [split for study in studies for split in study.splits]
     without = sum(any(caution.kind == "no candidate" for caution in split.cautions) for split in fits)
     if without:
-        words.append(f"{without} of {len(fits)} fits found no candidate; these count as one like the status quo.")
+        words.append(f"{without} of {len(fits)} fits found no candidate; each counts as a copy of the status quo.")
     return tuple(words)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 NOT_EVIDENCE = "Power at an estimated or assumed effect is not evidence that the effect is there."
 OTHER_ROWS = (
-    "Plan on other rows than those to be audited: a train fraction or a rule chosen because it does well on some rows "
-    "cannot be tested at the stated level on the same rows."
+    "Plan on rows other than those to be audited: a train fraction or a rule chosen because it does well on some rows "
+    "cannot be tested at the stated level on those rows."
 )
 
 
@@ -203,17 +203,17 @@ class PowerPlan:
             )
         out += [self._size_words(size) for size in (self.sample_sizes if self.learns else self.sample_sizes[:1])]
         same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
-        also = f"; not told apart from it: {', '.join(same)}" if same else ""
+        also = f"; within Monte Carlo error of it: {', '.join(same)}" if same else ""
         if not self.learns:
-            also += "; but the assumed candidate does not learn, so leave the rule what it needs"
+            also += "; but the assumed candidate does not learn, so leave a real rule enough rows"
         out.append(
             f"Best train fraction of those tried: {best.train_fraction:g} (power {number(best.power)}, "
             f"Monte Carlo error {number(best.error, 3)}{also})."
         )
         if any(point.varied == "splits" and point.splits == 1 for point in self.points):
             out.append(
-                "One split is tested at alpha and several at alpha / 2, but the verdict of one split hangs on how the "
-                "rows happened to be divided."
+                "One split is tested at alpha and several at alpha / 2, but the verdict of one split depends on how "
+                "the rows happened to be split."
             )
         return out
 

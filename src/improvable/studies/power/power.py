@@ -107,7 +107,7 @@ def power_from_pilot(
     check_integer("fits", fits, 3)
     for name in NOT_FOR_PLANS:
         if name in question:
-            raise OptionError(f"a plan takes no {name}.", "It draws nothing and keeps no splits; leave it out.")
+            raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no splits.")
     _check(rows, splits, train_fraction, alpha, wanted, repetitions, seed)
     outlook, study = learn(data, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
@@ -368,7 +368,7 @@ def _rounded(rows: float) -> int:
 
 
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
-    """What a reader must know of a plan."""
+    """What a reader must know about a plan."""
     mean, _ = outlook.at(max(setting.training_rows, 1))
     shape = (len(outlook.attributes[0].member), len(outlook.measures), 2, 2)
     counted = mean.reshape(shape)[..., 1]
@@ -384,7 +384,7 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     reach = outlook.reach(setting.training_rows)
     if reach == "below":
         out.append(
-            f"{setting.training_rows:,} training rows are fewer than the rule was studied with; power is too high here."
+            f"{setting.training_rows:,} training rows are fewer than the rule was studied with; this overstates power."
         )
     if reach == "beyond":
         out.append(f"{setting.training_rows:,} training rows are more than the rule was studied with.")

@@ -8,7 +8,7 @@ of some phi, with covariance Phi, and Gamma with the contributions. Then
     test mean of split k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all splits
                                 + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each split's own.
 
-The centred bootstrap of a smooth statistic T gives p = 1 - Normal(T / se(T)), where se is the delta method's.
+The centered bootstrap of a smooth statistic T gives p = 1 - Normal(T / se(T)), where se is the delta method's.
 """
 
 from collections.abc import Callable, Sequence
@@ -328,7 +328,7 @@ def _fairness_margin(
 
 
 def _references(status_quo: FloatArray, protected: int | None) -> IntArray:
-    """`criteria.reference_pair` of every point at once, shape (points, 2)."""
+    """`statistics.reference_pair` of every point at once, shape (points, 2)."""
     low = np.argmin(status_quo, axis=1) if protected is None else np.full(len(status_quo), protected)
     others = status_quo.copy()
     others[np.arange(len(others)), low] = -np.inf
@@ -344,16 +344,16 @@ def _folded_margin(
     claim: Claim,
     seed: int,
 ) -> FloatArray:
-    """The paper's folded gap has a kink, so its centred p-value is counted among normal draws of the utilities."""
+    """The paper's folded gap has a kink, so its centered p-value is counted among normal draws of the utilities."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     half = rng.standard_normal((FOLDED_DRAWS // 2, len(which))) @ root(spread[np.ix_(which, which)]).T
     noise = np.concatenate([half, -half])
     z = np.empty(len(values))
     for start in range(0, len(values), POINTS_PER_BLOCK):
         part = slice(start, start + POINTS_PER_BLOCK)
-        centre = values[part][:, which]
-        drawn = centre[:, None] + scale[part][:, which][:, None] * noise
-        statistic = _folded(centre, block, claim)[:, None]
+        center = values[part][:, which]
+        drawn = center[:, None] + scale[part][:, which][:, None] * noise
+        statistic = _folded(center, block, claim)[:, None]
         against = (_folded(drawn, block, claim) - statistic <= statistic).mean(axis=1)
         moves = np.isfinite(statistic[:, 0]) & bool(noise.any())
         z[part] = np.where(moves, ndtri(1 - np.clip(against, LEAST_P, 1 - LEAST_P)), -np.inf)

@@ -78,7 +78,7 @@ def _markdown(
         words,
         f"{effort.splits} splits, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has 7, 10,000 and "
         "300. Its split seeds are not published, so numbers agree in distribution, not split by split. Published: the "
-        "mean over splits, and in brackets the smallest and the largest.",
+        "mean over splits, and in parentheses the smallest and the largest.",
         "The test below uses the paper's gap statistic, which folds the gap at zero. The signed statistic beside it "
         "keeps its level near perfect fairness, where the folded one does not.",
     ]

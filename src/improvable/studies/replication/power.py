@@ -1,4 +1,4 @@
-"""Appendix E's power curves, kept in the folder of a replication, beside what the paper says of them."""
+"""Appendix E's power curves, kept in the folder of a replication, beside what the paper says about them."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -27,7 +27,7 @@ def kept_appendix_e(effort: Effort, folder: Path, seed: int, workers: int) -> li
 
 
 def curve_rows_beside_paper(results: list[GapRejections]) -> list[Row]:
-    """What the paper says of its curves, and what ours show: the level at equal gaps, the dip at perfect fairness."""
+    """What the paper says about its curves, and what ours show: level at equal gaps, dip at perfect fairness."""
     rows = []
     for size in SIZES:
         curve = {one.eta: one for one in results if one.size == size}
@@ -41,7 +41,7 @@ def curve_rows_beside_paper(results: list[GapRejections]) -> list[Row]:
         )
         rows.append(
             Row(
-                f"n = {size}: power lost towards perfect fairness (eta = 0)",
+                f"n = {size}: power lost toward perfect fairness (eta = 0)",
                 "none" if size == max(SIZES) else "a slight dip",
                 f"{best.absolute:.3f} to {fair.absolute:.3f}, signed {fair.signed:.3f} "
                 f"(error {fair.error('absolute'):.3f})",

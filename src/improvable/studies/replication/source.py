@@ -35,16 +35,16 @@ class StudyData:
 
 
 def simulated(rows: int, seed: int) -> StudyData:
-    """Rows of the simulated programme."""
+    """Rows of the simulated program."""
     words = (
-        f"SIMULATED data: {rows:,} invented patients. Differences from the paper say how far the simulation resembles "
-        "the hospital, nothing about the paper. Give the published file with --data."
+        f"SIMULATED data: {rows:,} invented patients. Differences from the paper show how closely the simulation "
+        "resembles the hospital; they say nothing about the paper. Give the published file with --data."
     )
     return StudyData(care_management(rows, seed=seed), words, covariates=True)
 
 
 def read_study(path: str | Path) -> StudyData:
-    """Read a file and say what it is; one that is of no known kind is refused."""
+    """Read a file and say what it is; a file of an unknown kind is refused."""
     rows = read_rows(path)
     missing = [name for name in NEEDED if name not in rows.columns]
     lacking = [name for name in CARE_MANAGEMENT_COVARIATES if name not in rows.columns]
