@@ -25,7 +25,7 @@ from improvable.procedure.api import audit, compare
 from improvable.question.utilities import UTILITIES, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.storage import load
+from improvable.results.loading import load
 
 __all__ = [
     "UTILITIES",

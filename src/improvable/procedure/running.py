@@ -33,6 +33,7 @@ from improvable.question.settings import Settings
 from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.results.loading import finished_splits
 
 
 def run_audit(
@@ -62,7 +63,7 @@ def run_prepared(
     """
     plan, question, workers = ready.plan, ready.plan.design.question, worker_count(n_jobs)
     folder = None if run_folder is None else storage.open_run(run_folder, ready.identity())
-    done = {} if folder is None else storage.finished_splits(folder, question, ready.engine.backend)
+    done = {} if folder is None else finished_splits(folder, question, ready.engine.backend)
     if done:
         begun(True)
     with limited_threads(workers, plan.splits):
@@ -85,7 +86,7 @@ def run_prepared(
         backend=ready.engine.backend,
     )
     if folder is not None:
-        storage.write_audit_head(result, folder)
+        result.finish(folder)
         forget_counts(folder)
     return result
 

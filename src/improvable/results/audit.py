@@ -1,7 +1,7 @@
 """What an audit found: its splits, and the decision that they make together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from improvable.inference.combining import combined_threshold
 from improvable.inference.estimates import Disparity
 from improvable.question.design import Question
 from improvable.results import storage
-from improvable.results.comparison import Census, Comparison, change_question
-from improvable.results.facts import Facts, audit_facts
+from improvable.results.comparison import Comparison, change_question
+from improvable.results.facts import Facts, state
+from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
@@ -72,7 +73,8 @@ class Audit(Result):
     @cached_property
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
-        return audit_facts(self)
+        own = {**self.setting, "data_fingerprint": self.data_fingerprint}
+        return state("audit", self, own, self.disparities)
 
     def reconsider(self, **changes: Any) -> "Audit":
         """The same evidence asked another question: at once, from the draws, without data.
@@ -90,7 +92,23 @@ class Audit(Result):
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
-        storage.save_audit(self, folder)
+        place = storage.new_folder(folder)
+        for split in self.splits:
+            storage.write_split(split, place)
+        self.finish(place)
+
+    def finish(self, folder: Path) -> None:
+        """Write what makes a folder of splits a finished audit."""
+        facts = {
+            "question": self.question.to_dict(),
+            "setting": self.setting,
+            "data_fingerprint": self.data_fingerprint,
+            "census": {name: values.tolist() for name, values in vars(self.census).items()},
+            "disparities": [asdict(disparity) for disparity in self.disparities],
+            "cautions": [asdict(caution) for caution in self.cautions],
+            "splits": [split.split for split in self.splits],
+        }
+        storage.write_head(folder, "audit", facts)
 
     def substitute(self) -> Algorithm:
         """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).

@@ -12,28 +12,16 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
 from improvable.inference.cells import STATUS_QUO
+from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
-from improvable.results.facts import Facts, comparison_facts
+from improvable.results import storage
+from improvable.results.facts import Facts, state
+from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
-
-
-@dataclass(frozen=True)
-class Census:
-    """All rows of an audit or a comparison, by stratum.
-
-    Attributes
-    ----------
-    rows, weight, selected : array of shape (strata,)
-        How many there are, their weight, and how many the status quo selects.
-    """
-
-    rows: IntArray
-    weight: FloatArray
-    selected: IntArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +98,14 @@ class Comparison(Result):
     @cached_property
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
-        return comparison_facts(self)
+        gaps = disparities(self.evidence, self.question.claim, self.question.alpha)
+        own = {
+            "rows": self.rows,
+            "clusters": self.clusters,
+            "data_fingerprint": self.data_fingerprint,
+            "seal": None,
+        }
+        return state("comparison", self, own, gaps)
 
     def reconsider(self, **changes: Any) -> "Comparison":
         """The same evidence asked another question: at once, from the draws, without data.
@@ -132,9 +127,10 @@ class Comparison(Result):
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
-        from improvable.results.storage import save_comparison
-
-        save_comparison(self, folder)
+        place = storage.new_folder(folder)
+        storage.write_split(self, place)
+        facts = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
+        storage.write_head(place, "comparison", facts)
 
 
 def change_question(question: Question, attributes: Sequence[Attribute], changes: dict[str, Any]) -> Question:

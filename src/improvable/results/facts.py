@@ -4,7 +4,7 @@ The types below are the JSON's; `docs/reference/result.schema.json` says what ea
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from improvable.inference.diagnostics import candidate_gaps, selection_rates, sm
 from improvable.inference.estimates import Disparity, disparities, estimates
 from improvable.inference.evidence import Component
 from improvable.question.utilities import Measure
+from improvable.results.findings import Findings, Tested
 from improvable.results.numbers import p_text
 from improvable.results.versions import VERSION
-
-if TYPE_CHECKING:
-    from improvable.results.audit import Audit
-    from improvable.results.comparison import Comparison
 
 Algorithm = Literal["status_quo", "candidate"]
 """The keys of a pair, in the order of every output."""
@@ -186,22 +183,8 @@ class Facts(TypedDict):
     versions: NotRequired[dict[str, str]]
 
 
-def comparison_facts(result: "Comparison") -> Facts:
-    gaps = disparities(result.evidence, result.question.claim, result.question.alpha)
-    own = {
-        "rows": result.rows,
-        "clusters": result.clusters,
-        "data_fingerprint": result.data_fingerprint,
-        "seal": None,
-    }
-    return _facts("comparison", result, own, gaps)
-
-
-def audit_facts(result: "Audit") -> Facts:
-    return _facts("audit", result, {**result.setting, "data_fingerprint": result.data_fingerprint}, result.disparities)
-
-
-def _facts(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
+def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
+    """Everything that a result says: what it has of its own, and what all results have."""
     question, claim = result.question, result.question.claim
     plain = [_disparity_facts(gap) for gap in gaps]
     facts: Facts = {
@@ -259,7 +242,7 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def split_facts(result: "Comparison") -> SplitFacts:
+def split_facts(result: Tested) -> SplitFacts:
     """One split: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
     first = assessment.of("fairness")[0]
@@ -309,7 +292,7 @@ def _component_facts(component: Component) -> ComponentFacts:
     }
 
 
-def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
+def _by_group(result: Tested, measure: int) -> dict[str, Pair]:
     return {
         group: {"status_quo": _number(values[g, measure, 0]), "candidate": _number(values[g, measure, 1])}
         for values, attribute in zip(result.evidence.values, result.evidence.attributes, strict=True)
@@ -317,7 +300,7 @@ def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
     }
 
 
-def _selected(result: "Comparison") -> dict[str, CountPair]:
+def _selected(result: Tested) -> dict[str, CountPair]:
     out: dict[str, CountPair] = {}
     for attribute in result.evidence.attributes:
         for g, group in enumerate(attribute.levels):
@@ -326,7 +309,7 @@ def _selected(result: "Comparison") -> dict[str, CountPair]:
     return out
 
 
-def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
+def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
     """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
     first = result.splits[0].evidence
     rows, weight, selected = result.census.rows, result.census.weight, result.census.selected

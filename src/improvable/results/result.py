@@ -10,12 +10,10 @@ from improvable.errors import Caution
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
 from improvable.results.facts import Facts, split_columns
+from improvable.results.findings import Tested
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
 from improvable.results.words import alternative_hypothesis, combined_name, null_hypothesis
-
-if TYPE_CHECKING:
-    from improvable.results.comparison import Comparison
 
 
 class HasDigest(Protocol):
@@ -36,7 +34,7 @@ class Result(ABC):
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
         @property
-        def splits(self) -> "tuple[Comparison, ...]": ...
+        def splits(self) -> "tuple[Tested, ...]": ...
 
     @property
     def data_fingerprint(self) -> str | None:

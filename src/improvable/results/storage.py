@@ -13,27 +13,17 @@ Every file is written under another name and then renamed, so that none is ever 
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from improvable.data.files import make_folder, write_whole
-from improvable.data.groups import Attribute
-from improvable.errors import Caution, StorageError
-from improvable.inference.estimates import Disparity
-from improvable.inference.evidence import Evidence
-from improvable.question.design import Question
-from improvable.question.utilities import Measure
-from improvable.results.comparison import Census, Comparison
+from improvable.errors import StorageError
+from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
-
-if TYPE_CHECKING:
-    from improvable.results.audit import Audit
 
 FORMAT = 3
 RESULT, RUN = "result.json", "run.json"
@@ -62,7 +52,7 @@ def split_path(folder: Path, split: int) -> Path:
     return folder / f"split-{split:03d}.npz"
 
 
-def write_split(result: Comparison, folder: Path) -> None:
+def write_split(result: Tested, folder: Path) -> None:
     """Keep one split."""
     evidence = result.evidence
     meta = {
@@ -96,131 +86,18 @@ def write_split(result: Comparison, folder: Path) -> None:
     write_whole(split_path(folder, result.split), buffer.getvalue())
 
 
-def read_split(path: Path, question: Question, backend: Any) -> Comparison:
-    """Bring one split back."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(arrays["meta"].tobytes())
-        version = meta["format"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise StorageError(
-            f"'{path}' is damaged.", "Delete it and run the same audit again: only this split is redone."
-        ) from error
-    if version != FORMAT:
-        raise StorageError(
-            f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
-        )
-    if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
-        raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
-    attributes = tuple(
-        Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
-        for a, plain in enumerate(meta["attributes"])
-    )
-    evidence = Evidence(
-        attributes=attributes,
-        measures=tuple(Measure(**measure) for measure in meta["measures"]),
-        accuracy=tuple(meta["accuracy"]),
-        fairness=tuple(meta["fairness"]),
-        sums=arrays["sums"],
-        draws=arrays["draws"],
-        training=arrays["training"],
-        method=meta.get("method", "bootstrap"),
-    )
-    return Comparison(
-        question=question,
-        evidence=evidence,
-        rows=meta["rows"],
-        clusters=meta["clusters"],
-        selected=arrays["selected"],
-        sizes=arrays["sizes"],
-        weight=arrays["weight"],
-        shares=meta["shares"],
-        cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
-        backend=backend,
-        split=meta["split"],
-        notes=meta["notes"],
-    )
+def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
+    """Write what makes a folder a finished result."""
+    write_whole(folder / RESULT, as_json({"format": FORMAT, "version": VERSION, "kind": kind, **facts}))
 
 
-def save_comparison(result: Comparison, folder: str | Path) -> None:
-    place = _new_folder(folder)
-    write_split(result, place)
-    facts = {"question": result.question.to_dict(), "data_fingerprint": result.data_fingerprint}
-    write_whole(place / RESULT, as_json(_result_head("comparison") | facts))
-
-
-def save_audit(result: "Audit", folder: str | Path) -> None:
-    place = _new_folder(folder)
-    for split in result.splits:
-        write_split(split, place)
-    write_audit_head(result, place)
-
-
-def write_audit_head(result: "Audit", folder: Path) -> None:
-    """Write what makes a folder of splits a finished audit."""
-    plain = _result_head("audit") | {
-        "question": result.question.to_dict(),
-        "setting": result.setting,
-        "data_fingerprint": result.data_fingerprint,
-        "census": {name: values.tolist() for name, values in vars(result.census).items()},
-        "disparities": [asdict(disparity) for disparity in result.disparities],
-        "cautions": [asdict(caution) for caution in result.cautions],
-        "splits": [split.split for split in result.splits],
-    }
-    write_whole(folder / RESULT, as_json(plain))
-
-
-def _result_head(kind: str) -> dict[str, Any]:
-    return {"format": FORMAT, "version": VERSION, "kind": kind}
-
-
-def _new_folder(folder: str | Path) -> Path:
+def new_folder(folder: str | Path) -> Path:
+    """A folder to save into; one that holds something is refused."""
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is already there and not empty.", "Save into a new folder.")
     make_folder(place)
     return place
-
-
-def load(folder: str | Path) -> "Audit | Comparison":
-    """Bring back a result that was saved, or the result of a run with a run folder.
-
-    The result answers new questions about its evidence with `reconsider`; it has no data, so it has no `substitute`.
-
-    Parameters
-    ----------
-    folder : str or path
-
-    Returns
-    -------
-    Audit or Comparison
-    """
-    from improvable.results.audit import Audit
-
-    place = Path(folder)
-    if not place.is_dir():
-        raise StorageError(f"there is no folder '{place}'.", "Name a folder of improvable audit --out, or of save.")
-    if not (place / RESULT).exists():
-        done = len(list(place.glob("split-*.npz")))
-        what = f"a run that has not ended: {done} splits are done" if done or (place / RUN).exists() else "no result"
-        raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
-    plain = read_json(place / RESULT)
-    question = Question.from_dict(plain["question"])
-    backend = nw.Implementation.POLARS
-    if plain["kind"] == "comparison":
-        return replace(read_split(split_path(place, 0), question, backend), data=plain.get("data_fingerprint"))
-    return Audit(
-        question=question,
-        setting=plain["setting"],
-        splits=tuple(read_split(split_path(place, split), question, backend) for split in plain["splits"]),
-        disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
-        cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
-        census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
-        data=plain["data_fingerprint"],
-        refit=None,
-        backend=backend,
-    )
 
 
 def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
@@ -247,9 +124,3 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
     make_folder(place)
     write_whole(place / RUN, mine)
     return place
-
-
-def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
-    """The splits that are already there, whole."""
-    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
-    return {result.split: result for result in found}

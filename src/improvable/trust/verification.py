@@ -15,7 +15,7 @@ from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.running import run_prepared
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.results.audit import Audit
-from improvable.results.storage import load
+from improvable.results.loading import load
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
 from improvable.trust.seal import seal_of
 

@@ -1,0 +1,75 @@
+"""What stating and storing need of a result, whatever its class: one tested split, and the whole."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.errors import Caution
+from improvable.inference.evidence import Assessment, Evidence
+from improvable.question.design import Question
+
+
+@dataclass(frozen=True)
+class Census:
+    """All rows of an audit or a comparison, by stratum.
+
+    Attributes
+    ----------
+    rows, weight, selected : array of shape (strata,)
+        How many there are, their weight, and how many the status quo selects.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    selected: IntArray
+
+
+class Tested(Protocol):
+    """One candidate tested against the status quo; see `Comparison`."""
+
+    @property
+    def question(self) -> Question: ...
+    @property
+    def evidence(self) -> Evidence: ...
+    @property
+    def assessment(self) -> Assessment: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def clusters(self) -> int | None: ...
+    @property
+    def selected(self) -> IntArray: ...
+    @property
+    def sizes(self) -> IntArray: ...
+    @property
+    def weight(self) -> FloatArray: ...
+    @property
+    def shares(self) -> dict[str, dict[str, float]]: ...
+    @property
+    def cautions(self) -> tuple[Caution, ...]: ...
+    @property
+    def split(self) -> int: ...
+    @property
+    def notes(self) -> Mapping[str, Any]: ...
+
+
+class Findings(Protocol):
+    """A whole result: a comparison, or an audit with its splits."""
+
+    @property
+    def question(self) -> Question: ...
+    @property
+    def splits(self) -> Sequence[Tested]: ...
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+    @property
+    def p_value(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def reject(self) -> bool: ...
+    @property
+    def census(self) -> Census: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
