@@ -22,6 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "weights and clusters": {"weight": "weight", "cluster": "clinic"},
     "normal limit": {"method": "delta", "weight": "weight"},
 }
+SEALED: dict[str, Any] = {"challenge": "round 4411", "weight": "weight", "cluster": "clinic"}
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +74,28 @@ def test_spark(people: pl.DataFrame, oracle: dict[str, str], spark: Any, name: s
     assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster": "clinic"}, {"method": "delta"}])
-def test_comparisons_are_those_of_rows_in_memory(people: pl.DataFrame, options: dict[str, Any]) -> None:
-    assert compared(people, **options) == compared(people, engine="memory", **options)
+@pytest.mark.parametrize("work", [audited, compared])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_frame_is_rows_in_memory(people: pl.DataFrame, oracle: dict[str, str], name: str, work: Work) -> None:
+    for frame in (people, shuffled(people, 4).to_pandas(), shuffled(people, 5).to_arrow()):
+        assert work(frame, **OPTIONS[name]) == oracle[f"{name} {work.__name__}"]
+
+
+def test_sealed_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, tmp_path: Path) -> None:
+    whole = audited(people, **SEALED)
+    assert '"seed": 0,' not in whole
+    assert audited(shuffled(people, 1).to_pandas(), **SEALED) == whole
+    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **SEALED) == whole
+    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **SEALED) == whole
+    assert audited(duckdb.from_arrow(shuffled(people, 3).to_arrow()), **SEALED) == whole
+    assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **SEALED) == whole
+
+
+def test_sequential_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, tmp_path: Path) -> None:
+    options = {"combine": "sequential", "splits": 3, "most_splits": 9, "tolerance": 0.001}
+    whole = audited(people, **options)
+    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **options) == whole
+    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **options) == whole
 
 
 def test_csv_files_and_datasets(people: pl.DataFrame, oracle: dict[str, str], tmp_path: Path) -> None:
