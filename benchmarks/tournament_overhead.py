@@ -19,6 +19,7 @@ from improvable.inference.resampling import child
 from improvable.procedure.parallel import limited_threads
 from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.selecting import complete_status_quo
+from improvable.procedure.splitting import Part
 from improvable.question.settings import Settings
 
 RULES = ("linear", "lasso", "boosting")
@@ -34,7 +35,7 @@ def main() -> None:
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
     )  # fmt: skip
     ready = prepare_audit(people, asked)
-    sample, plan, features = ready.sample(split=1), ready.plan, ready.features
+    sample, plan, features = ready.sample(Part(1)), ready.plan, ready.features
     training = Training(
         sample, features.columns, features.plain, plan.target, plan.design, plan.constraints,
         np.random.SeedSequence(2),

@@ -22,6 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "weights and clusters": {"weight": "weight", "cluster": "clinic"},
     "normal limit": {"method": "delta", "weight": "weight"},
 }
+FOLDS: dict[str, Any] = {"folds": 2, "weight": "weight", "cluster": "clinic"}
 SEALED: dict[str, Any] = {"challenge": "round 4411", "weight": "weight", "cluster": "clinic"}
 
 
@@ -89,6 +90,15 @@ def test_sealed_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, spar
     assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **SEALED) == whole
     assert audited(duckdb.from_arrow(shuffled(people, 3).to_arrow()), **SEALED) == whole
     assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **SEALED) == whole
+
+
+def test_folds_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, tmp_path: Path) -> None:
+    whole = audited(people, **FOLDS)
+    assert audited(Memory(read_rows(shuffled(people, 4)), 2, 97), n_jobs=2, **FOLDS) == whole
+    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **FOLDS) == whole
+    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **FOLDS) == whole
+    assert audited(duckdb.from_arrow(shuffled(people, 3).to_arrow()), **FOLDS) == whole
+    assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **FOLDS) == whole
 
 
 def test_sequential_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, tmp_path: Path) -> None:

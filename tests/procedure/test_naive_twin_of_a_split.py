@@ -10,15 +10,19 @@ import pytest
 
 from improvable.algorithms.constraints import reached
 from improvable.algorithms.deciding import decide
+from improvable.algorithms.mixture import EvenMixture
 from improvable.data.arrays import FloatArray
+from improvable.data.frames import read_rows
+from improvable.data.keys import mix
 from improvable.data.sample import Sample
+from improvable.errors import OptionError
 from improvable.inference.tally import tally_rows
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.parallel import Progress
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.running import run_prepared
-from improvable.procedure.selecting import Fitted, fit_split
-from improvable.procedure.splitting import DRAWING, seed_of
+from improvable.procedure.selecting import Fitted, fit_part
+from improvable.procedure.splitting import DRAWING, Part, seed_of
 from improvable.question.settings import Settings
 from improvable.results.comparison import Comparison
 from improvable.results.facts import split_facts
@@ -52,11 +56,11 @@ def test_splits_are_those_of_a_naive_twin(options: dict[str, Any], row_id: str |
     ready = prepare_audit(people, Settings(outcome="visits", group="group", **asked))
     result, sample = run_prepared(ready), ready.sample()
     for split in (1, 2):
-        places = ready.splitting.places(ready.splitting.units(sample), split)
+        places = ready.splitting.places(ready.splitting.units(sample), Part(split))
         trains = places < np.uint64(1 << 63)
         training, held_out = sample.take(np.flatnonzero(trains)), sample.take(np.flatnonzero(~trains))
         assert not {*training.rows.numbers("signal")} & {*held_out.rows.numbers("signal")}
-        fitted = fit_split(ready.plan, ready.features, training, split, ready.seed, Progress(2, enabled=False))
+        fitted = fit_part(ready.plan, ready.features, training, Part(split), ready.seed, Progress(2, enabled=False))
         decisions = (
             decide(fitted.status_quo, held_out.rows, "status quo"),
             decide(fitted.candidate, held_out.rows, "candidate"),
@@ -87,3 +91,77 @@ def _naive(
     seed = seed_of(ready.seed, split, DRAWING)
     attributes = held_out.grouping.attributes
     return conclude(ready.plan.design, attributes, tally, clusters, fitted.reference, seed, 1, ready.engine.backend)
+
+
+@pytest.mark.parametrize("folds", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"weight": "weight"}, {"cluster": "clinic"}], ids=str)
+def test_folds_are_those_of_a_naive_twin(options: dict[str, Any], folds: int) -> None:
+    """Rows are assigned, fitted, judged and pooled in plain loops; sums agree to the last digit, p within its error."""
+    people, draws = make_people(900), 2_000
+    asked: dict[str, Any] = {
+        "rule": "linear",
+        "features": ["signal", "small"],
+        "splits": 2,
+        "draws": draws,
+        "folds": folds,
+    }
+    settings = Settings(outcome="visits", group="group", status_quo=_status_quo(), row_id="person", **asked, **options)
+    ready = prepare_audit(people, settings)
+    result, sample = run_prepared(ready), ready.sample()
+    assert result.threshold == settings.alpha
+    for split in (1, 2):
+        seed = seed_of(0, split, 0).generate_state(1, np.uint64)[0]
+        fold_of = (mix(ready.splitting.units(sample) ^ seed) // np.uint64(-(-(1 << 64) // folds))).astype(int)
+        before, after = np.empty(len(sample)), np.empty(len(sample))
+        for fold in range(folds):
+            learn, judge = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+            training, rows = sample.take(learn), sample.take(judge).rows
+            part = Part(split, fold)
+            fitted = fit_part(ready.plan, ready.features, training, part, ready.seed, Progress(1, enabled=False))
+            before[judge] = decide(fitted.status_quo, rows, "status quo")
+            after[judge] = decide(fitted.candidate, rows, "candidate")
+        found = result.splits[split - 1]
+        assert found.rows == len(people)
+        weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+        for g in range(2):
+            mine = sample.grouping.codes == g
+            for t, decision in enumerate((before, after)):
+                w = weights[mine] * decision[mine]
+                expected = (w * sample.outcomes[None][mine]).sum(), w.sum()
+                np.testing.assert_allclose(found.evidence.sums[g, 0, t], expected, rtol=1e-12)
+        naive = _resampled(sample, (before, after), draws)
+        assert found.evidence.drawn[0][:, :, 0].std(axis=0) == pytest.approx(naive.std(axis=0), rel=0.12)
+        assert np.abs(found.evidence.drawn[0][:, :, 0].mean(axis=0) - naive.mean(axis=0)).max() < 0.05
+
+
+def _resampled(sample: Sample, decisions: tuple[FloatArray, FloatArray], draws: int) -> FloatArray:
+    """Utilities of units drawn with replacement, in a loop, shape (draws, groups, 2)."""
+    rng, unit = np.random.default_rng(5), sample.unit_codes()
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    out = np.empty((draws, 2, 2))
+    for q in range(draws):
+        times = np.bincount(rng.integers(0, unit.max() + 1, unit.max() + 1), minlength=unit.max() + 1)[unit]
+        for g in range(2):
+            for t, decision in enumerate(decisions):
+                w = times * weights * decision * (sample.grouping.codes == g)
+                out[q, g, t] = (w * sample.outcomes[None]).sum() / w.sum()
+    return out
+
+
+def test_what_was_tested_can_be_used() -> None:
+    people = make_people(900)
+    asked: dict[str, Any] = {"rule": "linear", "features": ["signal", "small"], "splits": 3, "draws": 200, "folds": 2}
+    result = run_prepared(
+        prepare_audit(people, Settings(outcome="visits", group="group", status_quo=_status_quo(), **asked))
+    )
+    mixture = result.mixture(1)
+    assert isinstance(mixture, EvenMixture)
+    decisions = mixture.decide(people)
+    assert (decisions == mixture.decide(people.reverse())[::-1]).all()
+    alone = np.stack([decide(one, read_rows(people), "candidate") for one in mixture.algorithms])
+    assert ((decisions == alone[0]) | (decisions == alone[1])).all()
+    differ = alone[0] != alone[1]
+    share = (decisions == alone[0])[differ].mean()
+    assert abs(share - 0.5) < 4 * 0.5 / differ.sum() ** 0.5
+    with pytest.raises(OptionError, match="there is no split 9"):
+        result.mixture(9)

@@ -13,7 +13,7 @@ from improvable.data.engines.memory import Memory
 from improvable.data.frames import read_rows
 from improvable.data.keys import Keying, mix, siphash, tell_apart
 from improvable.procedure.sampling import choose
-from improvable.procedure.splitting import make_splitting
+from improvable.procedure.splitting import Part, make_splitting
 from people import audited, make_people
 
 
@@ -43,7 +43,7 @@ def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
     """Shares within four standard errors: of one split, and of every pair of splits together."""
     splitting = make_splitting(5, 0.3, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": ids})), ["id"])
-    trains = np.array([splitting.trains(splitting.places(keys, k), k) for k in range(1, 7)])
+    trains = np.array([splitting.trains(splitting.places(keys, Part(k)), Part(k)) for k in range(1, 7)])
     assert np.abs(trains.mean(axis=1) - 0.3).max() < 4 * (0.21 / 40_000) ** 0.5
     together = (trains.astype(float) @ trains.T / 40_000)[np.triu_indices(6, 1)]
     assert np.abs(together - 0.09).max() < 4 * (0.09 * 0.91 / 40_000) ** 0.5
@@ -54,7 +54,7 @@ def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
 def test_training_and_test_rows_never_meet() -> None:
     splitting = make_splitting(0, 0.5, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.arange(999)})), ["id"])
-    for split in (1, 2, 3):
+    for split in map(Part, (1, 2, 3)):
         places = splitting.places(keys, split)
         assert (splitting.trains(places, split) ^ splitting.tests(places, split)).all()
         chosen = choose(splitting, keys, keys, 100, [split])[split]
@@ -66,7 +66,7 @@ def test_training_and_test_rows_never_meet() -> None:
 def test_rows_of_one_key_stay_together() -> None:
     splitting = make_splitting(0, 0.9, None, ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.repeat(np.arange(60), 7)})), ["id"])
-    chosen = choose(splitting, np.arange(420, dtype=np.uint64), keys, 100, [1])[1]
+    chosen = choose(splitting, np.arange(420, dtype=np.uint64), keys, 100, [Part(1)])[Part(1)]
     assert 93 < len(chosen) <= 100
     _, times = np.unique(keys[chosen], return_counts=True)
     assert (times == 7).all()
@@ -113,7 +113,7 @@ def test_twins_do_not_stay_together() -> None:
     keys = Memory(read_rows(pairs), 1).keyed(splitting.keying, ("x",)).rows.keys
     assert keys is not None
     assert len(np.unique(keys)) == 8_000
-    trains = splitting.trains(splitting.places(keys, 1), 1).reshape(4_000, 2)
+    trains = splitting.trains(splitting.places(keys, Part(1)), Part(1)).reshape(4_000, 2)
     assert abs((trains[:, 0] != trains[:, 1]).mean() - 0.5) < 4 * 0.5 / 4_000**0.5
 
 
@@ -139,3 +139,17 @@ def test_siphash_has_the_published_values() -> None:
     secret = bytes(range(16))
     assert int(siphash(words[:1], secret)[0]) == 0x93F5F5799A932462
     assert int(siphash(words, secret)[0]) == 0x3F2ACC7F57C29BDB
+
+
+@pytest.mark.parametrize("folds", [2, 3, 5])
+def test_every_row_is_tested_in_exactly_one_fold(folds: int) -> None:
+    splitting = make_splitting(1, 0.5, "id", (), folds)
+    keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.arange(9_000)})), ["id"])
+    for repetition in (1, 2):
+        tests = []
+        for part in splitting.parts([repetition]):
+            places = splitting.places(keys, part)
+            tests.append(splitting.tests(places, part))
+            assert (tests[-1] ^ splitting.trains(places, part)).all()
+            assert abs(tests[-1].mean() - 1 / folds) < 4 * (1 / folds / 9_000) ** 0.5
+        assert (np.sum(tests, axis=0) == 1).all()

@@ -12,6 +12,7 @@ from conftest import Case
 from improvable.inference.combining import lower_median
 from improvable.inference.pvalues import lower_tail, threshold_for, upper_tail
 from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.splitting import Part
 from improvable.question.settings import Settings
 from improvable.results.numbers import p_text
 
@@ -95,7 +96,7 @@ def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Cas
     asked = Settings(outcome="count", group="group", status_quo=status_quo, rule="linear", features=["signal"])
     ready = prepare_audit(with_scores(case), asked)
     sample = ready.sample()
-    train = ready.splitting.trains(ready.splitting.places(ready.splitting.units(sample), 1), 1)
+    train = ready.splitting.trains(ready.splitting.places(ready.splitting.units(sample), Part(1)), Part(1))
     score, signal, count = (sample.rows.numbers(name) for name in ("score", "signal", "count"))
     before = score[~train] > np.quantile(score[train], 0.7)
     slope = np.polyfit(signal[train], count[train], 1)

@@ -10,6 +10,7 @@ import improvable
 from conftest import Case
 from improvable.algorithms.deciding import cutoff
 from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.splitting import Part
 from improvable.question.settings import Settings
 
 
@@ -133,7 +134,7 @@ def test_clusters_are_split_as_wholes_and_counted(case: Case) -> None:
     ready = prepare_audit(frame_of(case), settings)
     sample = ready.sample()
     for split, found in enumerate(result.splits, start=1):
-        tests = ready.splitting.tests(ready.splitting.places(ready.splitting.units(sample), split), split)
+        tests = ready.splitting.tests(ready.splitting.places(ready.splitting.units(sample), Part(split)), Part(split))
         together = [set(sample.rows.numbers("clinic")[part]) for part in (tests, ~tests)]
         assert not together[0] & together[1]
         assert (found.rows, found.clusters) == (tests.sum(), len(together[0]))

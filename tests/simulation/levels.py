@@ -18,7 +18,7 @@ from improvable.inference.cells import count
 from improvable.inference.combining import combine, combined_threshold
 from improvable.inference.evidence import Assessment, Evidence, assess
 from improvable.inference.resampling import resample
-from improvable.procedure.splitting import DRAWING, make_splitting, seed_of
+from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
 from improvable.question.claim import Claim
 from improvable.question.settings import Combine
 from improvable.question.utilities import Measure
@@ -275,7 +275,7 @@ def fast_audit(sample: Selected, claim: Claim, seed: int, splits: int, draws: in
     splitting, out = make_splitting(seed, 0.5, "row", ()), []
     keys = splitting.keying.of(read_rows(pl.DataFrame({"row": np.arange(sample.rows)})), ["row"])
     for split in range(1, splits + 1):
-        tests = splitting.tests(splitting.places(keys, split), split)
+        tests = splitting.tests(splitting.places(keys, Part(split)), Part(split))
         training = sample.among(np.flatnonzero(~tests)).sums()
         held_out = sample.among(np.flatnonzero(tests))
         out.append(fast_assessment(held_out, training, claim, seed_of(seed, split, DRAWING), draws))

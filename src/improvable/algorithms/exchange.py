@@ -34,6 +34,7 @@ TRUSTED = frozenset(
         "improvable.algorithms.deciding.ScoreColumn",
         "improvable.algorithms.deciding.ThresholdedScore",
         "improvable.algorithms.encoding.Encoder",
+        "improvable.algorithms.mixture.EvenMixture",
         "improvable.algorithms.rules.monotone.BoundedLinearRegression",
         "improvable.algorithms.rules.randomized.GroupThresholds",
         "improvable.algorithms.rules.randomized.Mixture",

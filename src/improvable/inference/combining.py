@@ -39,8 +39,10 @@ def combine(p_values: ArrayLike, how: Combine) -> FloatArray:
     return np.asarray(np.min([lower_median(p[:k]) for k in range(1, len(p) + 1)], axis=0))
 
 
-def combined_threshold(alpha: float, splits: int, how: Combine) -> float:
-    """What the combined p-value must be strictly below."""
+def combined_threshold(alpha: float, splits: int, how: Combine, folds: int | None = None) -> float:
+    """What the combined p-value must be strictly below: alpha where every repetition tests all rows in folds."""
+    if folds is not None:
+        return alpha
     return alpha / 2 if how == "sequential" else threshold_for(alpha, splits)
 
 

@@ -43,6 +43,7 @@ def audit(
     tolerance: float = 0.01,
     most_splits: int = 101,
     train_fraction: float = 0.5,
+    folds: int | None = None,
     draws: int = 10_000,
     alpha: float = 0.05,
     capacity: float | None = None,
@@ -63,7 +64,8 @@ def audit(
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
     Each of `splits` times: the rows are divided at random, `rule` finds a candidate on the training rows, and the
-    candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2.
+    candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2, or
+    below alpha with `folds`, where every row is tested in every repetition.
     Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
 
     Parameters
@@ -129,6 +131,10 @@ def audit(
         With ``combine="sequential"``: stop here in any case, and warn.
     train_fraction : float
         Share of rows that the rule sees in each split.
+    folds : int, optional
+        None is the paper's split. Otherwise rows are assigned to so many folds at random in each of `splits`
+        repetitions; each fold is judged by a candidate that learned from the others, and all rows are tested together.
+        Reject if the lower median p-value is below alpha. 2 is recommended.
     draws : int
         Bootstrap draws per split.
     alpha : float

@@ -16,16 +16,16 @@ from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError
 from improvable.inference.normal_limit import most_cells
 from improvable.inference.tally import Tally, merge_tallies, tally_rows
-from improvable.procedure.splitting import Splitting
+from improvable.procedure.splitting import Part, Splitting
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The two algorithms of one split, complete.
+    """The two algorithms of one part, complete.
 
     Attributes
     ----------
-    split : int
+    part : Part
     status_quo : Algorithm
     candidate : Algorithm or None
         None where the status quo is compared with itself.
@@ -35,7 +35,7 @@ class Contest:
         Monotone features, and how far each is moved to see whether a decision falls.
     """
 
-    split: int
+    part: Part
     status_quo: Algorithm
     candidate: Algorithm | None
     name: str = "candidate"
@@ -60,7 +60,7 @@ class Counting:
         units = self.splitting.units(sample)
         tallies = []
         for contest in self.contests:
-            tests = self.splitting.tests(self.splitting.places(units, contest.split), contest.split)
+            tests = self.splitting.tests(self.splitting.places(units, contest.part), contest.part)
             tallies.append(self._tally(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
         return tuple(tallies)
 
@@ -94,8 +94,13 @@ def count_contests(
     columns: Sequence[str],
 ) -> Tallies:
     """Count all contests in one pass."""
-    most = np.inf if reading.clustered else most_cells(reading.design.question.method)
-    return run(engine, Counting(reading, splitting, tuple(contests)), columns, MergeTallies(most))
+    work = Counting(reading, splitting, tuple(contests))
+    return run(engine, work, columns, MergeTallies(most_counted(reading)))
+
+
+def most_counted(reading: Reading) -> float:
+    """How many cells are counted before moments take their place; clusters are always counted."""
+    return np.inf if reading.clustered else most_cells(reading.design.question.method)
 
 
 def decide_alone(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:

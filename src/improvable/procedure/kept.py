@@ -73,13 +73,13 @@ def forget_counts(folder: Path) -> None:
 
 def refuse_heavy(plan: Plan, rows: int, fitted: Fitted) -> None:
     """Refuse a rule whose candidates are too heavy, at the first of them, and say from how many rows they are not."""
-    weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
-    if weight is None or weight * plan.splits <= MOST_BYTES:
+    weight, parts = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate)), plan.splits * (plan.folds or 1)
+    if weight is None or weight * parts <= MOST_BYTES:
         return
-    enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * plan.splits)))
+    enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * parts)))
     raise RuleError(
         f"rule '{plan.rule.name}' makes candidates of {weight / 1e6:,.0f} MB from {rows:,} rows, "
-        f"too heavy to send {plan.splits} of them to every worker.",
+        f"too heavy to send {parts} of them to every worker.",
         f"Let it learn from fewer, train_rows={enough} (--train-rows {enough}), or use another rule, such as boosting.",
     )
 

@@ -32,6 +32,8 @@ class Plan:
         Column that the rule predicts.
     splits : int
     train_fraction : float
+    folds : int or None
+        How many folds a repetition has; None for the paper's split.
     train_rows : int
         How many training rows of a split a rule sees at most, and cutoffs are taken from.
     stopping : Stopping or None
@@ -46,6 +48,7 @@ class Plan:
     target: str
     splits: int
     train_fraction: float
+    folds: int | None
     train_rows: int
     stopping: Stopping | None
 
@@ -56,7 +59,8 @@ class Plan:
             "rule": self.rule.name,
             "target": self.target,
             **self.constraints.facts(),
-            "train_fraction": self.train_fraction,
+            "train_fraction": self.train_fraction if self.folds is None else 1 - 1 / self.folds,
+            "folds": self.folds,
             "train_rows": self.train_rows,
             "row_id": self.settings.row_id,
             "stopping": None if self.stopping is None else asdict(self.stopping),
@@ -76,6 +80,10 @@ def make_plan(settings: Settings) -> Plan:
             "Allow more, or begin with fewer.",
         )
     check_number("train_fraction", settings.train_fraction, 0, 1)
+    if settings.folds is not None:
+        check_integer("folds", settings.folds, 2)
+        if settings.train_fraction != 0.5:
+            raise OptionError("folds and train_fraction are both given.", "With folds, all but one are for training.")
     check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
     if settings.challenge is not None:
         if settings.seed:
@@ -95,6 +103,7 @@ def make_plan(settings: Settings) -> Plan:
         target=settings.target or settings.outcome,
         splits=int(settings.splits),
         train_fraction=float(settings.train_fraction),
+        folds=None if settings.folds is None else int(settings.folds),
         train_rows=int(settings.train_rows),
         stopping=Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None,
     )

@@ -18,7 +18,8 @@ from improvable.procedure.parallel import worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
-from improvable.procedure.splitting import ALL_ROWS, Splitting, make_splitting
+from improvable.procedure.selecting import part_name
+from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
@@ -62,20 +63,21 @@ class Prepared:
         """What a reader must know before anything is run."""
         return [*self.surveyed.cautions, *self.features.cautions, *_few_training_rows(self.plan, self.drawn)]
 
-    def sample(self, split: int = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
-        """The training rows of a split that its rule sees; by default of all rows."""
-        return (drawn or self.drawn).sample(self.surveyed.reading, split)
+    def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
+        """The training rows of a part that its rule sees; by default of all rows."""
+        return (drawn or self.drawn).sample(self.surveyed.reading, part)
 
     def bring(self, splits: Sequence[int]) -> Drawn:
         """Training rows of further splits."""
-        return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, splits)
+        parts = self.splitting.parts(splits)
+        return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, parts)
 
-    def test_clusters(self, split: int) -> int | None:
-        """How many clusters a split tests on, where rows are clustered."""
+    def test_clusters(self, part: Part) -> int | None:
+        """How many clusters a part tests on, where rows are clustered."""
         clusters = self.surveyed.clusters
         if clusters is None:
             return None
-        return int(self.splitting.tests(self.splitting.places(clusters, split), split).sum())
+        return int(self.splitting.tests(self.splitting.places(clusters, part), part).sum())
 
     def setting(self) -> dict[str, Any]:
         """How candidates are found, and where everything comes from, as plain data."""
@@ -104,18 +106,19 @@ class Prepared:
     def check_sizes(self, drawn: Drawn) -> None:
         """Refuse splits with too few rows or clusters."""
         capacity = self.plan.constraints.capacity
-        for split, rows in drawn.trained.items():
-            if split == ALL_ROWS:
+        for part, rows in drawn.trained.items():
+            if part == ALL_ROWS:
                 continue
             kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
-            clusters = self.test_clusters(split)
+            clusters = self.test_clusters(part)
             if clusters is not None and self.surveyed.clusters is not None:
                 kind, least = "clusters", FEWEST_CLUSTERS
                 training, testing = len(self.surveyed.clusters) - clusters, clusters
             if min(training, testing) < least:
+                change = "change the train fraction" if self.plan.folds is None else "use fewer folds"
                 raise DataError(
-                    f"split {split} has {training:,} {kind} for training and {testing:,} for testing.",
-                    f"Each part needs at least {least}; bring more {kind} or change the train fraction.",
+                    f"{part_name(self.plan, part)} has {training:,} {kind} for training and {testing:,} for testing.",
+                    f"Each part needs at least {least}; bring more {kind} or {change}.",
                 )
             seen = min(rows, self.plan.train_rows)
             if capacity is not None and capacity * seen < 1:
@@ -146,10 +149,10 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     seed = plan.design.question.seed
     surveyed = survey(engine, plan.design, columns, settings.drop_missing)
     fingerprint = Fingerprint(engine, columns.read)
-    splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read)
+    splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read, plan.folds)
     if isinstance(engine, Memory):
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
-    drawn = _bring(plan, engine, columns, surveyed, splitting, range(plan.splits + 1))
+    drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(range(1, plan.splits + 1))])
     check_keys(drawn, settings.row_id)
     features = _choose(plan, columns, surveyed, drawn)
     ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, fingerprint)
@@ -158,10 +161,10 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
 
 
 def _bring(
-    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, splits: Sequence[int]
+    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, parts: Sequence[Part]
 ) -> Drawn:
     """The second pass."""
-    return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, splits)
+    return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, parts)
 
 
 def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> Features:
@@ -186,7 +189,7 @@ def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> F
 
 def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:
     """Say so where rules see only some of their training rows."""
-    most = max((rows for split, rows in drawn.trained.items() if split != ALL_ROWS), default=0)
+    most = max((rows for part, rows in drawn.trained.items() if part != ALL_ROWS), default=0)
     if most <= plan.train_rows:
         return []
     text = (

@@ -6,28 +6,30 @@ data counts what all of them need; the numbers are the same.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
+from typing import Any
 
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
-from improvable.algorithms.deciding import capacity_of
+from improvable.algorithms.deciding import Algorithm, capacity_of
+from improvable.algorithms.mixture import even_mixture
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import FrameLike
 from improvable.errors import Caution
 from improvable.inference.cells import CANDIDATE
 from improvable.inference.estimates import disparities
-from improvable.inference.tally import Tally
+from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
-from improvable.procedure.counting import Contest, count_contests
+from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
-from improvable.procedure.selecting import Fitted, candidate_name, complete_status_quo, fit_split, select_on_all_rows
-from improvable.procedure.splitting import ALL_ROWS, DRAWING, seed_of
+from improvable.procedure.selecting import Fitted, candidate_name, complete_status_quo, fit_part, select_on_all_rows
+from improvable.procedure.splitting import ALL_ROWS, DRAWING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
 from improvable.results import storage
@@ -72,7 +74,7 @@ def run_prepared(
         doubts = gap_cautions(gaps, question.alpha)
         results = _run(ready, folder, done, workers, progress, begun)
     cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
-    cautions += stopping_cautions(plan.stopping, results, question.alpha)
+    cautions += stopping_cautions(plan.stopping, results, question)
     emit(cautions)
     result = Audit(
         question=question,
@@ -82,13 +84,27 @@ def run_prepared(
         cautions=tuple(cautions),
         census=itself.census,
         data=ready.data,
-        refit=partial(select_on_all_rows, plan, ready.features, ready.sample(), ready.seed),
+        refit=partial(_refit, ready),
         backend=ready.engine.backend,
     )
     if folder is not None:
         result.finish(folder)
         forget_counts(folder)
     return result
+
+
+def _refit(ready: Prepared, split: int) -> Algorithm:
+    """The rule's choice on all rows, or what a split or repetition tested: the same rows and seed give the same."""
+    if split == ALL_ROWS.split:
+        return select_on_all_rows(ready.plan, ready.features, ready.sample(), ready.seed)
+    parts = ready.splitting.parts([split])
+    drawn = ready.drawn if all(part in ready.drawn.chosen for part in parts) else ready.bring([split])
+    with limited_threads(workers=1, splits=1), Progress(1, enabled=False) as progress:
+        fitted = [
+            fit_part(ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress)
+            for part in parts
+        ]
+    return even_mixture([one.candidate for one in fitted], ready.features.columns, ready.seed)
 
 
 def _run(
@@ -114,13 +130,13 @@ def _run(
     while True:
         every = range(1, count + 1)
         left = [split for split in every if split not in done]
-        if any(split not in drawn.chosen for split in left):
+        if any(part not in drawn.chosen for part in ready.splitting.parts(left)):
             drawn = ready.bring(left)
             ready.check_sizes(drawn)
         with Progress(count, done=count - len(left), enabled=show) as progress:
             run_splits(ready, drawn, left, workers, progress, keep)
         results = [done[split] for split in every]
-        enough = reproducible_after(plan.stopping, plan.splits, results, plan.design.question.alpha)
+        enough = reproducible_after(plan.stopping, plan.splits, results, plan.design.question)
         if enough is not None:
             return results[:enough]
         count = next_count(plan.stopping, count, workers)
@@ -130,7 +146,7 @@ def _against_itself(ready: Prepared, workers: int) -> Comparison:
     """The status quo on all rows: its own gaps (Assumption 1), from comparing it with itself, and whom it selects."""
     contest = Contest(ALL_ROWS, steady(complete_status_quo(ready.plan.status_quo, ready.sample())), None)
     (tally,) = count_contests(ready.engine, ready.surveyed.reading, None, [contest], ready.columns.judged)
-    return _conclude(ready, tally, ALL_ROWS, None, workers)
+    return _conclude(ready, tally, ALL_ROWS.split, None, workers)
 
 
 def _split_by_split(
@@ -150,11 +166,14 @@ def _split_by_split(
 
 
 def _run_split(ready: Prepared, drawn: Drawn, split: int, progress: Progress) -> Comparison:
-    training = ready.sample(split, drawn)
-    fitted = fit_split(ready.plan, ready.features, training, split, ready.seed, progress)
+    """One split, or all folds of one repetition."""
+    fitted = [
+        fit_part(ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress)
+        for part in ready.splitting.parts([split])
+    ]
     progress.stage(split, f"{ready.plan.design.question.draws:,} draws")
-    (tally,) = _count(ready, [_contest(ready, fitted, drawn)])
-    return _finish(ready, fitted, tally, workers=1)
+    tallies = _count(ready, [_contest(ready, one, drawn) for one in fitted])
+    return _finish(ready, fitted, _pooled(ready, tallies), workers=1)
 
 
 def _all_at_once(
@@ -167,19 +186,26 @@ def _all_at_once(
     keep: Callable[[Comparison], None],
 ) -> None:
     """Fit all splits, several at a time; then count all of them in one pass, unless a run before this one did."""
-    fitted: list[Fitted] = []
-    jobs = ((ready.plan, ready.features, ready.sample(s, drawn), s, ready.seed, progress) for s in splits)
-    for one in in_parallel(fit_split, jobs, workers):
-        refuse_heavy(ready.plan, len(drawn.chosen[one.split]), one)
-        fitted.append(one)
-        progress.done()
+    fitted: dict[int, list[Fitted]] = {split: [] for split in splits}
+    parts = ready.splitting.parts(splits)
+    jobs = ((ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress) for part in parts)
+    for one in in_parallel(fit_part, jobs, workers):
+        refuse_heavy(ready.plan, len(drawn.chosen[one.part]), one)
+        fitted[one.part.split].append(one)
+        if len(fitted[one.part.split]) == len(parts) // len(splits):
+            progress.done()
     tallies = kept_counts(folder)
     if not all(split in tallies for split in splits):
-        found = _count(ready, [_contest(ready, one, drawn) for one in fitted])
-        tallies = {one.split: tally for one, tally in zip(fitted, found, strict=True)}
+        found = iter(_count(ready, [_contest(ready, one, drawn) for folds in fitted.values() for one in folds]))
+        tallies = {split: _pooled(ready, [next(found) for _ in folds]) for split, folds in fitted.items()}
         keep_counts(folder, tallies)
-    for one in fitted:
-        keep(_finish(ready, one, tallies[one.split], workers))
+    for split, folds in fitted.items():
+        keep(_finish(ready, folds, tallies[split], workers))
+
+
+def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
+    """The test rows of all folds together: each row is there once."""
+    return reduce(lambda one, other: merge_tallies(one, other, most_counted(ready.surveyed.reading)), tallies)
 
 
 def _count(ready: Prepared, contests: Sequence[Contest]) -> tuple[Tally, ...]:
@@ -190,42 +216,55 @@ def _count(ready: Prepared, contests: Sequence[Contest]) -> tuple[Tally, ...]:
 def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
     steps = {}
     if ready.plan.constraints.monotone:
-        steps = monotone_steps(ready.sample(fitted.split, drawn).rows, ready.plan.constraints.monotone)
+        steps = monotone_steps(ready.sample(fitted.part, drawn).rows, ready.plan.constraints.monotone)
     candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
-    name = candidate_name(ready.plan, fitted.split)
-    return Contest(fitted.split, steady(fitted.status_quo), candidate, name, (*steps.items(),))
+    name = candidate_name(ready.plan, fitted.part)
+    return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),))
 
 
 def _conclude(ready: Prepared, tally: Tally, split: int, reference: FloatArray | None, workers: int) -> Comparison:
     """The comparison of one split from what was counted."""
-    reading = ready.surveyed.reading
+    reading, folds = ready.surveyed.reading, ready.plan.folds
     return conclude(
         ready.plan.design,
         reading.attributes,
         tally,
-        ready.test_clusters(split),
+        ready.test_clusters(ALL_ROWS if folds else Part(split)),
         reference,
         seed_of(ready.seed, split, DRAWING),
         workers,
         ready.engine.backend,
-        f"split {split}: " if split else "",
+        f"{'repetition' if folds else 'split'} {split}: " if split else "",
     )
 
 
-def _finish(ready: Prepared, fitted: Fitted, tally: Tally, workers: int) -> Comparison:
-    """The comparison of one split, with what is known of its training."""
-    plan, result = ready.plan, _conclude(ready, tally, fitted.split, fitted.reference, workers)
-    shares = {
-        name: {"train": share, **result.shares[name]} for name, share in zip(result.shares, fitted.shares, strict=True)
-    }
+def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: int) -> Comparison:
+    """The comparison of one split, or of all folds of a repetition, with what is known of the training.
+
+    Folds leave no rows on which to choose the reference pair of groups, so it is chosen on the rows that are tested.
+    """
+    plan, first = ready.plan, fitted[0]
+    result = _conclude(ready, tally, first.part.split, first.reference if plan.folds is None else None, workers)
+    learned = [sum(one.shares[t] for one in fitted) / len(fitted) for t in range(2)]
+    shares = {name: {"train": share, **result.shares[name]} for name, share in zip(result.shares, learned, strict=True)}
     capacities = capacity_of(plan.status_quo), plan.constraints.capacity
-    cautions = [*capacity_cautions(capacities, fitted.shares), *result.cautions]
+    cautions = [*capacity_cautions(capacities, learned), *result.cautions]
     if plan.constraints.capacity is None:
         cautions += share_cautions(tally.shares())
-    if fitted.selection.algorithm is None:
+    without = [one for one in fitted if one.selection.algorithm is None]
+    if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
-    notes = {**fitted.selection.notes, "reached": {"train": fitted.reached, "test": _reached(ready, tally)}}
-    return replace(result, shares=shares, cautions=tuple(cautions), split=fitted.split, notes=notes)
+    elif without:
+        text = (
+            f"rule '{plan.rule.name}' found no candidate in fold {without[0].part.fold + 1}, where the status quo "
+            "stands in for it."
+        )
+        cautions.append(Caution("no candidate in a fold", text))
+    reached = {"train": first.reached, "test": _reached(ready, tally)}
+    notes: dict[str, Any] = {**first.selection.notes, "reached": reached}
+    if plan.folds is not None:
+        notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
+    return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
 
 
 def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:

@@ -21,7 +21,7 @@ from improvable.data.frames import Rows
 from improvable.data.keys import Keys, shared_row_id
 from improvable.data.sample import Reading, Sample
 from improvable.errors import DataError
-from improvable.procedure.splitting import ALL_ROWS, PLACES, Splitting
+from improvable.procedure.splitting import ALL_ROWS, PLACES, Part, Splitting
 
 MOST_SHARED = 0.01
 """Equal rows that an engine cannot tell apart fall on the same side of every split; up to this share it is harmless."""
@@ -29,7 +29,7 @@ MOST_SHARED = 0.01
 
 @dataclass(frozen=True)
 class Brought:
-    """Rows with low places in some split, with their keys; and how many rows of each split train."""
+    """Rows with low places in some split, with their keys; and how many rows of each part train."""
 
     frames: tuple[nw.DataFrame[Any], ...]
     keys: tuple[Keys, ...]
@@ -39,20 +39,20 @@ class Brought:
 
 @dataclass(frozen=True)
 class Bringing:
-    """The work of the second pass. `limits` has the place of each split below which rows are brought."""
+    """The work of the second pass. `limits` has the place of each part below which rows are brought."""
 
     reading: Reading
     splitting: Splitting
-    limits: Mapping[int, np.uint64]
+    limits: Mapping[Part, np.uint64]
 
     def __call__(self, rows: Rows) -> Brought:
         sample = self.reading.sample(rows)
         keys, units = self.splitting.keys(sample), self.splitting.units(sample)
         wanted = np.zeros(len(keys), dtype=np.bool_)
         trained = []
-        for split, limit in self.limits.items():
-            places = self.splitting.places(units, split)
-            trained.append(int(self.splitting.trains(places, split).sum()))
+        for part, limit in self.limits.items():
+            places = self.splitting.places(units, part)
+            trained.append(int(self.splitting.trains(places, part).sum()))
             wanted |= places <= limit
         index = np.flatnonzero(wanted)
         return Brought((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
@@ -66,24 +66,24 @@ def merge_brought(one: Brought, other: Brought) -> Brought:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The rows brought, as one frame, and for each split which of them are its training rows.
+    """The rows brought, as one frame, and for each part which of them are its training rows.
 
     Attributes
     ----------
     rows : Rows
         With their keys.
     trained : dict
-        From a split to how many rows train in it, brought or not.
+        From a part to how many rows train in it, brought or not.
     chosen : dict
-        From a split to the rows that its rule sees, in the order of their keys.
+        From a part to the rows that its rule sees, in the order of their keys.
     """
 
     rows: Rows
-    trained: dict[int, int]
-    chosen: dict[int, IntArray]
+    trained: dict[Part, int]
+    chosen: dict[Part, IntArray]
 
-    def sample(self, reading: Reading, split: int) -> Sample:
-        return reading.sample(self.rows.take(self.chosen[split]))
+    def sample(self, reading: Reading, part: Part) -> Sample:
+        return reading.sample(self.rows.take(self.chosen[part]))
 
 
 def draw_rows(
@@ -93,42 +93,42 @@ def draw_rows(
     columns: Sequence[str],
     total: int,
     most: int,
-    splits: Sequence[int],
+    parts: Sequence[Part],
 ) -> Drawn:
-    """Bring training rows of some splits to the driver in one pass."""
+    """Bring training rows of some parts to the driver in one pass."""
     margin = 1.0
     while True:
-        limits = _limits(splitting, total, most * margin, splits)
+        limits = _limits(splitting, total, most * margin, parts)
         brought = run(engine, Bringing(reading, splitting, limits), columns, merge_brought)
         keys, units = np.concatenate(brought.keys), np.concatenate(brought.units)
-        trained = dict(zip(splits, brought.trained.tolist(), strict=True))
+        trained = dict(zip(parts, brought.trained.tolist(), strict=True))
         enough = [
-            int((splitting.places(units, split) <= limit).sum()) >= min(most + 1, trained[split])
-            for split, limit in limits.items()
+            int((splitting.places(units, part) <= limit).sum()) >= min(most + 1, trained[part])
+            for part, limit in limits.items()
         ]
         if all(enough):
             rows = Rows(_together(brought.frames).frame, keys)
-            return Drawn(rows, trained, choose(splitting, keys, units, most, splits))
+            return Drawn(rows, trained, choose(splitting, keys, units, most, parts))
         margin *= 4
 
 
-def _limits(splitting: Splitting, total: int, rows: float, splits: Sequence[int]) -> dict[int, np.uint64]:
+def _limits(splitting: Splitting, total: int, rows: float, parts: Sequence[Part]) -> dict[Part, np.uint64]:
     """Below these places lie at least `rows` of `total` rows, but for once in a billion."""
-    share = (rows + 6 * np.sqrt(rows) + 10) / total
-    most = {split: 1.0 if split == ALL_ROWS else splitting.train_fraction for split in splits}
-    return {split: np.uint64(min(int(min(share, part) * PLACES), PLACES - 1)) for split, part in most.items()}
+    share = int(min((rows + 6 * np.sqrt(rows) + 10) / total, 1.0) * PLACES)
+    edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part)) for part in parts}
+    return {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
 
 
-def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, splits: Sequence[int]) -> dict[int, IntArray]:
-    """At most `most` training rows of each split: those with the lowest places, in the order of their keys."""
+def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, parts: Sequence[Part]) -> dict[Part, IntArray]:
+    """At most `most` training rows of each part: those with the lowest places, in the order of their keys."""
     order = np.lexsort((keys, units))
-    return {split: order[_lowest(splitting, units[order], split, most)] for split in splits}
+    return {part: order[_lowest(splitting, units[order], part, most)] for part in parts}
 
 
-def _lowest(splitting: Splitting, units: Keys, split: int, most: int) -> IntArray:
+def _lowest(splitting: Splitting, units: Keys, part: Part, most: int) -> IntArray:
     """Rows of one unit stay together."""
-    places = splitting.places(units, split)
-    training = np.flatnonzero(splitting.trains(places, split))
+    places = splitting.places(units, part)
+    training = np.flatnonzero(splitting.trains(places, part))
     if len(training) <= most:
         return training
     own = places[training]

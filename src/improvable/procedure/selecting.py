@@ -16,16 +16,16 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluating import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.planning import Plan
-from improvable.procedure.splitting import ALL_ROWS, SELECTING, seed_of
+from improvable.procedure.splitting import ALL_ROWS, SELECTING, Part, seed_of
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What the training rows of one split gave.
+    """What the training rows of one part gave.
 
     Attributes
     ----------
-    split : int
+    part : Part
     status_quo, candidate : Algorithm
         Complete; without a candidate the status quo takes its place.
     selection : Selection
@@ -38,7 +38,7 @@ class Fitted:
         What the candidate reached of each constraint.
     """
 
-    split: int
+    part: Part
     status_quo: Algorithm
     candidate: Algorithm
     selection: Selection
@@ -47,26 +47,30 @@ class Fitted:
     reached: dict[str, float | int]
 
 
-def candidate_name(plan: Plan, split: int) -> str:
-    return f"candidate of rule '{plan.rule.name}' in split {split}"
+def part_name(plan: Plan, part: Part) -> str:
+    return f"split {part.split}" if plan.folds is None else f"repetition {part.split}, fold {part.fold + 1}"
 
 
-def fit_split(plan: Plan, features: Features, training: Sample, split: int, seed: int, progress: Progress) -> Fitted:
-    """Complete the status quo and let the rule select, on the training rows of one split."""
-    where = f"split {split}: "
-    progress.stage(split, f"rule '{plan.rule.name}' on {len(training):,} rows")
+def candidate_name(plan: Plan, part: Part) -> str:
+    return f"candidate of rule '{plan.rule.name}' in {part_name(plan, part)}"
+
+
+def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
+    """Complete the status quo and let the rule select, on the training rows of one part."""
+    where, purpose = f"{part_name(plan, part)}: ", (SELECTING, part.fold) if part.fold else (SELECTING,)
+    progress.stage(part.split, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = complete_status_quo(plan.status_quo, training)
     selection = _select(
-        plan, features, training, status_quo, seed_of(seed, split, SELECTING), where,
-        lambda text: progress.stage(split, text),
+        plan, features, training, status_quo, seed_of(seed, part.split, *purpose), where,
+        lambda text: progress.stage(part.split, text),
     )  # fmt: skip
     candidate = status_quo if selection.algorithm is None else selection.algorithm
     before = decide(status_quo, training.rows, "status quo")
-    after = decide(candidate, training.rows, candidate_name(plan, split))
+    after = decide(candidate, training.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
     refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
     return Fitted(
-        split=split,
+        part=part,
         status_quo=status_quo,
         candidate=candidate,
         selection=selection,
@@ -80,7 +84,7 @@ def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int
     """The rule applied to every row: what to use instead of the status quo."""
     with limited_threads(workers=1, splits=1):
         status_quo = complete_status_quo(plan.status_quo, sample)
-        purpose = seed_of(seed, ALL_ROWS, SELECTING)
+        purpose = seed_of(seed, ALL_ROWS.split, SELECTING)
         found = _select(plan, features, sample, status_quo, purpose, "all rows: ").algorithm
     if found is None:
         raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")

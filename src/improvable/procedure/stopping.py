@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from improvable.errors import Caution
+from improvable.inference.combining import combined_threshold
 from improvable.inference.reruns import rerun_risk
+from improvable.question.design import Question
 from improvable.results.comparison import Comparison
 
 SPLITS_ADDED = 2
@@ -19,7 +21,9 @@ class Stopping:
     most_splits: int
 
 
-def reproducible_after(stopping: Stopping | None, least: int, splits: Sequence[Comparison], alpha: float) -> int | None:
+def reproducible_after(
+    stopping: Stopping | None, least: int, splits: Sequence[Comparison], question: Question
+) -> int | None:
     """After how many of the splits an audit may stop; None if it must go on.
 
     The numbers of splits looked at do not depend on how many workers there are.
@@ -27,7 +31,7 @@ def reproducible_after(stopping: Stopping | None, least: int, splits: Sequence[C
     if stopping is None:
         return len(splits)
     for count in range(least, len(splits) + 1, SPLITS_ADDED):
-        if count + SPLITS_ADDED > stopping.most_splits or _otherwise(splits[:count], alpha) < stopping.tolerance:
+        if count + SPLITS_ADDED > stopping.most_splits or _otherwise(splits[:count], question) < stopping.tolerance:
             return count
     return None
 
@@ -39,9 +43,9 @@ def next_count(stopping: Stopping | None, count: int, workers: int) -> int:
     return count + min(step, (most - count) // SPLITS_ADDED * SPLITS_ADDED)
 
 
-def stopping_cautions(stopping: Stopping | None, splits: Sequence[Comparison], alpha: float) -> list[Caution]:
+def stopping_cautions(stopping: Stopping | None, splits: Sequence[Comparison], question: Question) -> list[Caution]:
     """Say so where a sequential audit stopped for lack of splits."""
-    if stopping is None or (risk := _otherwise(splits, alpha)) < stopping.tolerance:
+    if stopping is None or (risk := _otherwise(splits, question)) < stopping.tolerance:
         return []
     text = (
         f"After {len(splits)} splits a fresh run would still decide otherwise with probability {risk:.2g}, above the "
@@ -50,5 +54,6 @@ def stopping_cautions(stopping: Stopping | None, splits: Sequence[Comparison], a
     return [Caution("not reproducible", text)]
 
 
-def _otherwise(splits: Sequence[Comparison], alpha: float) -> float:
-    return rerun_risk([split.p_value for split in splits], alpha=alpha, threshold=alpha / 2).otherwise
+def _otherwise(splits: Sequence[Comparison], question: Question) -> float:
+    threshold = combined_threshold(question.alpha, len(splits), question.combine, question.folds)
+    return rerun_risk([split.p_value for split in splits], alpha=question.alpha, threshold=threshold).otherwise

@@ -33,6 +33,8 @@ class Question:
         How the p-values of splits become one.
     method : {"bootstrap", "delta"} or None
         How draws are made; None lets the number of cells decide.
+    folds : int or None
+        How many folds a repetition has; None for the paper's split.
     """
 
     outcome: str
@@ -47,6 +49,7 @@ class Question:
     cluster: str | None = None
     combine: Combine = "median"
     method: Method | None = None
+    folds: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -152,6 +155,7 @@ def make_design(settings: Settings) -> Design:
         cluster=settings.cluster,
         combine=settings.combine,
         method=settings.method,
+        folds=settings.folds,
     )
     return Design(
         question=question,

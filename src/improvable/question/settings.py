@@ -159,6 +159,15 @@ class Settings:
     train_fraction: float = field(
         default=0.5, metadata=of_test(NUMBER, "Share of rows that the rule learns from.", commands=SEARCHING)
     )
+    folds: int | None = field(
+        default=None,
+        metadata=of_test(
+            WHOLE,
+            "Test every row in every repetition, in so many folds; 2 is recommended.",
+            unset="the paper's split",
+            commands=(AUDIT,),
+        ),
+    )
     draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))
     alpha: float = field(default=0.05, metadata=of_test(NUMBER, "Level of the test.", commands=EVERYWHERE))
     seed: int = field(default=0, metadata=of_test(WHOLE, "Same seed, same data: same result.", commands=EVERYWHERE))

@@ -100,7 +100,8 @@ def changes(facts: Facts) -> str:
 
 def selection_notes(facts: Facts) -> list[str]:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
-    notes = [split["selection"] for split in facts["splits"]]
+    notes = [one for split in facts["splits"] for one in split["selection"].get("folds", [split["selection"]])]
+    ends = [split["selection"]["reached"] for split in facts["splits"]]
     lines = []
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
@@ -110,13 +111,13 @@ def selection_notes(facts: Facts) -> list[str]:
         told = ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items())
         lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:
-        gaps = [max(note["reached"][sample]["selection_gap"] for note in notes) for sample in ("train", "test")]
+        gaps = [max(end[sample]["selection_gap"] for end in ends) for sample in ("train", "test")]
         lines.append(
             f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {gaps[0]:.3f} on "
             f"training rows and {gaps[1]:.3f} on test rows."
         )
     if facts["monotone"]:
-        broken = sum(note["reached"][sample]["monotone_violations"] for note in notes for sample in ("train", "test"))
+        broken = sum(end[sample]["monotone_violations"] for end in ends for sample in ("train", "test"))
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
         lines.append(f"Monotone in {signs}: decisions for {broken} rows of all splits violate it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []

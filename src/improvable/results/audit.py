@@ -43,7 +43,8 @@ class Audit(Result):
     data : Fingerprint or str or None
         The fingerprint of the rows, or how to compute it.
     refit : callable or None
-        Applies the rule to all rows, for `substitute`; a loaded audit has none.
+        Applies the rule to all rows, or to the training rows of one repetition, for `substitute` and `mixture`; a
+        loaded audit has none.
     """
 
     question: Question
@@ -53,7 +54,7 @@ class Audit(Result):
     cautions: tuple[Caution, ...]
     census: Census = field(repr=False)
     data: HasDigest | str | None = field(repr=False)
-    refit: Callable[[], Algorithm] | None = field(repr=False, compare=False)
+    refit: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
 
     @property
@@ -67,8 +68,8 @@ class Audit(Result):
 
     @property
     def threshold(self) -> float:
-        """What the p-value must be strictly below: alpha / 2, or alpha for a single split."""
-        return combined_threshold(self.question.alpha, len(self.splits), self.question.combine)
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single split or with folds."""
+        return combined_threshold(self.question.alpha, len(self.splits), self.question.combine, self.question.folds)
 
     @cached_property
     def facts(self) -> Facts:
@@ -120,8 +121,23 @@ class Audit(Result):
         Algorithm
             With ``decide(frame)``: one decision per row of any data frame that has the features.
         """
+        return self._refitted(0)
+
+    def mixture(self, split: int | None = None) -> Algorithm:
+        """What was tested: the even mixture of the folds' candidates in one repetition, or a split's candidate.
+
+        Parameters
+        ----------
+        split : int, optional
+            Number of the split or repetition, from 1; by default the one whose p-value is the lower median.
+        """
+        if split is None:
+            split = min(self.splits, key=lambda one: (abs(one.p_value - self.p_value), one.split)).split
+        if split not in [one.split for one in self.splits]:
+            raise OptionError(f"there is no split {split}.", f"They are numbered from 1 to {len(self.splits)}.")
+        return self._refitted(split)
+
+    def _refitted(self, split: int) -> Algorithm:
         if self.refit is None:
-            raise OptionError(
-                "a loaded audit has no data to fit on.", "Run the audit again, and ask for the substitute then."
-            )
-        return self.refit()
+            raise OptionError("a loaded audit has no data to fit on.", "Run the audit again, and ask for it then.")
+        return self.refit(split)

@@ -152,6 +152,7 @@ class Facts(TypedDict):
     weight: str | None
     cluster: str | None
     combine: str
+    folds: int | None
     draws: int
     method: str
     seed: int
@@ -209,6 +210,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "weight": question.weight,
         "cluster": question.cluster,
         "combine": question.combine,
+        "folds": question.folds,
         "draws": question.draws,
         # Splits with many cells and others may differ in how their draws are made.
         "method": " and ".join(sorted({split.evidence.method for split in result.splits})),

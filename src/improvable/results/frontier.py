@@ -54,6 +54,8 @@ class Frontier:
         Whose accuracy is asked for.
     combine : {"median", "running_median", "sequential"}
         How splits become one p-value.
+    folds : int or None
+        How many folds a repetition has; None for the paper's split.
     """
 
     splits: tuple[CriticalDeltas, ...]
@@ -62,11 +64,12 @@ class Frontier:
     gap: Gap
     groups: tuple[str, ...]
     combine: Combine = "median"
+    folds: int | None = None
 
     @property
     def level(self) -> float:
         """What a p-value must be strictly below."""
-        return combined_threshold(self.alpha, len(self.splits), self.combine)
+        return combined_threshold(self.alpha, len(self.splits), self.combine, self.folds)
 
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
@@ -196,4 +199,6 @@ def make_frontier(question: Question, splits: Sequence[Evidence], form: str | No
         overall=claim.overall,
     )
     critical = tuple(critical_deltas(evidence, turned) for evidence in splits)
-    return Frontier(critical, question.alpha, turned.form, claim.gap, tuple(critical[0].accuracy), question.combine)
+    return Frontier(
+        critical, question.alpha, turned.form, claim.gap, tuple(critical[0].accuracy), question.combine, question.folds
+    )

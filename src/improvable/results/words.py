@@ -77,6 +77,17 @@ def combined_name(combine: str) -> str:
     return "smallest running median" if combine == "running_median" else "lower median"
 
 
+def rounds(folds: int | None) -> str:
+    """What an audit repeats.
+
+    Examples
+    --------
+    >>> rounds(None), rounds(2)
+    ('splits', 'repetitions in 2 folds')
+    """
+    return "splits" if folds is None else f"repetitions in {folds} folds"
+
+
 def seal_words(facts: Mapping[str, Any]) -> str:
     """Whether the splits, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
@@ -114,8 +125,8 @@ def alternative_hypothesis(facts: Facts) -> str:
 def verdict(facts: Facts) -> str:
     """What was found, in plain words."""
     splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
-    p = f"{combined_name(facts['combine'])} {p} of {splits} splits" if splits > 1 else p
-    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if splits > 1 else "")
+    p = f"{combined_name(facts['combine'])} {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
+    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
     level = f"{facts['alpha']:.4g}"
     if facts["reject"]:
         return f"REJECTED at level {level} ({p}, below {bound}). {alternative_hypothesis(facts)}"
