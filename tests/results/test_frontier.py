@@ -1,5 +1,6 @@
 """The frontier agrees with the test at every point, and its edge is where the test stops rejecting."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,17 @@ def test_the_command_reads_a_run_folder(
     out = capsys.readouterr().out
     assert audit.bounds()[0].words.split()[0] in out
     assert "The absolute edge is the paper's" in out
+    assert run(["frontier", str(tmp_path / "run"), "--at", "0.01,0.2", "--json", str(tmp_path / "at.json")]) == 0
+    loaded = improvable.load(tmp_path / "run")
+    p = loaded.frontier().p_value(0.01, 0.2)
+    assert json.loads((tmp_path / "at.json").read_text())["p_value"] == p
+    assert f"{p:.4f} for accuracy 0.01 and gap 0.2" in capsys.readouterr().out or p == 0
+    assert run(["frontier", str(tmp_path / "run"), "--at", "0.01,0.2", "--gap", "absolute", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["p_value"] == loaded.frontier().p_value(0.01, 0.2, "absolute")
+    assert run(["frontier", str(tmp_path / "run"), "--plot", str(tmp_path / "edge.svg")]) == 0
+    assert "<svg" in (tmp_path / "edge.svg").read_text()
+    assert run(["frontier", str(tmp_path / "run"), "--at", "much"]) == 2
+    capsys.readouterr()
     assert run(["frontier", str(tmp_path / "absent")]) == 2
     assert "there is no folder" in capsys.readouterr().err
     assert run(["frontier", str(tmp_path / "run"), "--form", "share"]) == 2

@@ -3,14 +3,18 @@
 import json as json_module
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from improvable.cli import options as o
+from improvable.errors import OptionError
 from improvable.question.checks import check_choice
 from improvable.question.kinds import parse_names
 from improvable.question.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from improvable.results.frontier import Frontier
 
 
 def frontier(
@@ -21,6 +25,16 @@ def frontier(
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Another level.", show_default="as run")] = None,
     protected: o.Protected = None,
+    gap: Annotated[
+        str | None,
+        typer.Option(metavar="[signed|absolute]", help="The statistic for --at and --plot.", show_default="as run"),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="DELTA_A,DELTA_F", help="Print the p-value of one size of improvement.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html.")
+    ] = None,
     json: o.Json = None,
 ) -> int:
     """Say how large an improvement a finished audit supports, without data and without running it again.
@@ -34,20 +48,30 @@ def frontier(
       improvable demo --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
-      improvable frontier run
+      improvable frontier run --plot frontier.svg
+      improvable frontier run --at 0.05,0.25
     """
     import improvable
     from improvable.data.files import write_whole
     from improvable.report.text import paragraph
 
-    o.check_writable(json)
+    for path in (json, plot):
+        o.check_writable(path)
+    if gap is not None:
+        check_choice("--gap", gap, SETTINGS["gap"].choices)
     if form is not None:
         check_choice("--form", form, SETTINGS["form"].choices)
     result = improvable.load(folder)
-    changes = {"alpha": alpha, "protected": parse_names(protected) or None}
+    changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
-    found = result.frontier(form)
+    found = result.frontier()
     facts = found.to_dict()
+    if plot is not None:
+        from improvable.report.plots import save_chart, surface
+
+        save_chart(surface(result), plot)
+    if at is not None:
+        return _one_point(found, at, result.question.draws, json)
     if json is not None and json != "-":
         write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
     if json == "-":
@@ -72,3 +96,25 @@ def frontier(
 def _short(value: float | None) -> str:
     """Down to three digits: the edge itself is not rejected."""
     return "none" if value is None else f"{math.floor(value * 1000) / 1000:.3f}"
+
+
+def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
+    """The p-value of one size of improvement."""
+    from improvable.data.files import write_whole
+    from improvable.results.numbers import p_equals, p_text
+
+    try:
+        accuracy, fairness = (float(part) for part in at.split(","))
+    except ValueError:
+        raise OptionError(f"--at is '{at}'.", "Write two numbers, such as --at 0.05,0.25.") from None
+    p = found.p_value(accuracy, fairness)
+    facts = {"delta_accuracy": accuracy, "delta_fairness": fairness, "p_value": p, "gap_statistic": found.gap}
+    document = json_module.dumps(facts, indent=2)
+    if json is not None and json != "-":
+        write_whole(Path(json), f"{document}\n".encode())
+    words = (
+        f"{p_equals(p_text(p, draws))} for accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
+    )
+    verdict = "rejected" if p < found.level else "not rejected"
+    typer.echo(document if json == "-" else f"{words}: {verdict} at {found.level:g}.")
+    return 0
