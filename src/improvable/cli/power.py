@@ -24,6 +24,10 @@ def power(
         list[str] | None,
         typer.Option(metavar="GROUP:...", help="Instead of a pilot, what is assumed of a group; once for each."),
     ] = None,
+    from_run: Annotated[
+        str | None,
+        typer.Option(metavar="RUN_FOLDER", help="Instead of a pilot, the fairness test's power from a finished audit."),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
     ] = None,
@@ -70,6 +74,9 @@ def power(
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
     ] = None,
+    plot_learning: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the candidate's utilities and gap against training rows.")
+    ] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
     json: o.Json = None,
 ) -> int:
@@ -94,13 +101,23 @@ def power(
       improvable power --rows 20000 \\
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
+
+    After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
+    rows, as Appendix E of the paper does: the moments come from the audit's median split. Test rows and deltas to try
+    are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
+
+    \b
+      improvable power --from-run run --plot power.svg
     """
     from improvable.algorithms.rules import as_tournament
     from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
 
-    for path in (json, plot, table):
+    for path in (json, plot, plot_learning, table):
         o.check_writable(path)
     check_suffixes(plot, table)
+    check_suffixes(plot_learning, None)
+    if plot_learning is not None and data is None:
+        raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
     tried = Tried(
         rows=parse_tried("--try-rows", try_rows, int),
         train_fractions=parse_tried("--try-train-fractions", try_train_fractions, float),
@@ -125,8 +142,20 @@ def power(
         "repetitions": repetitions,
         "seed": seed,
     }
-    if (data is None) == (not assume):
-        raise OptionError("a plan needs a pilot or assumptions, and not both.", f"Give a file, or --assume {ASSUMED}.")
+    if (data is not None) + bool(assume) + (from_run is not None) != 1:
+        raise OptionError(
+            "a plan needs one of a pilot, assumptions or a finished run.",
+            f"Give a file, or --assume {ASSUMED}, or --from-run.",
+        )
+    if from_run is not None:
+        from improvable.procedure.compare import worker_count
+        from improvable.studies.power import power_from_run
+
+        found = power_from_run(
+            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, repetitions=repetitions,
+            seed=seed, workers=worker_count(jobs),
+        )  # fmt: skip
+        return show_plan(found, json, plot, table)
     if assume:
         if rows is None:
             raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
@@ -165,6 +194,10 @@ def power(
                 drop_missing=drop_missing,
             )
         )
+    if plot_learning is not None:
+        from improvable.report.plots import save_chart
+
+        save_chart(plan.learning().plot(), plot_learning)
     return show_plan(plan, json, plot, table)
 
 

@@ -1,11 +1,10 @@
 """The game of Section 5: how often a true null is rejected, against how often the procedure is secretly repeated."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, WIDTH, chart, finished
-from improvable.studies.game.game import Game, rejection_probability
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,7 +13,34 @@ CURVE_POINTS = 120
 LONGEST_LINEAR = 200
 
 
-def repetitions(solved: Game) -> "alt.LayerChart":
+class Response(Protocol):
+    """What the analyst does under one procedure."""
+
+    @property
+    def repetitions(self) -> int: ...
+    @property
+    def rejection(self) -> float: ...
+
+
+class SolvedGame(Protocol):
+    """What a picture of the game needs of it; `improvable.studies.game.game.play` returns one."""
+
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def splits(self) -> int: ...
+    @property
+    def mixing(self) -> Any: ...
+    @property
+    def single(self) -> Response: ...
+    @property
+    def repeated(self) -> Response: ...
+    @property
+    def more_robust(self) -> str | None: ...
+    def rejection(self, repetitions: Any, procedure: str) -> Any: ...
+
+
+def repetitions(solved: SolvedGame) -> "alt.LayerChart":
     """Probability of rejecting a true null against repetitions, for both procedures, with the analyst's choices.
 
     Parameters
@@ -32,8 +58,8 @@ def repetitions(solved: Game) -> "alt.LayerChart":
     most = max(10, *(int(1.3 * response.repetitions) for response in responses))
     times = _repetitions(most)
     curves, marks = [], []
-    for name, response, splits in zip(names, responses, (1, solved.splits), strict=True):
-        chances = rejection_probability(times, alpha=solved.alpha, splits=splits, mixing=solved.mixing)
+    for name, response, procedure in zip(names, responses, ("s1", "s2"), strict=True):
+        chances = solved.rejection(times, procedure)
         curves += [{"m": m, "p": p, "procedure": name} for m, p in zip(times.tolist(), chances.tolist(), strict=True)]
         marks.append({"m": response.repetitions, "p": response.rejection, "procedure": name})
     scale, axis = _across(most)
@@ -61,7 +87,7 @@ def repetitions(solved: Game) -> "alt.LayerChart":
     return finished([level, lines, points], _title(solved), subtitle, WIDTH + 100, 280)
 
 
-def _title(solved: Game) -> str:
+def _title(solved: SolvedGame) -> str:
     if solved.more_robust is None:
         return "Both procedures are equally robust to secret repetition"
     robust = "The median of splits" if solved.more_robust == "s2" else "One split"

@@ -1,4 +1,4 @@
-"""How the p-values of one data set's splits hang together, before the data are seen.
+"""Correlation of p-values across the splits of one data set, before the data are seen.
 
 They are exchangeable: given a q that is drawn once for the data set, each is below a level independently with
 probability q. A new distribution of q is a class with `name` and `points`.
@@ -19,7 +19,7 @@ NEGLIGIBLE = 45.0
 
 
 class Mixing(Protocol):
-    """How p-values of one data set hang together: given q they are below a level independently with probability q.
+    """Correlation of p-values across splits: given q they are below a level independently with probability q.
 
     By de Finetti's theorem this is all that exchangeable p-values can be. q is drawn once for the data set.
     """
