@@ -1,6 +1,7 @@
 """Improvement convergence: what the candidate reaches, against the number of rows it learned from."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, padded, styled
@@ -29,7 +30,7 @@ def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> "alt.VConc
             panels.append(_panel(several, title, 190 if kind == "accuracy" else 130))
     head = alt.TitleParams(
         "What the rule reaches with more training rows",
-        subtitle=[words, "Bands: two Monte Carlo errors of the difference from the status quo."],
+        subtitle=[*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."],
         anchor="start",
         fontSize=15,
         subtitleFontSize=12,
@@ -58,8 +59,13 @@ def _panel(rows: Sequence[dict[str, Any]], title: str, height: int) -> Any:
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
     colours = [OKABE_ITO[j % len(OKABE_ITO)] for j in range(len(names))]
     shapes = [SHAPES[j % len(SHAPES)] for j in range(len(names))]
-    colour = alt.Color("component:N", sort=names, title=None, scale=alt.Scale(domain=names, range=colours))
-    shape = alt.Shape("component:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes))
+    shared: dict[str, Any] = {
+        "sort": names,
+        "title": None,
+        "legend": alt.Legend(symbolOpacity=1) if len(names) > 1 else None,
+    }
+    colour = alt.Color("component:N", scale=alt.Scale(domain=names, range=colours), **shared)
+    shape = alt.Shape("component:N", scale=alt.Scale(domain=names, range=shapes), **shared)
     algorithms = ["status quo", "candidate"]
     dash = alt.StrokeDash(
         "algorithm:N", sort=algorithms, title=None, scale=alt.Scale(domain=algorithms, range=[[4, 4], [1, 0]])

@@ -276,11 +276,14 @@ def power_from_run(
     check_number("alpha", level, 0, 0.5)
     process = gap_process(audit)
     asked = _deltas(audit, deltas)
-    edges = [(1 - delta) * process.status_quo for delta in asked]
+    edges = [abs(1 - delta) * process.status_quo for delta in asked]
     grid = np.linspace(0, WIDEST * process.status_quo, GRID) if etas is None else np.asarray(etas, dtype=np.float64)
     if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
         raise OptionError("the grid of eta is empty or has a hole.", "Give mean gaps such as 0, 0.5, 1.")
-    points = sorted({float(eta) for eta in grid} | ({abs(edge) for edge in edges} if etas is None else set()))
+    points = sorted({float(eta) for eta in grid})
+    if etas is None:  # the edges of the null hypotheses, instead of the points next to them
+        near = 0.02 * process.status_quo
+        points = sorted({eta for eta in points if all(abs(eta - edge) > near for edge in edges)} | set(edges))
     counts = [max(FEWEST_TEST_ROWS, round(share * process.rows)) for share in SHARES] if sizes is None else sizes
     found = gap_rejections(
         process.status_quo, process.of(theta), points, asked, counts,
