@@ -5,6 +5,8 @@
 # as uneven as the status quo (eta = 1.52). The paper uses 5,000 repetitions of 2,000 draws; here there are fewer.
 
 # %%
+import improvable
+from improvable.studies.power import power_from_run
 from improvable.studies.power.appendix_e import MEAN_GAP, appendix_e
 
 etas = [0.0, 0.4, 0.8, 1.2, MEAN_GAP]
@@ -34,9 +36,6 @@ print(f"nominal 0.05: absolute {boundary.absolute:.3f}, signed {boundary.signed:
 # many test rows?
 
 # %%
-import improvable
-from improvable.studies.power import power_from_run
-
 audit = improvable.audit(
     improvable.datasets.care_management(12_000, seed=0),
     outcome="gagne_sum_t",

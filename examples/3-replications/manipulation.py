@@ -5,7 +5,9 @@
 # her. Procedure s1 is one split, s2 the median of K splits.
 
 # %%
+from improvable.studies.game.costs import costs_from_formula
 from improvable.studies.game.game import hoeffding_splits, linear_costs, play
+from improvable.studies.game.lemma import lemma_bounds
 from improvable.studies.game.mixing import BetaMixing
 
 print("Proposition 1, at a level of 5%: at least", hoeffding_splits(0.05), "splits")
@@ -20,8 +22,6 @@ for correlation in (0.0, 0.3):
 # Costs need not be linear. Here every further split is dearer than the one before.
 
 # %%
-from improvable.studies.game.costs import costs_from_formula
-
 game = play(*costs_from_formula("0.001*m**1.5").both(7), splits=7, mixing=BetaMixing(0.3))
 print(f"one split: {game.single.repetitions} tries, payoff {game.single.analyst:.3f}")
 
@@ -30,7 +30,5 @@ print(f"one split: {game.single.repetitions} tries, payoff {game.single.analyst:
 # can lose: with more than K-bar splits it rejects a true null with probability below alpha + epsilon.
 
 # %%
-from improvable.studies.game.lemma import lemma_bounds
-
 bounds = lemma_bounds(lambda m: 0.03 * m, epsilon=0.001, mixing=BetaMixing(0.5))
-print(f"fewer than {bounds.m_bar} repetitions pay; more than {bounds.k_bar} splits: below {0.05 + bounds.epsilon}")
+print(f"fewer than {bounds.m_bar} repetitions pay; more than {bounds.k_bar} splits: below {0.05 + bounds.epsilon:g}")

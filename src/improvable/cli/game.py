@@ -134,7 +134,7 @@ def game(
     if json == "-":
         typer.echo(document)
         return 0
-    typer.echo("\n\n".join(_words(solved, facts, bounds, costs, found, risk)))
+    typer.echo("\n\n".join(_words(solved, facts, bounds, epsilon is not None, costs, found, risk)))
     return 0
 
 
@@ -184,7 +184,7 @@ def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) 
 
 
 def _words(
-    solved: "Game", facts: dict[str, Any], bounds: "LemmaBounds", costs: "Costs",
+    solved: "Game", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs",
     found: "Correlation | None", risk: "RerunRisk | None",
 ) -> list[str]:  # fmt: skip
     from improvable.report.text import paragraph
@@ -198,7 +198,8 @@ def _words(
             f"above {assumption.bound:.3g}."
         )
     )
-    parts.append(paragraph(_lemma_words(solved, bounds)))
+    if asked or not assumption.holds:
+        parts.append(paragraph(_lemma_words(solved, bounds)))
     parts.append(paragraph(_needed_words(solved, facts["splits_needed"], costs)))
     if found is not None:
         parts.append(

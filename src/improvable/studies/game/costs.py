@@ -82,7 +82,7 @@ def costs_from_formula(formula: str, median: str | None = None) -> Costs:
     Examples
     --------
     >>> single, repeated = costs_from_formula("0.001*m**2").both(7)
-    >>> single(3), round(repeated(3), 3)
+    >>> round(single(3), 3), round(repeated(3), 3)
     (0.009, 0.441)
     """
     first = _compiled(formula)

@@ -57,8 +57,12 @@ class GapRejections:
         return abs(self.eta) >= (1 - self.delta) * self.mean_gap
 
     def error(self, gap: str) -> float:
-        """Monte Carlo error of a share: one standard deviation."""
+        """Monte Carlo error of a share: one standard deviation.
+
+        By Laplace's rule of succession, so that it is not zero where all repetitions reject, or none.
+        """
         share = self.absolute if gap == "absolute" else self.signed
+        share = (share * self.repetitions + 1) / (self.repetitions + 2)
         return float(np.sqrt(share * (1 - share) / self.repetitions))
 
 
