@@ -45,7 +45,7 @@ def replicate(
     from improvable.studies.replication import study as studies
     from improvable.studies.replication.document import (
         Replication,
-        main_audit,
+        main_result,
         rows_table,
         section_text,
         write_documents,
@@ -75,8 +75,7 @@ def replicate(
         sys.stdout.flush()
     announce("Appendix E")
     curves = kept_appendix_e(effort, folder, seed, worker_count(jobs))
-    audit = main_audit(sections)
-    power = [*([] if audit is None else calibration_rows(audit)), *curve_rows_beside_paper(curves)]
+    power = [*calibration_rows(main_result(sections)), *curve_rows_beside_paper(curves)]
     typer.echo(f"Appendix E: power of the fairness test\n{rows_table(power)}\n")
     written = write_documents(folder, Replication(study.words, effort, sections, manipulation, power, curves))
     typer.echo(paragraph(f"Wrote {', '.join(path.name for path in written)} to {folder}. Every split is in the first."))

@@ -15,7 +15,8 @@ from conftest import Case
 from improvable.data.arrays import FloatArray
 from improvable.studies.power import AssumedGroup, power_from_run
 from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
-from improvable.studies.power.from_run import _covariance, gap_process, gap_rejections
+from improvable.studies.power.from_run import gap_rejections
+from improvable.studies.power.gap_process import gap_covariance, gap_process
 from studies.power.test_power import GROUPS, AlwaysNew, assumed_rows
 
 QUICK: dict[str, Any] = {"repetitions": 300, "draws": 300}
@@ -49,7 +50,7 @@ def test_the_covariance_is_that_of_rows(theta: str) -> None:
         frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=20_000
     )  # fmt: skip
     rows = gammas(frame, theta)
-    slow, fast = np.cov(rows, ddof=0), _covariance(whole, 0, (0, 1), theta)
+    slow, fast = np.cov(rows, ddof=0), gap_covariance(whole, 0, (0, 1), theta)
     assert fast == pytest.approx(slow, rel=0.05)  # 20,000 draws: a relative error of 1%
     if theta == "known":
         values = whole.evidence.values[0][:, 0]
@@ -120,7 +121,7 @@ def test_power_is_that_of_fresh_samples_with_theta_estimated() -> None:
     )
     powers = {}
     for theta in ("estimated", "known"):
-        covariance = _covariance(big, 0, (0, 1), theta)
+        covariance = gap_covariance(big, 0, (0, 1), theta)
         (one,) = gap_rejections(
             float(gaps[0]), covariance, [float(gaps[1])], [0.0], [size], alpha=0.05, repetitions=2_000, draws=300
         )

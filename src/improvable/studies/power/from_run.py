@@ -1,9 +1,5 @@
 """Appendix E from one's own run: the power of the fairness test, calibrated from the median split of an audit.
 
-Appendix E simulates (Gamma_0, Gamma_1), the groups' difference in fairness utility of one row under the status quo and
-under the candidate. Its moments come from the test rows of the median split. They are read off the sums and draws that
-a run keeps: the covariance of a row's contributions is that of the bootstrap sums over the number of rows.
-
 Given normal rows, the mean of n of them is normal with covariance Sigma / n, their sample covariance is Wishart, and a
 bootstrap mean is normal given both, up to a term that vanishes with n. So no row is drawn, and test samples of any size
 cost the same.
@@ -13,84 +9,28 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import build_frame
 from improvable.errors import OptionError
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.combining import lower_median
 from improvable.inference.resampling import child
 from improvable.question.checks import check_choice, check_integer, check_number
 from improvable.results.audit import Audit
 from improvable.studies.power.appendix_e import GapRejections, curve_rows, rejections
+from improvable.studies.power.gap_process import VARIANCE, GapProcess, Theta, gap_process
 from improvable.studies.power.plan import NOT_EVIDENCE, number
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from improvable.results.comparison import Comparison
 
-Theta = Literal["estimated", "known"]
-VARIANCE = 10.0  # of Gamma_0, after the paper's scaling
 GRID, WIDEST = 24, 1.75 / 1.52  # points of the default grid of eta, and its end as a share of the status quo's gap
 SHARES = (0.5, 1.0, 2.0)  # of the split's test rows
 FEWEST_TEST_ROWS = 30
 PER_BLOCK = 50
-
-
-@dataclass(frozen=True)
-class GapProcess:
-    """What Appendix E's simulation needs to know of a test sample.
-
-    Attributes
-    ----------
-    split : int
-        The split it was calibrated from.
-    p_value : float
-        Of that split; the lower median of all.
-    rows : int
-        Its test rows.
-    groups : tuple of two str
-        The gap is the first one's utility less the second one's.
-    status_quo, candidate : float
-        Means of Gamma_0 and Gamma_1; the first is positive.
-    covariance : array of shape (2, 2)
-        Of (Gamma_0, Gamma_1) for one row, theta being estimated: what the test meets.
-    covariance_known : array of shape (2, 2)
-        The same with theta taken as known, which is the paper's definition.
-    """
-
-    split: int
-    p_value: float
-    rows: int
-    groups: tuple[str, str]
-    status_quo: float
-    candidate: float
-    covariance: FloatArray
-    covariance_known: FloatArray
-
-    def of(self, theta: Theta) -> FloatArray:
-        return self.covariance if theta == "estimated" else self.covariance_known
-
-    def scaled(self, theta: Theta) -> FloatArray:
-        """The covariance divided so that Gamma_0 has variance 10, as the paper prints it."""
-        covariance = self.of(theta)
-        return np.asarray(covariance * (VARIANCE / covariance[0, 0]))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "split": self.split,
-            "p_value": self.p_value,
-            "rows": self.rows,
-            "groups": list(self.groups),
-            "status_quo": self.status_quo,
-            "candidate": self.candidate,
-            "covariance": {"estimated": self.covariance.tolist(), "known": self.covariance_known.tolist()},
-            "scaled": {"estimated": self.scaled("estimated").tolist(), "known": self.scaled("known").tolist()},
-        }
 
 
 @dataclass(frozen=True)
@@ -196,7 +136,8 @@ class GapPower:
             f"status quo and {process.candidate:.3f} under the candidate.",
             f"Covariance of (Gamma_0, Gamma_1), scaled as in the paper to a variance of {VARIANCE:g} for Gamma_0: "
             f"{own[0, 1]:.2f} and {own[1, 1]:.2f} with theta estimated, as in the test; {letter[0, 1]:.2f} and "
-            f"{letter[1, 1]:.2f} with theta known, as in the paper. The curves take theta as {self.theta}.",
+            f"{letter[1, 1]:.2f} with theta known, as in the paper; from {process.draws:,} draws, each with a Monte Carlo error of "
+            f"{100 * process.error:.2g}%. The curves take theta as {self.theta}.",
             f"One split is tested at level {self.alpha:g}, for the gap alone, with {self.draws:,} draws; "
             f"{self.repetitions:,} simulated samples per point, each with a Monte Carlo error.",
         ]
@@ -294,34 +235,6 @@ def power_from_run(
     )
 
 
-def gap_process(audit: Audit) -> GapProcess:
-    """Calibrate Gamma from the median split of an audit: the first split whose p-value is the lower median."""
-    middle = float(lower_median([split.p_value for split in audit.splits]))
-    split = next(split for split in audit.splits if split.p_value == middle)
-    evidence, protected = split.evidence, audit.question.claim.protected
-    attribute, measure = evidence.attributes[0], evidence.fairness[0]
-    first, second = evidence.reference(0, measure, attribute.place_of(protected))
-    values = evidence.values[0][:, measure]
-    gaps = values[first] - values[second]
-    if not np.isfinite(gaps).all() or gaps[STATUS_QUO] == 0:
-        raise OptionError(
-            f"split {split.split} has no gap to calibrate from.", "A group has nobody selected, or both are equal."
-        )
-    if gaps[STATUS_QUO] < 0:
-        first, second, gaps = second, first, -gaps
-    known, estimated = (_covariance(split, measure, (first, second), theta) for theta in ("known", "estimated"))
-    return GapProcess(
-        split=split.split,
-        p_value=middle,
-        rows=split.rows,
-        groups=(attribute.levels[first], attribute.levels[second]),
-        status_quo=float(gaps[STATUS_QUO]),
-        candidate=float(gaps[CANDIDATE]),
-        covariance=estimated,
-        covariance_known=known,
-    )
-
-
 def gap_rejections(
     mean_gap: float,
     covariance: FloatArray,
@@ -366,33 +279,6 @@ def _wishart_factor(rng: np.random.Generator, degrees: int) -> FloatArray:
     """A with A A' Wishart of the identity (Bartlett's decomposition)."""
     across = rng.standard_normal()
     return np.array([[np.sqrt(rng.chisquare(degrees)), 0.0], [across, np.sqrt(rng.chisquare(degrees - 1))]])
-
-
-def _covariance(split: "Comparison", measure: int, pair: tuple[int, int], theta: str) -> FloatArray:
-    """The covariance of (Gamma_0, Gamma_1) for one row: a linear map of that of its contributions.
-
-    With theta known, Gamma_t = u 1{g = r} / theta_tr - u 1{g = b} / theta_tb. With theta estimated, the ratio of sums
-    moves with both of its parts, and u becomes u - U w.
-    """
-    evidence = split.evidence
-    attribute = evidence.attributes[0]
-    sums, draws = evidence.sums[:, measure], evidence.draws[:, :, measure]
-    contributions = np.cov(draws.reshape(len(draws), -1).T) / split.rows
-    place = np.arange(sums.size).reshape(sums.shape)
-    maps = np.zeros((2, sums.size))
-    for t in (STATUS_QUO, CANDIDATE):
-        for level, sign in zip(pair, (1.0, -1.0), strict=True):
-            strata = np.flatnonzero(attribute.member == level)
-            u, w = sums[strata, t].sum(axis=0) / split.rows
-            maps[t, place[strata, t, 0]] = sign / w
-            maps[t, place[strata, t, 1]] = -sign * u / w**2 if theta == "estimated" else 0.0
-    out = maps @ contributions @ maps.T
-    if np.linalg.eigvalsh(out)[0] <= 1e-12 * np.trace(out):
-        raise OptionError(
-            f"split {split.split} has a candidate whose gap moves exactly with the status quo's.",
-            "There is nothing to simulate; use another rule.",
-        )
-    return np.asarray(out)
 
 
 def _read(run: Audit | str | Path) -> Audit:

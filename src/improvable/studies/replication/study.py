@@ -25,6 +25,7 @@ OUTCOMES = {"next_year": "gagne_sum_t", "same_year": "gagne_sum_tm1"}
 RULES = ("linear", "lasso", "forest")
 MAIN, COST, HELD_OUT = "next_year/forest", "next_year/forest, cost", "next_year/lasso, held-out third"
 TARGETED = "next_year/forest, cost, rule for cost"
+HELD_OUT_COST, HELD_OUT_TARGETED = f"{HELD_OUT}, cost", f"{HELD_OUT}, cost, score for cost"
 TARGET = "cost_t"
 COST_UTILITIES = {"accuracy": "calibration:cost_t", "fairness": "calibration:gagne_sum_t"}
 
@@ -201,16 +202,16 @@ def _held_out(run: Run) -> Iterator[Section]:
     rows = [*table_rows(result, table, run.differs), *frontier_rows(result, beside_paper=False)]
     title = f"Section 6 on the held-out third: {trained}, beside the paper's LASSO table"
     yield Section(HELD_OUT, title, result, rows, split_rows(result, table), run.differs)
-    run.announce(COST)
+    run.announce(HELD_OUT_COST)
     result = compare(HELD_OUT_SCORE, **COST_UTILITIES)
     title = f"Appendix H.3 on the held-out third: accuracy measured by cost, {trained} (the paper has a forest)"
-    yield Section(COST, title, result, cost_rows(result, "not rejected", run.differs), differs=run.differs)
+    yield Section(HELD_OUT_COST, title, result, cost_rows(result, "not rejected", run.differs), differs=run.differs)
     score = _score(run.data, run.target)
     if score is not None:
-        run.announce(TARGETED)
+        run.announce(HELD_OUT_TARGETED)
         result = compare(score, **COST_UTILITIES)
         title = f"Appendix H.3 on the held-out third: accuracy measured by cost, the LASSO score {score}"
-        yield Section(TARGETED, title, result, cost_rows(result, "", run.differs))
+        yield Section(HELD_OUT_TARGETED, title, result, cost_rows(result, "", run.differs))
 
 
 def _score(data: StudyData, target: str) -> str | None:
