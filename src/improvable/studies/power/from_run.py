@@ -136,8 +136,8 @@ class GapPower:
             f"status quo and {process.candidate:.3f} under the candidate.",
             f"Covariance of (Gamma_0, Gamma_1), scaled as in the paper to a variance of {VARIANCE:g} for Gamma_0: "
             f"{own[0, 1]:.2f} and {own[1, 1]:.2f} with theta estimated, as in the test; {letter[0, 1]:.2f} and "
-            f"{letter[1, 1]:.2f} with theta known, as in the paper; from {process.draws:,} draws, each with a Monte Carlo error of "
-            f"{100 * process.error:.2g}%. The curves take theta as {self.theta}.",
+            f"{letter[1, 1]:.2f} with theta known, as in the paper; from {process.draws:,} draws, each with a Monte "
+            f"Carlo error of {100 * process.error:.2g}%. The curves take theta as {self.theta}.",
             f"One split is tested at level {self.alpha:g}, for the gap alone, with {self.draws:,} draws; "
             f"{self.repetitions:,} simulated samples per point, each with a Monte Carlo error.",
         ]
