@@ -1,5 +1,6 @@
 """Draw the pictures of the README and the documentation again: `make pictures`."""
 
+import runpy
 from pathlib import Path
 
 import improvable
@@ -36,6 +37,7 @@ def main() -> None:
         marks=[1.52],
     )
     plots.save_chart(power, HERE / "power.svg")
+    runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
     game = play(*linear_costs(0.001, 7), splits=7, mixing=BetaMixing(0.3))
     plots.save_chart(picture(game), HERE / "repetitions.svg")
 

@@ -88,9 +88,53 @@ def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out
 
 
+def test_costs_may_be_a_formula_or_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--cost-formula 0.001*m**2 --splits 3 --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    solved = play(lambda m: 0.001 * m**2, lambda m: 0.001 * (3 * m) ** 2, splits=3).to_dict()
+    assert {key: facts[key] for key in solved} == solved
+    assert facts["cost"] == "m splits cost 0.001*m**2"
+    table = tmp_path / "costs.csv"
+    table.write_text("repetition,cost\n" + "".join(f"{m},{0.001 * m * m}\n" for m in range(400)))
+    assert run(f"--cost-table {table} --splits 3 --json -") == 0
+    again = json.loads(capsys.readouterr().out)
+    for key in ("single", "repeated", "lemma"):
+        assert again[key] == pytest.approx(facts[key])
+    table.write_text("repetition,cost,cost_median\n1,0.01,0.02\n")
+    assert run(f"--cost-table {table}") == 0
+    assert "the table prices a median of 7 alone" in " ".join(capsys.readouterr().out.split())
+    assert run("--cost-formula 0.01*m --cost-formula-median 0.005*K*m --json -") == 0
+    assert json.loads(capsys.readouterr().out)["lemma"]["m_bar"] == 25
+
+
+def test_without_assumption_4_the_lemma_says_what_the_median_loses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--cost 0.04 --correlation 0.5 --epsilon 0.001") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Assumption 4 does not hold" in out
+    assert "m-bar = 2 times, and with more than K-bar = 2 splits" in out
+    assert "or loses at most 0.001 with it" in out
+    assert run("--cost 0.01 --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["lemma"]["epsilon"] == pytest.approx(facts["single"]["rejection"] - 0.05)
+    assert facts["lemma"]["enough_splits"]
+
+
+def test_the_payoff_is_drawn(tmp_path: Path) -> None:
+    assert run(f"--cost 0.01 --plot-payoff {tmp_path / 'payoff.svg'}") == 0
+    assert "best at m = 32" in (tmp_path / "payoff.svg").read_text()
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        ("--cost 0.01 --cost-formula 0.01*m", "there is more than one cost."),
+        ("--cost-formula-median m", "--cost-formula-median needs --cost-formula."),
+        ("--cost-formula sqrt(m)", "the cost is concave"),
+        ("--cost-formula 3", "the cost of 1 repetitions is not above that of 0."),
+        ("--cost-formula m.real", "the cost formula may not have 'm.real'."),
+        ("--cost-table nowhere.csv", "cannot read 'nowhere.csv'"),
+        ("--epsilon 0", "epsilon is 0.0."),
+        ("--plot-payoff game.gif", "has no picture format"),
         ("--correlation 1", "the correlation is 1.0. Give a number from 0 to below 1."),
         ("--correlation -0.2", "the correlation is -0.2."),
         ("--cost 0", "the cost of a split is 0.0."),

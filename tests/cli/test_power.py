@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import improvable
 from improvable.cli import app
 from improvable.cli.power import parse_group
 from improvable.errors import ImprovableError
@@ -51,6 +52,7 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
     files = {suffix: pilot / f"plan.{suffix}" for suffix in ("json", "csv", "svg")}
     out, err = call(
         f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table {files['csv']} --plot {files['svg']}"
+        f" --plot-learning {pilot / 'learning.svg'}"
     )
     assert "With 6,000 rows, 50% of them for training, and 7 splits, the test rejects with probability" in " ".join(
         out.split()
@@ -60,6 +62,8 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
     assert "Fitting the rule" in err
     facts = json.loads(files["json"].read_text(encoding="utf-8"))
     assert facts["rows"] == 6_000
+    assert facts["learning"]["words"][0] in " ".join(out.split())
+    assert "training rows" in (pilot / "learning.svg").read_text(encoding="utf-8")
     assert len(pl.read_csv(files["csv"])) == len(facts["points"])
     assert files["svg"].read_text(encoding="utf-8").startswith("<svg")
 
@@ -72,19 +76,42 @@ def test_a_plan_from_assumptions_prints_only_json_where_asked() -> None:
     assert facts["range"] is None
 
 
+def test_a_finished_run_gives_the_curves_of_appendix_e(pilot: Path) -> None:
+    improvable.audit(
+        pilot / "pilot.csv", outcome="outcome", group="group", rule="linear", features=["need", "other"], splits=3,
+        status_quo=improvable.threshold("score", capacity=0.2), draws=300,
+    ).save(pilot / "run")  # fmt: skip
+    where = f"--from-run {pilot / 'run'} --repetitions 200"
+    files = f"--json {pilot / 'p.json'} --table {pilot / 'p.csv'} --plot {pilot / 'p.svg'}"
+    out, _ = call(f"{where} --try-rows 500,5000 --try-deltas-fairness 0,0.5 {files}")
+    assert "is the lower median" in " ".join(out.split())
+    assert "delta 0.5 (Monte Carlo error" in out
+    facts = json.loads((pilot / "p.json").read_text(encoding="utf-8"))
+    assert {point["size"] for point in facts["points"]} == {500, 5_000}
+    assert {point["delta"] for point in facts["points"]} == {0.0, 0.5}
+    assert len(pl.read_csv(pilot / "p.csv")) == len(facts["points"])
+    assert "5,000 test rows" in (pilot / "p.svg").read_text(encoding="utf-8")
+    printed, _ = call(f"{where} --json -")
+    assert json.loads(printed)["kind"] == "power_of_gap"
+
+
 BAD = {
     "small.csv --outcome outcome --group group --score score --capacity 0.2 --rule linear": "too small to plan from",
     "pilot.csv --outcome outcome": "needs --outcome and --group",
     "pilot.csv --outcome outcome --group grupe --score score --capacity 0.2": "Did you mean 'group'",
     "pilot.csv --outcome outcome --group group": "a score or a column of decisions",
-    f"pilot.csv --assume {BLACK}": "a pilot or assumptions, and not both",
-    "": "a pilot or assumptions, and not both",
+    f"pilot.csv --assume {BLACK}": "one of a pilot, assumptions or a finished run",
+    "pilot.csv --from-run run": "one of a pilot, assumptions or a finished run",
+    "": "one of a pilot, assumptions or a finished run",
+    "--from-run nowhere": "nowhere",
+    "--from-run run --plot-learning learning.svg": "--plot-learning needs a pilot",
     f"--assume {BLACK} --assume {WHITE}": "--assume needs --rows",
     f"--rows 1000 --assume {BLACK}": "at least two groups",
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-splits 1,x": "Write numbers between commas",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --power 1.5": "wanted power is 1.5",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx": "is not a picture we write",
+    f"pilot.csv {PILOT} --plot-learning learning.doc": "is not a picture we write",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --table plan.xlsx": "Name a .csv file",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --json nowhere/plan.json": "there is no folder",
 }

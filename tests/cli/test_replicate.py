@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.studies.replication import published, source, study
+from improvable.studies.replication import published, source, study, tables
 from improvable.studies.replication.study import Effort
 
 TINY = Effort(splits=2, draws=200, trees=3, repetitions=20, repetition_draws=50, rows=4_000)
+
+
+TRAINED = ("next_year-forest-cost", "next_year-forest-cost-rule-for-cost")
 
 
 @pytest.fixture
@@ -37,15 +41,22 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert "but not that file" in out
     assert "Section 6: forest, conditions of the following year" in out
     assert "SIMULATED" not in out
+    assert "DIFFERENT" not in out
+    assert "Not comparable with the published verdict: the file is not the published one" in out
     sections = rows_of(tmp_path / "out")
-    assert set(sections) == {*published.TABLES, study.COST}
+    assert set(sections) == {*published.TABLES, study.COST, study.TARGETED}
     (shown,) = [r for r in sections["next_year/lasso"] if r["quantity"] == "gap, candidate"]
     assert shown["published"] == "0.26 (0.05 to 0.63)"
     assert float(shown["difference"]) == pytest.approx(float(shown["ours"]) - 0.26, abs=0.011)
     edges = [r for r in sections[study.MAIN] if r["quantity"].startswith("largest cut")]
     assert [r["published"] for r in edges] == ["0.64", ""]
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"replication.md", "figure-2.svg", "figure-3.svg", "figure-cost.svg", "appendix-e.svg"} <= names
+    figures = ("2", "same-year", "3", "cost", "cost-rule")
+    assert {"replication.md", *(f"figure-{name}.svg" for name in figures)} <= names
+    assert {f"appendix-e-{size}.svg" for size in (100, 200, 400)} <= names
+    assert {improvable.load(tmp_path / "out" / name).to_dict()["target"] for name in TRAINED} == {
+        "gagne_sum_t", "cost_t",
+    }  # fmt: skip
     assert improvable.load(tmp_path / "out" / "next_year-forest").question.claim.gap == "absolute"
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
@@ -59,14 +70,74 @@ def _nothing_to_run(design: Any, plan: Any, sample: Any, which: Any, *_: Any, **
     return []
 
 
-@pytest.mark.usefixtures("tiny")
-def test_the_outcome_is_never_a_covariate(tmp_path: Path) -> None:
-    assert run(["replicate", "--fast", "--out", str(tmp_path)]) == 0
-    features = improvable.load(tmp_path / "same_year-linear").to_dict()["features"]
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny replication on simulated data."""
+    folder = tmp_path_factory.mktemp("simulated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study, "FAST", TINY)
+        assert run(["replicate", "--fast", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_the_outcome_is_never_a_covariate(simulated: Path) -> None:
+    features = improvable.load(simulated / "same_year-linear").to_dict()["features"]
     assert len(features) <= 148
     assert "gagne_sum_tm1" not in features
-    assert "gagne_sum_tm1" in improvable.load(tmp_path / "next_year-linear").to_dict()["features"]
-    assert "SIMULATED data" in (tmp_path / "replication.md").read_text()
+    assert "gagne_sum_tm1" in improvable.load(simulated / "next_year-linear").to_dict()["features"]
+    assert "SIMULATED data" in (simulated / "replication.md").read_text()
+
+
+def test_every_split_stands_beside_the_published_one(simulated: Path) -> None:
+    plain = json.loads((simulated / "replication.json").read_text())
+    document = (simulated / "replication.md").read_text()
+    for section in plain["sections"]:
+        if section["name"] not in published.TABLES:
+            assert not section["splits"]
+            continue
+        theirs = [tuple(row["values"]) for row in section["splits"] if row["whose"] == "published"]
+        assert theirs == list(published.TABLES[section["name"]])
+        audit = improvable.load(simulated / section["name"].replace("/", "-"))
+        assert isinstance(audit, improvable.Audit)
+        ours = [row["values"] for row in section["splits"] if row["whose"] == "ours"]
+        assert [row[-1] for row in ours] == [split.p_value for split in audit.splits]
+        assert [row[3] for row in ours] == [s["accuracy"]["white"]["status_quo"] for s in audit.to_dict()["splits"]]
+    assert len(re.findall(r"^\| \d \| published \|", document, re.MULTILINE)) == 42
+    assert (
+        "| 3 | published | 6.67 | 7.55 | 0.0001 | 5.15 | 7.25 | < 0.0001 | 1.52 | 0.30 | < 0.0001 | 0.0001 |"
+        in document
+    )
+    assert "[-1, 1] x [0, 1]" in document
+    assert plain["sections"][0]["not_comparable_because"].startswith("the data are simulated; 2 splits, 200 draws")
+    section_5 = {row["quantity"]: row for row in plain["section_5"]}
+    assert section_5["Proposition 1: splits enough at 5%, independent p-values"]["difference"] == "same"
+    calibrated = {row["quantity"]: row["published"] for row in plain["appendix_e"]["rows"]}
+    assert calibrated["variance of Gamma_1, scaled to a variance of 10 for Gamma_0"] == "10.83"
+
+
+def test_a_verdict_is_compared_on_the_published_data_with_the_published_effort_alone() -> None:
+    people = improvable.datasets.care_management(3_000, seed=1)
+    result = improvable.compare(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=200, gap="absolute",
+    )  # fmt: skip
+    other = "not rejected" if result.reject else "rejected"
+    assert tables.verdict_row(other, result, "").difference == "DIFFERENT"
+    assert tables.verdict_row(other, result, "fewer rows").difference == "not comparable"
+    assert Effort().differs == ""
+    assert "forests of 3 trees" in TINY.differs
+    data = source.StudyData(people, "the published data", covariates=True)
+    how = (Path(), 0, 1, "cost_t", print)
+    assert study.Run(data, Effort(), *how).differs == ""
+    assert study.Run(data, TINY, *how).differs == TINY.differs
+
+
+def test_a_target_that_is_no_column_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["replicate", "--fast", "--target", "cost", "--out", str(tmp_path / "out")]) == 2
+    assert "--target is 'cost', which is no column of the data" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.usefixtures("tiny")
@@ -77,8 +148,18 @@ def test_the_held_out_third_beside_the_paper(shared_data: Path, tmp_path: Path) 
     assert rows["accuracy of white, candidate"]["ours"] == "7.46"
     assert rows["accuracy of black, status quo"]["ours"] == "6.56"
     assert rows["gap, status quo"]["ours"] == "1.37"
-    assert rows["verdict at 5%"]["difference"] == "same"
-    assert {row["difference"] for row in rows_of(tmp_path)[study.COST]} == {"", "same"}
+    assert rows["verdict at 5%"]["ours"] == "rejected"
+    assert rows["verdict at 5%"]["difference"] == "not comparable"
+    assert rows_of(tmp_path)[study.HELD_OUT_COST][-1]["ours"] == "not rejected"
+    assert all("lasso" in name for name in rows_of(tmp_path))
+    document = (tmp_path / "replication.md").read_text()
+    assert "the LASSO score gagne_sum_t_hat, trained on the other two thirds" in document
+    assert "the LASSO score log_cost_t_hat" in document
+    assert "16,099 held-out rows instead of 48,784" in document
+    assert "forests of" not in document
+    powers = json.loads((tmp_path / "replication.json").read_text())["appendix_e"]["rows"]
+    near = {row["quantity"]: float(row["ours"].split()[0]) for row in powers[:3]}
+    assert list(near.values()) == pytest.approx([1.37, 6.48, 9.91], rel=0.4)  # from 200 draws: an error of 10%
 
 
 def test_the_published_file_is_known_by_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,10 +135,31 @@ def test_the_edge_is_the_first_delta_from_zero_up_that_is_not_rejected(seed: int
         assert edge == -np.inf or p_values((one,), np.array([edge - 1e-9]))[0] < 0.1
 
 
-@pytest.mark.parametrize("grid", [[-2.0], [np.nan], [], [[0.0]]])
-def test_a_grid_out_of_range_is_refused(audit: improvable.Audit, grid: Any) -> None:
-    with pytest.raises(improvable.OptionError, match="out of range"):
+@pytest.mark.parametrize("grid", [[np.inf], [np.nan], [], [[0.0]]])
+def test_a_grid_with_a_hole_is_refused(audit: improvable.Audit, grid: Any) -> None:
+    with pytest.raises(improvable.OptionError, match="is empty or has a hole"):
         audit.frontier().surface(grid, [0.0])
+
+
+def test_any_real_delta_has_a_p_value(audit: improvable.Audit) -> None:
+    """Delta_A = -1 asks for more than nothing; below it, and above 1 for the gap, the statistics are as defined."""
+    frontier = audit.frontier()
+    grid = frontier.surface([-3.0, -1.0, 0.0], [-2.0, 1.0, 1.5], gap="absolute")
+    for i, delta_a in enumerate((-3.0, -1.0, 0.0)):
+        for j, delta_f in enumerate((-2.0, 1.0, 1.5)):
+            p_values = []
+            for split in audit.splits:
+                evidence = split.evidence
+                a0, a1 = (evidence.values[0][:, evidence.accuracy[0], t] for t in (0, 1))
+                d0, d1 = (evidence.drawn[0][:, :, evidence.accuracy[0], t] for t in (0, 1))
+                gain, gains = a1 - (1 + delta_a) * a0, d1 - (1 + delta_a) * d0
+                f0, f1 = (evidence.values[0][:, evidence.fairness[0], t] for t in (0, 1))
+                e0, e1 = (evidence.drawn[0][:, :, evidence.fairness[0], t] for t in (0, 1))
+                gap = abs(f1[0] - f1[1]) - (1 - delta_f) * abs(f0[0] - f0[1])
+                gaps = abs(e1[:, 0] - e1[:, 1]) - (1 - delta_f) * abs(e0[:, 0] - e0[:, 1])
+                parts = [(gains[:, g] - gain[g] >= gain[g]).mean() for g in range(2)]
+                p_values.append(max(*parts, (gaps - gap <= gap).mean()))
+            assert grid[i, j] == pytest.approx(sorted(p_values)[(len(p_values) - 1) // 2], abs=1e-9)
 
 
 def test_the_command_reads_a_run_folder(

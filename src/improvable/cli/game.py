@@ -11,7 +11,9 @@ from improvable.cli.options import Json, check_writable
 if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation, RerunRisk
     from improvable.results.audit import Audit
+    from improvable.studies.game.costs import Costs
     from improvable.studies.game.game import Game
+    from improvable.studies.game.lemma import LemmaBounds
     from improvable.studies.game.mixing import Mixing
 
 
@@ -20,13 +22,30 @@ def game(
         int | None, typer.Option(help="K, the splits whose median p-value decides.", show_default="7, or as run")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Level of the test.", show_default="0.05, or as run")] = None,
-    cost: Annotated[float, typer.Option(help="What one split costs the analyst; a rejection is worth 1.")] = 0.001,
-    correlation: Annotated[
+    cost: Annotated[
+        float | None,
+        typer.Option(help="What one split costs the analyst; a rejection is worth 1.", show_default="0.001"),
+    ] = None,
+    cost_formula: Annotated[
+        str | None, typer.Option(metavar="FORMULA", help="Instead: what m splits cost, 0.001*m**1.5.")
+    ] = None,
+    cost_formula_median: Annotated[
+        str | None,
+        typer.Option(metavar="FORMULA", help="What m repetitions of the median of K cost.", show_default="K*m splits"),
+    ] = None,
+    cost_table: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Instead: a CSV file with repetition,cost.")
+    ] = None,
+    epsilon: Annotated[
         float | None,
         typer.Option(
-            help="Correlation of p-values across splits.",
-            show_default="0, or that of the run's splits",
+            help="How far above the level the lemma's bound may be.",
+            show_default="what one split is rejected above its level, or 0.01",
         ),
+    ] = None,
+    correlation: Annotated[
+        float | None,
+        typer.Option(help="Correlation of p-values across splits.", show_default="0, or that of the run's splits"),
     ] = None,
     mixing: Annotated[
         str | None,
@@ -42,6 +61,9 @@ def game(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Write the picture: .svg, .png, .pdf or .html.")
     ] = None,
+    plot_payoff: Annotated[
+        str | None, typer.Option("--plot-payoff", metavar="FILE", help="Draw the analyst's payoff u(m).")
+    ] = None,
     json: Json = None,
 ) -> int:
     """Say how well one split and the median of K splits resist an analyst who secretly repeats the test.
@@ -50,10 +72,14 @@ def game(
     policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). With --run, also:
     would the audit have decided otherwise with other random splits of the same data?
 
+    Costs increase and are weakly convex. A table has the columns repetition and cost (of so many splits together) and,
+    where the median has its own price, cost_median.
+
     Example:
 
     \b
       improvable game --splits 7 --cost 0.001 --correlation 0.3 --plot game.svg
+      improvable game --cost-formula '0.001*m**1.5' --plot-payoff payoff.svg
       improvable demo --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
@@ -61,16 +87,22 @@ def game(
     """
     from improvable.data.files import write_whole
     from improvable.inference.reruns import rerun_risk
-    from improvable.studies.game.game import fewest_splits, hoeffding_splits, linear_costs, play, sufficient_splits
+    from improvable.studies.game.game import fewest_splits, hoeffding_splits, play, sufficient_splits
+    from improvable.studies.game.lemma import EPSILON, lemma_bounds
 
-    check_writable(json)
-    check_writable(plot)
+    for path in (json, plot, plot_payoff):
+        check_writable(path)
+    costs = _costs(cost, cost_formula, cost_formula_median, cost_table)
     audit = None if run is None else _load(run, alpha)
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
     # An audit of one split is procedure s1; the other procedure is then the default audit.
     count = splits if splits is not None else (len(audit.splits) if audit is not None and len(audit.splits) > 1 else 7)
-    found, hang = _mixing(audit, correlation, mixing)
-    solved = play(*linear_costs(cost, count), splits=count, alpha=level, mixing=hang)
+    found, mixed = _mixing(audit, correlation, mixing)
+    both = costs.both(count)
+    solved = play(*both, splits=count, alpha=level, mixing=mixed)
+    above = solved.single.rejection - level
+    margin = epsilon if epsilon is not None else above if solved.low_cost.holds and above > 0 else EPSILON
+    bounds = lemma_bounds(both[1], epsilon=margin, alpha=level, mixing=mixed)
     risk = None
     if audit is not None and audit.question.combine == "running_median":
         typer.echo("warning: this audit took the running median; what follows is about the median.", err=True)
@@ -78,11 +110,12 @@ def game(
         threshold = audit.threshold
         risk = rerun_risk([split.p_value for split in audit.splits], alpha=level, threshold=threshold)
     facts = solved.to_dict() | {
-        "cost": cost,
+        "cost": costs.words,
+        "lemma": bounds.to_dict() | {"enough_splits": bounds.k_bar is not None and count > bounds.k_bar},
         "splits_needed": {
             "hoeffding": hoeffding_splits(level),
             "independent": sufficient_splits(level),
-            "here": fewest_splits(cost, alpha=level, mixing=hang),
+            "here": fewest_splits(costs.of, alpha=level, mixing=mixed) if costs.every_k else None,
         },
         "correlation": None if found is None else vars(found),
         "rerun": None if risk is None else risk.to_dict(),
@@ -92,14 +125,34 @@ def game(
         from improvable.studies.game.picture import picture
 
         save_chart(picture(solved), plot)
+    if plot_payoff is not None:
+        from improvable.report.plots import save_chart
+        from improvable.studies.game.payoff import payoff_picture
+
+        save_chart(payoff_picture(solved, both, bounds), plot_payoff)
     document = json_module.dumps(facts, indent=2)
     if json is not None and json != "-":
         write_whole(Path(json), f"{document}\n".encode())
     if json == "-":
         typer.echo(document)
         return 0
-    typer.echo("\n\n".join(_words(solved, facts, found, risk)))
+    typer.echo("\n\n".join(_words(solved, facts, bounds, epsilon is not None, costs, found, risk)))
     return 0
+
+
+def _costs(per_split: float | None, formula: str | None, formula_median: str | None, table: str | None) -> "Costs":
+    from improvable.errors import OptionError
+    from improvable.studies.game.costs import costs_from_formula, costs_from_table, costs_per_split
+
+    if (per_split is not None) + (formula is not None) + (table is not None) > 1:
+        raise OptionError("there is more than one cost.", "Give one of --cost, --cost-formula and --cost-table.")
+    if formula_median is not None and formula is None:
+        raise OptionError("--cost-formula-median needs --cost-formula.", "Say what one split costs, too.")
+    if table is not None:
+        return costs_from_table(table)
+    if formula is not None:
+        return costs_from_formula(formula, formula_median)
+    return costs_per_split(0.001 if per_split is None else per_split)
 
 
 def _load(folder: str, alpha: float | None) -> "Audit":
@@ -132,7 +185,10 @@ def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) 
     return found, BetaMixing(correlation) if family == "beta" else GaussianMixing(correlation)
 
 
-def _words(solved: "Game", facts: dict[str, Any], found: "Correlation | None", risk: "RerunRisk | None") -> list[str]:
+def _words(
+    solved: "Game", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs",
+    found: "Correlation | None", risk: "RerunRisk | None",
+) -> list[str]:  # fmt: skip
     from improvable.report.text import paragraph
 
     parts = [_table(solved), paragraph(_verdict(solved, facts))]
@@ -144,27 +200,53 @@ def _words(solved: "Game", facts: dict[str, Any], found: "Correlation | None", r
             f"above {assumption.bound:.3g}."
         )
     )
-    needed = facts["splits_needed"]
-    here = f"{'over 99' if needed['here'] is None else needed['here']} at this cost and correlation"
-    if solved.single.repetitions == 0:
-        here = "no number at this cost, at which nobody tries one split"
-    parts.append(
-        paragraph(
-            f"Splits needed for the median to be more robust: {here}; for independent "
-            f"p-values, {needed['independent']} at any costs that tempt the analyst to try one split and make another "
-            f"repetition of the median no cheaper than one of a single split; {needed['hoeffding']} by the paper's "
-            "bound."
-        )
-    )
+    if asked or not assumption.holds:
+        parts.append(paragraph(_lemma_words(solved, bounds)))
+    parts.append(paragraph(_needed_words(solved, facts["splits_needed"], costs)))
     if found is not None:
         parts.append(
             paragraph(
-                f"Correlation of the audit's p-values (normal scores): {found.estimate:.2f}, 90% interval "
-                f"{found.low:.2f} to {found.high:.2f}."
+                f"Correlation of p-values across the audit's splits (normal scores): {found.estimate:.2f}, 90% "
+                f"interval {found.low:.2f} to {found.high:.2f}."
                 + (f" {found.censored} of them are at a bound, so it is overstated." if found.censored else "")
             )
         )
     return parts if risk is None else [*parts, *map(paragraph, _rerun_words(risk))]
+
+
+def _lemma_words(solved: "Game", bounds: "LemmaBounds") -> str:
+    """What the lemma behind Theorem 3 says here, with or without Assumption 4."""
+    level = f"{solved.alpha + bounds.epsilon:.3g}"
+    if bounds.k_bar is None:
+        return (
+            f"The lemma of Theorem 3: the analyst repeats the median fewer than {bounds.m_bar:,} times. No number of "
+            f"splits up to a million keeps false rejections below {level} then."
+        )
+    first = (
+        f"The lemma of Theorem 3, for epsilon = {bounds.epsilon:.3g}: the analyst repeats the median fewer than m-bar "
+        f"= {bounds.m_bar:,} times, and with more than K-bar = {bounds.k_bar:,} splits that many repetitions reject a "
+        f"true null with probability below {level}"
+    )
+    if solved.low_cost.holds:
+        return f"{first}."
+    return (
+        f"{first}. So without Assumption 4, with more than {bounds.k_bar:,} splits, the policymaker prefers the median "
+        f"to a single split that is run once, or loses at most {bounds.epsilon:.3g} with it."
+    )
+
+
+def _needed_words(solved: "Game", needed: dict[str, Any], costs: "Costs") -> str:
+    here = f"{'over 99' if needed['here'] is None else needed['here']} at this cost and correlation"
+    if solved.single.repetitions == 0:
+        here = "no number at this cost, at which nobody tries one split"
+    elif not costs.every_k:
+        here = f"not known here, since the table prices a median of {solved.splits} alone"
+    return (
+        f"Splits needed for the median to be more robust: {here}; for independent "
+        f"p-values, {needed['independent']} at any costs that tempt the analyst to try one split and make another "
+        f"repetition of the median no cheaper than one of a single split; {needed['hoeffding']} by the paper's "
+        "bound."
+    )
 
 
 def _table(solved: "Game") -> str:
@@ -185,7 +267,7 @@ def _table(solved: "Game") -> str:
 
 
 def _verdict(solved: "Game", facts: dict[str, Any]) -> str:
-    setting = f"p-values of one data set: {solved.mixing.name}; one split costs {facts['cost']:g}"
+    setting = f"p-values of one data set: {solved.mixing.name}; {facts['cost']}"
     if solved.more_robust is None:
         return f"Both procedures are equally robust to manipulation ({setting})."
     robust = f"The median of {solved.splits} splits" if solved.more_robust == "s2" else "One split"

@@ -33,6 +33,10 @@ def power(
         list[str] | None,
         typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
     ] = None,
+    from_run: Annotated[
+        str | None,
+        typer.Option(metavar="RUN_FOLDER", help="Instead of a pilot, the fairness test's power from a finished audit."),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
     ] = None,
@@ -47,6 +51,9 @@ def power(
     jobs: o.Jobs = None,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
+    ] = None,
+    plot_learning: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the candidate's utilities and gap against training rows.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
     json: o.Json = None,
@@ -72,12 +79,22 @@ def power(
       improvable power --rows 20000 \\
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
+
+    After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
+    rows, as Appendix E of the paper does: the moments come from the audit's median split. Test rows and deltas to try
+    are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
+
+    \b
+      improvable power --from-run run --plot power.svg
     """
     from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
 
-    for path in (json, plot, table):
+    for path in (json, plot, plot_learning, table):
         o.check_writable(path)
     check_suffixes(plot, table)
+    check_suffixes(plot_learning, None)
+    if plot_learning is not None and data is None:
+        raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
     tried = Tried(
         rows=parse_tried("--try-rows", try_rows, int),
         train_fractions=parse_tried("--try-train-fractions", try_train_fractions, float),
@@ -86,8 +103,20 @@ def power(
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
     how: dict[str, Any] = {"wanted": wanted, "tried": tried, "repetitions": repetitions}
-    if (data is None) == (not assume):
-        raise OptionError("a plan needs a pilot or assumptions, and not both.", f"Give a file, or --assume {ASSUMED}.")
+    if (data is not None) + bool(assume) + (from_run is not None) != 1:
+        raise OptionError(
+            "a plan needs one of a pilot, assumptions or a finished run.",
+            f"Give a file, or --assume {ASSUMED}, or --from-run.",
+        )
+    if from_run is not None:
+        from improvable.procedure.parallel import worker_count
+        from improvable.studies.power import power_from_run
+
+        found = power_from_run(
+            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, repetitions=repetitions,
+            seed=asked["seed"], workers=worker_count(jobs),
+        )  # fmt: skip
+        return show_plan(found, json, plot, table)
     if assume:
         if rows is None:
             raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
@@ -99,6 +128,10 @@ def power(
         question = completed(asked, candidates)
         typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
         plan = quietly(lambda: power_from_pilot(data, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
+    if plot_learning is not None:
+        from improvable.report.plots import save_chart
+
+        save_chart(plan.learning().plot(), plot_learning)
     return show_plan(plan, json, plot, table)
 
 

@@ -18,7 +18,7 @@ def test_one_repetition_is_what_the_library_computes(seed: int) -> None:
     rows = rng.integers(0, size, size=(draws, size))
     resampled = noise[rows].mean(axis=1).T
     claims = np.array([(eta, delta) for eta in (0.0, 0.4, 1.0, 1.6) for delta in (0.0, 0.5, -0.3)])
-    fast = rejections(noise, resampled, claims, 0.05)
+    fast = rejections(noise.mean(axis=0), resampled, claims, 0.05)
     means = noise.mean(axis=0)
     for (eta, delta), (absolute, signed) in zip(claims, fast, strict=True):
         now, now_drawn = (np.stack([MEAN_GAP + x, 0 * x], axis=-1) for x in (means[0], resampled[0]))

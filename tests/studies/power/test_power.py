@@ -210,7 +210,7 @@ LEARNED: dict[str, Any] = {
 def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     """Candidates and cutoffs that move with the training rows; the means are those of the audits themselves."""
     repetitions, n, fraction, splits = 120, 5_000, 0.1, 5
-    outlook, _ = learn(needs(20_000, 99), 5, 20, LEARNED, 0)
+    outlook, *_ = learn(needs(20_000, 99), 5, 20, LEARNED, 0)
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}]
     rejected, means = [], []
     for r in range(repetitions):
@@ -282,7 +282,7 @@ def test_clusters_and_several_group_columns_can_be_planned_for() -> None:
 
 
 def test_beyond_the_pilot_the_candidate_stays_as_it_is() -> None:
-    outlook, _ = learn(needs(3_000, 1), 3, 4, LEARNED, 0)
+    outlook, *_ = learn(needs(3_000, 1), 3, 4, LEARNED, 0)
     assert (outlook.at(1e6)[0] == outlook.means[-1]).all()
     assert (outlook.at(1.0)[0] == outlook.means[0]).all()
     assert [outlook.reach(rows) for rows in (1, outlook.sizes[1], 1e6)] == ["below", "studied", "beyond"]

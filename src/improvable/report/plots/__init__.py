@@ -2,8 +2,10 @@
 
 from improvable.report.plots.files import Chart, chart_svg, save_chart
 from improvable.report.plots.intervals import intervals
+from improvable.report.plots.learning import learning_curves
 from improvable.report.plots.mean_utilities import mean_utilities
 from improvable.report.plots.p_values import p_values
+from improvable.report.plots.payoff import payoff
 from improvable.report.plots.power import power_curves
 from improvable.report.plots.repetitions import repetitions
 from improvable.report.plots.surface import default_grids, intercepts, surface
@@ -15,8 +17,10 @@ __all__ = [
     "default_grids",
     "intercepts",
     "intervals",
+    "learning_curves",
     "mean_utilities",
     "p_values",
+    "payoff",
     "power_curves",
     "repetitions",
     "save_chart",

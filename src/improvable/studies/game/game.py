@@ -94,6 +94,11 @@ class Game:
             return None
         return "s2" if self.repeated.policymaker > self.single.policymaker else "s1"
 
+    def rejection(self, repetitions: ArrayLike, procedure: str) -> FloatArray:
+        """Probability that m repetitions of 's1' or 's2' reject a true null."""
+        splits = 1 if procedure == "s1" else self.splits
+        return rejection_probability(repetitions, alpha=self.alpha, splits=splits, mixing=self.mixing)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"mixing": self.mixing.name, "more_robust": self.more_robust}
 
@@ -287,11 +292,18 @@ def sufficient_splits(alpha: float = 0.05) -> int:
 
 
 def fewest_splits(
-    per_split: float, *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT, at_most: int = 99
+    costs: float | Callable[[int], Cost], *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT, at_most: int = 99
 ) -> int | None:
     """The smallest K > 1 such that the equilibrium itself has s2 more robust, there and up to `at_most` splits.
 
-    Every split costs the same. Each game is solved; no bound is used.
+    Each game is solved; no bound is used.
+
+    Parameters
+    ----------
+    costs : float or callable
+        What every split costs; or from K to the cost of m repetitions of K splits, where K = 1 is s1.
+    alpha, mixing
+    at_most : int
 
     Returns
     -------
@@ -305,12 +317,22 @@ def fewest_splits(
     2
     """
     check_integer("at_most", at_most, 2)
-    single = best_response(linear_costs(per_split, 1)[0], alpha=alpha, mixing=mixing)
+
+    def cost_of(splits: int) -> Cost:
+        return costs(splits) if callable(costs) else linear_costs(costs, splits)[1]
+
+    single = best_response(cost_of(1), alpha=alpha, mixing=mixing)
     for splits in range(at_most, 1, -1):
-        cost = linear_costs(per_split, splits)[1]
-        if best_response(cost, alpha=alpha, splits=splits, mixing=mixing).policymaker <= single.policymaker:
+        if best_response(cost_of(splits), alpha=alpha, splits=splits, mixing=mixing).policymaker <= single.policymaker:
             return splits + 1 if splits < at_most else None
     return 2
+
+
+def check_cost(cost: Cost) -> None:
+    """Refuse a cost that falls, stands still or is concave, at the first repetitions or at some up to a million."""
+    step = _increments(cost)
+    for m in (*range(CHECKED), *(2**power for power in range(6, 21))):
+        step(m)
 
 
 def _first_above(alpha: float, chance: float) -> int:

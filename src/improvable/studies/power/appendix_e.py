@@ -33,12 +33,14 @@ class GapRejections:
     size : int
         Rows.
     eta : float
-        Mean gap of the candidate; that of the status quo is `MEAN_GAP`.
+        Mean gap of the candidate.
     delta : float
         By which share the gap must be smaller.
     absolute, signed : float
         Share of repetitions in which the paper's folded statistic rejects, and in which the signed one does.
     repetitions : int
+    mean_gap : float
+        Mean gap of the status quo.
     """
 
     size: int
@@ -47,15 +49,20 @@ class GapRejections:
     absolute: float
     signed: float
     repetitions: int
+    mean_gap: float = MEAN_GAP
 
     @property
     def null(self) -> bool:
         """Whether the null hypothesis holds."""
-        return abs(self.eta) >= (1 - self.delta) * MEAN_GAP
+        return abs(self.eta) >= (1 - self.delta) * self.mean_gap
 
     def error(self, gap: str) -> float:
-        """Monte Carlo error of a share: one standard deviation."""
+        """Monte Carlo error of a share: one standard deviation.
+
+        By Laplace's rule of succession, so that it is not zero where all repetitions reject, or none.
+        """
         share = self.absolute if gap == "absolute" else self.signed
+        share = (share * self.repetitions + 1) / (self.repetitions + 2)
         return float(np.sqrt(share * (1 - share) / self.repetitions))
 
 
@@ -141,36 +148,40 @@ def _rates(
         for _ in range(min(REPETITIONS_PER_BLOCK, repetitions - start)):
             noise = rng.standard_normal((size, 2)) @ np.linalg.cholesky(np.array(COVARIANCE)).T
             rows = rng.integers(0, size, size=(draws, size), dtype=np.uint16 if size < 1 << 16 else np.int64)
-            total += rejections(noise, np.stack([column.take(rows).mean(axis=1) for column in noise.T]), claims, alpha)
+            resampled = np.stack([column.take(rows).mean(axis=1) for column in noise.T])
+            total += rejections(noise.mean(axis=0), resampled, claims, alpha)
         return total
 
     with ThreadPoolExecutor(workers) as pool:
         return np.asarray(sum(pool.map(block, starts)) / repetitions)
 
 
-def rejections(noise: FloatArray, resampled: FloatArray, claims: FloatArray, alpha: float) -> BoolArray:
+def rejections(
+    means: FloatArray, resampled: FloatArray, claims: FloatArray, alpha: float, mean_gap: float = MEAN_GAP
+) -> BoolArray:
     """Which claims one sample rejects.
 
     Parameters
     ----------
-    noise : array of shape (rows, 2)
-        (Gamma_0, Gamma_1) less their means.
+    means : array of shape (2,)
+        Sample means of (Gamma_0, Gamma_1) less their expectations.
     resampled : array of shape (2, draws)
-        Bootstrap means of the noise.
+        Bootstrap means of the same.
     claims : array of shape (claims, 2)
         (eta, delta) of each.
+    alpha, mean_gap : float
+        Level, and the expectation of Gamma_0.
 
     Returns
     -------
     array of shape (claims, 2)
         For the absolute and for the signed statistic.
     """
-    mean0, mean1 = noise.mean(axis=0)
     drawn0, drawn1 = resampled
-    gap0, gap0_drawn = MEAN_GAP + mean0, MEAN_GAP + drawn0
+    gap0, gap0_drawn = mean_gap + means[0], mean_gap + drawn0
     out = np.empty((len(claims), 2), dtype=np.bool_)
     for c, (eta, delta) in enumerate(claims):
-        gap1, gap1_drawn = eta + mean1, eta + drawn1
+        gap1, gap1_drawn = eta + means[1], eta + drawn1
         folded = abs(gap1) - (1 - delta) * abs(gap0)
         folded_drawn = np.abs(gap1_drawn) - (1 - delta) * np.abs(gap0_drawn)
         out[c, 0] = _p_value(folded, folded_drawn) < alpha

@@ -13,6 +13,7 @@ from improvable.errors import DataError, ImprovableWarning
 from improvable.procedure.api import audit, compare
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.studies.power.learning import Learning, learning_of
 from improvable.studies.power.outlook import Outlook, root
 
 FEWEST_SELECTED = 30
@@ -22,7 +23,9 @@ DRAWS = 300  # only for covariances, which are averaged over all fits of a size
 USUAL_FIT = 0.5  # how large Phi and Gamma are beside Sigma, in order of magnitude: 0.1 to 1.5 in all cases measured
 
 
-def learn(data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed: int) -> tuple[Outlook, Audit]:
+def learn(
+    data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed: int
+) -> tuple[Outlook, Audit, Learning]:
     """Fit the rule `fits` times at each of `sizes` numbers of training rows, and measure it on the other rows.
 
     Parameters
@@ -39,6 +42,8 @@ def learn(data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed
     outlook : Outlook
     audit : Audit
         Of the largest size, for what it says about question and features.
+    learning : Learning
+        What the candidates reached at each size.
     """
     rows = read_rows(data)
     with warnings.catch_warnings():
@@ -51,7 +56,7 @@ def learn(data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed
             audit(rows, **question, splits=fits, train_fraction=float(share), draws=DRAWS, seed=seed + j)
             for j, share in enumerate(shares)
         ]
-    return _outlook(studies), studies[-1]
+    return _outlook(studies), studies[-1], learning_of(studies)
 
 
 def _scarcest(rows: Any, question: dict[str, Any]) -> int:

@@ -4,7 +4,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from improvable.data.frames import build_frame
+from improvable.errors import OptionError
 from improvable.question.claim import Claim
+from improvable.studies.power.learning import Learning
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,6 +97,8 @@ class PowerPlan:
     basis : tuple of str
         What the plan rests on.
     cautions : tuple of str
+    learned : Learning or None
+        What the rule reached with more training rows; None without a pilot.
     """
 
     asked: PowerPoint
@@ -111,6 +115,13 @@ class PowerPlan:
     basis: tuple[str, ...]
     cautions: tuple[str, ...]
     backend: Any = field(repr=False)
+    learned: Learning | None = field(default=None, repr=False)
+
+    def learning(self) -> Learning:
+        """The candidate's utilities and gap against the number of training rows, and whether more would help."""
+        if self.learned is None:
+            raise OptionError("an assumed candidate does not learn.", "Plan from a pilot to see how the rule learns.")
+        return self.learned
 
     @property
     def best_fractions(self) -> list[float]:
@@ -143,6 +154,7 @@ class PowerPlan:
             **{name: list(value) if isinstance(value, tuple) else value for name, value in claim.items()},
             "groups": list(self.groups),
             "points": [asdict(point) for point in self.points],
+            "learning": None if self.learned is None else self.learned.to_dict(),
             "repetitions": self.repetitions,
             "seed": self.seed,
             "basis": list(self.basis),
@@ -168,6 +180,7 @@ class PowerPlan:
         parts = [paragraph(line) for line in self.basis]
         parts += [""] + [paragraph(line) for line in self._findings()]
         parts += ["", *self._tables(), ""]
+        parts += [] if self.learned is None else [self.learned.summary(), ""]
         parts += [paragraph(line) for line in (NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else []))]
         parts += [paragraph(f"Warning: {text}") for text in self.cautions]
         return "\n".join(parts)

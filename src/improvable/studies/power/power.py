@@ -109,11 +109,12 @@ def power_from_pilot(
         if name in question:
             raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no splits.")
     _check(rows, splits, train_fraction, alpha, wanted, repetitions, seed)
-    outlook, study = learn(data, sizes, fits, question, seed)
+    outlook, study, learned = learn(data, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
     setting = Setting(total, train_fraction, splits, study.question.claim, alpha)
     cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
-    return _plan(outlook, setting, wanted, tried or Tried(), repetitions, seed, cautions, study.backend)
+    plan = _plan(outlook, setting, wanted, tried or Tried(), repetitions, seed, cautions, study.backend)
+    return replace(plan, learned=learned)
 
 
 def power_from_assumptions(

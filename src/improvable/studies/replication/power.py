@@ -4,9 +4,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from improvable.data.files import write_whole
+from improvable.errors import OptionError
+from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
 from improvable.results.storage import FORMAT, as_json, read_json
-from improvable.studies.power.appendix_e import ETAS, MEAN_GAP, SIZES, GapRejections, appendix_e
-from improvable.studies.replication.study import Effort, Row
+from improvable.studies.power.appendix_e import COVARIANCE, ETAS, MEAN_GAP, SIZES, GapRejections, appendix_e
+from improvable.studies.power.gap_process import gap_process
+from improvable.studies.replication.study import Effort
+from improvable.studies.replication.tables import Row
 
 
 def kept_appendix_e(effort: Effort, folder: Path, seed: int, workers: int) -> list[GapRejections]:
@@ -48,3 +53,30 @@ def curve_rows_beside_paper(results: list[GapRejections]) -> list[Row]:
             )
         )
     return rows
+
+
+def calibration_rows(result: Audit | Comparison) -> list[Row]:
+    """Gamma calibrated from our own median split, as Appendix E does, beside the paper's."""
+    try:
+        process = gap_process(result)
+    except OptionError as error:
+        return [Row("mean of Gamma_0", f"{MEAN_GAP:g}", f"none: {error}")]
+    where = f"our median split: {process.split}" if isinstance(result, Audit) else "the held-out third"
+    letter, own = process.scaled("known"), process.scaled("estimated")
+    return [
+        Row(
+            f"mean of Gamma_0 ({where})",
+            f"{MEAN_GAP:g}",
+            f"{process.status_quo:.2f}",
+            f"{process.status_quo - MEAN_GAP:+.2f}",
+        ),
+        *(
+            Row(
+                f"{words}, scaled to a variance of 10 for Gamma_0",
+                f"{COVARIANCE[i][1]:g}",
+                f"{letter[i, 1]:.2f} (error {process.error * letter[i, 1]:.2f}; theta estimated: {own[i, 1]:.2f})",
+                f"{letter[i, 1] - COVARIANCE[i][1]:+.2f}",
+            )
+            for i, words in enumerate(("covariance of Gamma_0 and Gamma_1", "variance of Gamma_1"))
+        ),
+    ]

@@ -11,6 +11,7 @@ from improvable.errors import DataError
 
 PUBLISHED_SHA256 = "5341f90f3a1d330557620af1c734e552abe0ad57053055dd13dbccc6d8384d74"
 """Of data/data_new.csv in the repository labsysmed/dissecting-bias."""
+PUBLISHED_ROWS = 48_784
 NEEDED = ("race", "risk_score_t", "gagne_sum_t", "cost_t")
 HELD_OUT_SCORE = "gagne_sum_t_hat"
 """In the published held-out third: a LASSO score trained on the other two thirds."""
@@ -27,11 +28,14 @@ class StudyData:
         What these rows are, for the head of the output.
     covariates : bool
         Whether the 149 covariates are there, so that rules can be trained.
+    differs : str
+        Why a verdict on these rows is not comparable with the published one; empty for the published file.
     """
 
     frame: Any
     words: str
     covariates: bool
+    differs: str = ""
 
 
 def simulated(rows: int, seed: int) -> StudyData:
@@ -40,7 +44,7 @@ def simulated(rows: int, seed: int) -> StudyData:
         f"SIMULATED data: {rows:,} invented patients. Differences from the paper show how closely the simulation "
         "resembles the hospital; they say nothing about the paper. Give the published file with --data."
     )
-    return StudyData(care_management(rows, seed=seed), words, covariates=True)
+    return StudyData(care_management(rows, seed=seed), words, covariates=True, differs="the data are simulated")
 
 
 def read_study(path: str | Path) -> StudyData:
@@ -57,9 +61,15 @@ def read_study(path: str | Path) -> StudyData:
     size = f"{len(rows):,} rows"
     if lacking:
         words = f"the held-out third of the published data, {size}, with a LASSO score trained on the rest"
-        return StudyData(rows, f"{Path(path).name}: {words}.", covariates=False)
+        differs = (
+            f"{len(rows):,} held-out rows instead of {PUBLISHED_ROWS:,}, and one LASSO score trained on the others "
+            "instead of seven splits"
+        )
+        return StudyData(rows, f"{Path(path).name}: {words}.", covariates=False, differs=differs)
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     if digest == PUBLISHED_SHA256:
-        return StudyData(rows, f"{Path(path).name}: the published data, {size} (SHA-256 agrees).", True)
+        return StudyData(rows, f"{Path(path).name}: the published data, {size} (SHA-256 agrees).", covariates=True)
     words = f"a file with the columns of the published data, {size}, but not that file (SHA-256 {digest[:12]}...)"
-    return StudyData(rows, f"{Path(path).name}: {words}.", covariates=True)
+    fewer = f", and has {size} instead of {PUBLISHED_ROWS:,}" if len(rows) < PUBLISHED_ROWS else ""
+    differs = f"the file is not the published one{fewer}"
+    return StudyData(rows, f"{Path(path).name}: {words}.", covariates=True, differs=differs)

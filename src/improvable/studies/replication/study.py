@@ -7,16 +7,27 @@ from typing import Any
 
 import improvable
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES
+from improvable.errors import OptionError, nearest
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.numbers import p_text
-from improvable.studies.replication import published
 from improvable.studies.replication.source import HELD_OUT_SCORE, StudyData
+from improvable.studies.replication.tables import (
+    Row,
+    SplitRow,
+    cost_rows,
+    frontier_rows,
+    split_rows,
+    table_rows,
+)
 
 CAPACITY = 0.03
 OUTCOMES = {"next_year": "gagne_sum_t", "same_year": "gagne_sum_tm1"}
 RULES = ("linear", "lasso", "forest")
 MAIN, COST, HELD_OUT = "next_year/forest", "next_year/forest, cost", "next_year/lasso, held-out third"
+TARGETED = "next_year/forest, cost, rule for cost"
+HELD_OUT_COST, HELD_OUT_TARGETED = f"{HELD_OUT}, cost", f"{HELD_OUT}, cost, score for cost"
+TARGET = "cost_t"
+COST_UTILITIES = {"accuracy": "calibration:cost_t", "fairness": "calibration:gagne_sum_t"}
 
 
 @dataclass(frozen=True)
@@ -42,18 +53,19 @@ class Effort:
     def rule(self, name: str) -> str:
         return f"forest:{self.trees}" if name == "forest" and self.trees != Effort().trees else name
 
+    @property
+    def differs(self) -> str:
+        """Why a verdict of so much work is not comparable with the published one; empty for the paper's."""
+        full = Effort()
+        if (self.splits, self.draws, self.trees) == (full.splits, full.draws, full.trees):
+            return ""
+        return (
+            f"{self.splits} splits, {self.draws:,} draws and forests of {self.trees} trees instead of {full.splits}, "
+            f"{full.draws:,} and {full.trees}"
+        )
 
-FAST = Effort(splits=3, draws=2_000, trees=20, repetitions=500, repetition_draws=500, rows=24_000)
 
-
-@dataclass(frozen=True)
-class Row:
-    """One number of the paper beside ours."""
-
-    quantity: str
-    published: str
-    ours: str
-    difference: str = ""
+FAST = Effort(splits=7, draws=2_000, trees=6, repetitions=400, repetition_draws=400)
 
 
 @dataclass(frozen=True)
@@ -68,152 +80,146 @@ class Section:
     result : Audit or Comparison
         With the paper's absolute statistic.
     rows : list of Row
+    splits : list of SplitRow
+        Every split, published and ours; empty where the paper prints no table.
+    differs : str
+        Why its verdict is not comparable with the published one; empty where it is.
     """
 
     name: str
     title: str
     result: Audit | Comparison
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row]
+    splits: list[SplitRow] = field(default_factory=list)
+    differs: str = ""
 
 
-def run_study(
-    data: StudyData, effort: Effort, folder: Path, seed: int, n_jobs: int | None, announce: Callable[[str], None]
-) -> Iterator[Section]:
+@dataclass(frozen=True)
+class Run:
+    """What all audits of a replication share.
+
+    Attributes
+    ----------
+    data : StudyData
+    effort : Effort
+    folder : Path
+        Where finished splits are kept.
+    seed : int
+    n_jobs : int or None
+    target : str
+        The column that Appendix H.3's other rule predicts.
+    announce : callable
+        Told the name of every section before it is run.
+    """
+
+    data: StudyData
+    effort: Effort
+    folder: Path
+    seed: int
+    n_jobs: int | None
+    target: str
+    announce: Callable[[str], None]
+
+    @property
+    def differs(self) -> str:
+        # On the held-out third nothing is split or fitted: only the draws are the effort's.
+        effort = self.effort.differs if self.data.covariates else ""
+        return "; ".join(reason for reason in (self.data.differs, effort) if reason)
+
+
+def run_study(run: Run) -> Iterator[Section]:
     """Every audit that the data allow; finished splits are kept in the folder and not run again."""
-    if not data.covariates:
-        yield from _held_out(data, effort, seed, announce)
-        return
+    check_target(run.data, run.target)
+    yield from _audits(run) if run.data.covariates else _held_out(run)
+
+
+def check_target(data: StudyData, target: str) -> None:
+    """Refuse a target that is no column, before the work is done."""
+    known = data.frame.columns if data.covariates else [name for name in (TARGET,) if _score(data, name)]
+    if target not in known:
+        raise OptionError(f"--target is '{target}', which is no column of the data.", nearest(target, known))
+
+
+def _audits(run: Run) -> Iterator[Section]:
     for period in OUTCOMES:
         for rule in RULES:
             name = f"{period}/{rule}"
-            announce(name)
-            result = _audit(data, effort, folder, name, seed, n_jobs, accuracy="calibration")
-            yield Section(
-                name, _title(period, rule), result, [*_table_rows(result, name), *_frontier_rows(result, name)]
-            )
-    announce(COST)
-    result = _audit(
-        data, effort, folder, COST, seed, n_jobs, accuracy="calibration:cost_t", fairness="calibration:gagne_sum_t"
-    )
-    yield Section(
-        COST, "Appendix H: accuracy measured by cost, forest trained on conditions", result, _cost_rows(result)
-    )
+            run.announce(name)
+            result = _audit(run, name, accuracy="calibration")
+            rows = [*table_rows(result, name, run.differs), *frontier_rows(result, name == MAIN)]
+            yield Section(name, _title(period, rule), result, rows, split_rows(result, name), run.differs)
+    run.announce(COST)
+    result = _audit(run, COST, **COST_UTILITIES)
+    title = "Appendix H.3: accuracy measured by cost, forest trained on conditions"
+    yield Section(COST, title, result, cost_rows(result, "not rejected", run.differs), differs=run.differs)
+    run.announce(TARGETED)
+    result = _audit(run, TARGETED, **COST_UTILITIES, target=run.target)
+    title = f"Appendix H.3: accuracy measured by cost, forest trained on {run.target}"
+    yield Section(TARGETED, title, result, cost_rows(result, "", run.differs))
 
 
-def _audit(
-    data: StudyData, effort: Effort, folder: Path, name: str, seed: int, n_jobs: int | None, **utilities: Any
-) -> Audit:
+def _audit(run: Run, name: str, **how: Any) -> Audit:
     period, rule = name.split(",")[0].split("/")
     outcome = OUTCOMES[period]
+    place = name.replace("/", "-").replace(", ", "-").replace(" ", "-")
+    if how.get("target", TARGET) != TARGET:
+        place = f"{place}-{how['target']}"
     return improvable.audit(
-        data.frame,
+        run.data.frame,
         outcome=outcome,
         group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=CAPACITY),
-        rule=effort.rule(rule),
-        features=[column for column in CARE_MANAGEMENT_COVARIATES if column != outcome],
+        rule=run.effort.rule(rule),
+        features=[column for column in CARE_MANAGEMENT_COVARIATES if column not in (outcome, how.get("target"))],
         gap="absolute",
-        splits=effort.splits,
-        draws=effort.draws,
-        seed=seed,
-        n_jobs=n_jobs,
-        run_folder=folder / name.replace("/", "-").replace(", ", "-"),
-        **utilities,
+        splits=run.effort.splits,
+        draws=run.effort.draws,
+        seed=run.seed,
+        n_jobs=run.n_jobs,
+        run_folder=run.folder / place,
+        **how,
     )
 
 
-def _held_out(data: StudyData, effort: Effort, seed: int, announce: Callable[[str], None]) -> Iterator[Section]:
-    def compare(**utilities: Any) -> Comparison:
+def _held_out(run: Run) -> Iterator[Section]:
+    def compare(score: str, **utilities: Any) -> Comparison:
         return improvable.compare(
-            data.frame,
+            run.data.frame,
             outcome="gagne_sum_t",
             group="race",
             status_quo=improvable.threshold("risk_score_t", capacity=CAPACITY),
-            candidate=improvable.threshold(HELD_OUT_SCORE, capacity=CAPACITY),
+            candidate=improvable.threshold(score, capacity=CAPACITY),
             gap="absolute",
-            draws=effort.draws,
-            seed=seed,
+            draws=run.effort.draws,
+            seed=run.seed,
             **utilities,
         )
 
-    announce(HELD_OUT)
-    result = compare()
-    title = "Section 6 on the held-out third: LASSO trained on the other two thirds, beside the paper's LASSO table"
-    yield Section(HELD_OUT, title, result, [*_table_rows(result, "next_year/lasso"), *_frontier_rows(result, HELD_OUT)])
-    announce(COST)
-    result = compare(accuracy="calibration:cost_t", fairness="calibration:gagne_sum_t")
-    yield Section(COST, "Appendix H: accuracy measured by cost", result, _cost_rows(result))
+    trained = f"the LASSO score {HELD_OUT_SCORE}, trained on the other two thirds"
+    run.announce(HELD_OUT)
+    result = compare(HELD_OUT_SCORE)
+    table = "next_year/lasso"
+    rows = [*table_rows(result, table, run.differs), *frontier_rows(result, beside_paper=False)]
+    title = f"Section 6 on the held-out third: {trained}, beside the paper's LASSO table"
+    yield Section(HELD_OUT, title, result, rows, split_rows(result, table), run.differs)
+    run.announce(HELD_OUT_COST)
+    result = compare(HELD_OUT_SCORE, **COST_UTILITIES)
+    title = f"Appendix H.3 on the held-out third: accuracy measured by cost, {trained} (the paper has a forest)"
+    yield Section(HELD_OUT_COST, title, result, cost_rows(result, "not rejected", run.differs), differs=run.differs)
+    score = _score(run.data, run.target)
+    if score is not None:
+        run.announce(HELD_OUT_TARGETED)
+        result = compare(score, **COST_UTILITIES)
+        title = f"Appendix H.3 on the held-out third: accuracy measured by cost, the LASSO score {score}"
+        yield Section(HELD_OUT_TARGETED, title, result, cost_rows(result, "", run.differs))
+
+
+def _score(data: StudyData, target: str) -> str | None:
+    """The published score that predicts a column, or its logarithm, which puts rows in the same order."""
+    return next((name for name in (f"{target}_hat", f"log_{target}_hat") if name in data.frame.columns), None)
 
 
 def _title(period: str, rule: str) -> str:
     when = {"next_year": "conditions of the following year", "same_year": "conditions of the same year"}[period]
     where = "Section 6" if (period, rule) == ("next_year", "forest") else "Appendix H"
     return f"{where}: {rule}, {when}"
-
-
-def _table_rows(result: Audit | Comparison, table: str) -> list[Row]:
-    """Means over splits of every utility and gap, and both median p-values."""
-    splits = result.to_dict()["splits"]
-    rows = []
-    for column in published.MEANS:
-        name, algorithm = column.split("_", 1)
-        source = [s["gap"] if name == "gap" else s["accuracy"][name] for s in splits]
-        ours = sum(one[algorithm] for one in source) / len(source)
-        theirs, (low, high) = published.published_mean(table, column), published.published_range(table, column)
-        words = "gap" if name == "gap" else f"accuracy of {name}"
-        rows.append(
-            Row(
-                f"{words}, {algorithm.replace('_', ' ')}",
-                f"{theirs:.2f} ({low:.2f} to {high:.2f})",
-                f"{ours:.2f}",
-                f"{ours - theirs:+.2f}",
-            )
-        )
-    signed = result.reconsider(gap="signed")
-    middle = "median p" if len(splits) > 1 else "p"
-    rows.append(Row(f"{middle}, absolute gap (the paper's)", published.MEDIAN_P[table], _p(result)))
-    rows.append(Row(f"{middle}, signed gap (ours)", "", _p(signed)))
-    rows.append(_verdict("rejected", result, signed))
-    return rows
-
-
-def _frontier_rows(result: Audit | Comparison, name: str) -> list[Row]:
-    """Where the edge of Figure 3 crosses the axes; the paper prints it for the forest alone."""
-    frontier = result.frontier()
-    rows = []
-    for i, (words, theirs) in enumerate(
-        [
-            ("largest cut of the gap at no loss of accuracy", published.FRONTIER_FAIRNESS),
-            ("largest gain of accuracy with no wider gap", published.FRONTIER_ACCURACY),
-        ]
-    ):
-        absolute, signed = (frontier.bounds(gap)[i].value for gap in ("absolute", "signed"))
-        shown = f"{theirs:.2f}" if name == MAIN else ""
-        difference = f"{absolute - theirs:+.2f}" if name == MAIN and absolute > 0 else ""
-        rows.append(Row(f"{words}, absolute gap", shown, _share(absolute), difference))
-        rows.append(Row(f"{words}, signed gap", "", _share(signed)))
-    return rows
-
-
-def _cost_rows(result: Audit | Comparison) -> list[Row]:
-    signed = result.reconsider(gap="signed")
-    middle = "median p" if isinstance(result, Audit) else "p"
-    return [
-        Row(f"{middle}, absolute gap (the paper's)", "above 0.025", _p(result)),
-        Row(f"{middle}, signed gap (ours)", "", _p(signed)),
-        _verdict("not rejected", result, signed),
-    ]
-
-
-def _verdict(theirs: str, absolute: Audit | Comparison, signed: Audit | Comparison) -> Row:
-    words = ["rejected" if one.reject else "not rejected" for one in (absolute, signed)]
-    ours = words[0] if words[0] == words[1] else f"{words[0]} (signed: {words[1]})"
-    return Row("verdict at 5%", theirs, ours, "same" if words[0] == theirs else "DIFFERENT")
-
-
-def _p(result: Audit | Comparison) -> str:
-    return p_text(result.p_value, result.question.draws)
-
-
-def _share(value: float) -> str:
-    return f"{value:.2f}" if value > 0 else "none shown"

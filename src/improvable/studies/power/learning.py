@@ -1,0 +1,296 @@
+"""Improvement convergence (Definition 4), looked at: the candidate against the number of rows it learned from.
+
+A pilot's rule is fitted many times at each of several numbers of training rows, and each candidate is judged on the
+rows it did not see. What counts is the gain over the status quo on the same rows: accuracy gained, gap lost. Whether
+more training rows would help is read off the last step, from the second largest number of training rows to the largest.
+
+The standard error of a step is the scatter between fits. To first order all sizes average over the same rows of the
+pilot, training and testing in turn, so that the luck of the pilot cancels from a step; in simulated pilots the scatter
+of steps is what fits alone predict. A gap is that of the mean utilities, not the mean of gaps: a mean of absolute
+values would be larger at the large sizes, which leave fewer rows to test on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.data.frames import build_frame
+from improvable.inference.statistics import unfairness
+from improvable.results.audit import Audit
+
+if TYPE_CHECKING:
+    import altair as alt
+
+LEVEL = 0.05
+FEWEST_FITS = 3
+
+
+@dataclass(frozen=True)
+class LearningPoint:
+    """One component at one number of training rows, averaged over fits.
+
+    Attributes
+    ----------
+    kind : {"accuracy", "fairness"}
+    measure, group : str
+        The utility; the group whose accuracy it is, or the column whose gap it is.
+    training_rows, test_rows, fits : int
+    status_quo, candidate : float
+        Means of the utility or gap on the rows that did not train.
+    gain : float
+        How much better the candidate is: accuracy gained, or gap lost.
+    error : float
+        Monte Carlo error of the gain, by leaving out one fit at a time.
+    """
+
+    kind: str
+    measure: str
+    group: str
+    training_rows: int
+    test_rows: int
+    fits: int
+    status_quo: float
+    candidate: float
+    gain: float
+    error: float
+
+
+@dataclass(frozen=True)
+class LearningStep:
+    """The last step of one component: from the second largest number of training rows to the largest.
+
+    Attributes
+    ----------
+    kind, measure, group : str
+    change, error : float
+        How much the gain rose, and its standard error.
+    at_most : float
+        One-sided 95% upper bound of the change.
+    verdict : {"rising", "falling", "not told"}
+        Rising or falling where the change is more standard errors from zero than `critical`.
+    """
+
+    kind: str
+    measure: str
+    group: str
+    change: float
+    error: float
+    at_most: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What a pilot says about more training rows: the result of `PowerPlan.learning`.
+
+    Attributes
+    ----------
+    points : tuple of LearningPoint
+    steps : tuple of LearningStep
+        One for each component.
+    critical : float
+        How many standard errors a step must be from zero: one-sided 5%, divided among the components.
+    rule : str
+    """
+
+    points: tuple[LearningPoint, ...]
+    steps: tuple[LearningStep, ...]
+    critical: float
+    rule: str
+    backend: Any = field(repr=False)
+
+    @property
+    def more_rows_help(self) -> bool | None:
+        """True where some gain still rises and none falls; None where the pilot cannot tell."""
+        verdicts = {step.verdict for step in self.steps}
+        if "rising" in verdicts:
+            return "falling" not in verdicts or None
+        return False if "falling" in verdicts else None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Whether more training rows would help, and what that rests on."""
+        before, after = sorted({point.training_rows for point in self.points})[-2:]
+        rests = (
+            f"This compares {before:,} with {after:,} training rows: a change of the gain over the status quo counts "
+            f"beyond {self.critical:.2f} of its standard errors, which come from the scatter between fits (one-sided "
+            f"{100 * LEVEL:g}%, divided among {len(self.steps)} components). More fits make it sharper."
+        )
+        rising = [_named(step) for step in self.steps if step.verdict == "rising"]
+        falling = [_named(step) for step in self.steps if step.verdict == "falling"]
+        if rising and falling:
+            head = f"More training rows trade one for the other: better {_list(rising)}, worse {_list(falling)}."
+        elif rising:
+            head = f"More training rows would help: {_list(rising)} still improved at the last step."
+        elif falling:
+            head = f"More training rows would not help: {_list(falling)} got worse at the last step."
+        else:
+            head = (
+                "The pilot does not show that more training rows would help, nor that they would not: "
+                "no change at the last step can be told from zero."
+            )
+        bound = "; ".join(
+            f"{_named(step)} {step.change:+.3g} (standard error {step.error:.2g}, at most {step.at_most:+.2g})"
+            for step in self.steps
+        )
+        return head, f"Last step: {bound}.", rests
+
+    def table(self) -> Any:
+        """All points as a data frame of the pilot's own kind."""
+        rows = [asdict(point) for point in self.points]
+        return build_frame({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, ready for JSON."""
+        return {
+            "rule": self.rule,
+            "more_rows_help": self.more_rows_help,
+            "words": list(self.words),
+            "critical": self.critical,
+            "steps": [_plain(asdict(step)) for step in self.steps],
+            "points": [_plain(asdict(point)) for point in self.points],
+        }
+
+    def summary(self) -> str:
+        """The curve as a table, and what it says."""
+        from improvable.report.text import paragraph
+
+        sizes = sorted({point.training_rows for point in self.points})
+        width = max(8, *(len(f"{size:,}") + 2 for size in sizes))
+        lines = ["training rows".ljust(34) + "".join(f"{size:>{width},}" for size in sizes)]
+        for name, several in self._curves().items():
+            for part in ("status_quo", "candidate"):
+                cells = "".join(f"{getattr(point, part):>{width}.3f}" for point in several)
+                lines.append(f"{name}, {part.replace('_', ' ')}".ljust(34) + cells)
+            lines.append(
+                "  Monte Carlo error of the gain".ljust(34) + "".join(f"{p.error:>{width}.3f}" for p in several)
+            )
+        return "\n".join([*lines, "", *map(paragraph, self.words)])
+
+    def plot(self) -> "alt.VConcatChart":
+        """Utilities and gap against training rows."""
+        from improvable.report.plots.learning import learning_curves
+
+        rows = [
+            {
+                "x": point.training_rows,
+                "kind": point.kind,
+                "component": point.group if point.kind == "accuracy" else "gap",
+                "algorithm": algorithm.replace("_", " "),
+                "value": getattr(point, algorithm),
+                "error": point.error if algorithm == "candidate" else 0.0,
+            }
+            for point in self.points
+            if point.measure == next(other.measure for other in self.points if other.kind == point.kind)
+            for algorithm in ("status_quo", "candidate")
+            if np.isfinite(getattr(point, algorithm))
+        ]
+        return learning_curves(rows, words=self.words[0])
+
+    def _curves(self) -> dict[str, list[LearningPoint]]:
+        curves: dict[str, list[LearningPoint]] = {}
+        several = {
+            kind: len({p.measure for p in self.points if p.kind == kind}) > 1 for kind in ("accuracy", "fairness")
+        }
+        for point in self.points:
+            name = _named(point) + (f" ({point.measure})" if several[point.kind] else "")
+            curves.setdefault(name, []).append(point)
+        return curves
+
+
+def learning_of(studies: Sequence[Audit]) -> Learning:
+    """Learning curves from audits of one pilot, each with its own number of training rows, in rising order."""
+    total = int(studies[0].setting["rows"])
+    points: list[LearningPoint] = []
+    steps: list[LearningStep] = []
+    components = studies[0].splits[0].assessment.components
+    critical = NormalDist().inv_cdf(1 - LEVEL / len(components))
+    for place in range(len(components)):
+        curve = [_point(study, place, total) for study in studies]
+        points += curve
+        steps.append(_step(curve[-2], curve[-1], critical))
+    return Learning(tuple(points), tuple(steps), critical, str(studies[0].setting["rule"]), studies[0].backend)
+
+
+def _point(study: Audit, place: int, total: int) -> LearningPoint:
+    component = study.splits[0].assessment.components[place]
+    fairness = component.kind == "fairness"
+    fits = _gaps(study, place) if fairness else _levels(study, place)
+    fits = fits[np.isfinite(fits).all(axis=(1, 2))]
+    protected = (
+        study.splits[0].evidence.attributes[_attribute(study, place)].place_of(study.question.claim.protected)
+        if fairness
+        else None
+    )
+
+    def both(mean: FloatArray) -> FloatArray:
+        """Status quo and candidate, from mean utilities of shape (groups, 2)."""
+        return np.asarray(unfairness(mean.T, protected)) if fairness else mean[0]
+
+    def gain(mean: FloatArray) -> float:
+        before, after = both(mean)
+        return float(before - after if fairness else after - before)
+
+    test, count = study.splits[0].rows, len(fits)
+    before, after, gained, error = (np.nan,) * 4
+    if count >= FEWEST_FITS:
+        before, after = (float(value) for value in both(fits.mean(axis=0)))
+        gained = gain(fits.mean(axis=0))
+        without = np.array([gain(np.delete(fits, i, axis=0).mean(axis=0)) for i in range(count)])
+        error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
+    return LearningPoint(
+        component.kind, component.measure, component.group, total - test, test, count, before, after, gained, error
+    )
+
+
+def _levels(study: Audit, place: int) -> FloatArray:
+    """One utility in every fit, shape (fits, 1, 2)."""
+    found = [split.assessment.components[place] for split in study.splits]
+    return np.array([[(one.status_quo, one.candidate)] for one in found])
+
+
+def _gaps(study: Audit, place: int) -> FloatArray:
+    """The utilities between which a gap lies, in every fit, shape (fits, groups, 2)."""
+    a = _attribute(study, place)
+    out = []
+    for split in study.splits:
+        evidence = split.evidence
+        measure = evidence.fairness[_fairness_place(study, place) // len(evidence.attributes)]
+        protected = evidence.attributes[a].place_of(study.question.claim.protected)
+        out.append(evidence.direction(measure, protected) * evidence.values[a][:, measure])
+    return np.array(out)
+
+
+def _fairness_place(study: Audit, place: int) -> int:
+    """Which of the gaps it is; they are assessed by utility, then by group column."""
+    return place - len(study.splits[0].assessment.of("accuracy"))
+
+
+def _attribute(study: Audit, place: int) -> int:
+    return _fairness_place(study, place) % len(study.splits[0].evidence.attributes)
+
+
+def _step(before: LearningPoint, after: LearningPoint, critical: float) -> LearningStep:
+    change, error = after.gain - before.gain, float(np.hypot(before.error, after.error))
+    verdict = "not told"
+    if np.isfinite(change) and abs(change) > critical * error:
+        verdict = "rising" if change > 0 else "falling"
+    at_most = change + NormalDist().inv_cdf(1 - LEVEL) * error
+    return LearningStep(after.kind, after.measure, after.group, change, error, at_most, verdict)
+
+
+def _named(one: LearningPoint | LearningStep) -> str:
+    return f"accuracy of {one.group}" if one.kind == "accuracy" else f"gap by {one.group}"
+
+
+def _list(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A number that is none is null in JSON."""
+    return {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in row.items()}
