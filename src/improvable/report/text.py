@@ -150,8 +150,9 @@ def selection_notes(facts: dict[str, Any]) -> list[str]:
     if "winner" in notes[0]:
         won = {note["winner"]: sum(other["winner"] == note["winner"] for other in notes) for note in notes}
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    if "status" in notes[0]:
-        found = {note["status"]: sum(other["status"] == note["status"] for other in notes) for note in notes}
+    statuses = [note["status"] for note in notes if "status" in note]
+    if statuses:
+        found = {status: statuses.count(status) for status in statuses}
         lines.append(
             "Solver: " + ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items()) + "."
         )
