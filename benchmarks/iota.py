@@ -1,7 +1,7 @@
 """How much Appendix F's iota changes power. Prints the table of iota in docs/rules.md.
 
-The rules `linear_search:fairest` and `linear_search:most_accurate:GROUP` look for a classifier that exceeds the claim on
-the training rows by iota: a constant, or a multiple of each component's standard error there. Three processes:
+The rules `linear_search:fairest` and `linear_search:most_accurate:GROUP` look for a classifier that exceeds the claim
+on the training rows by iota: a constant, or a multiple of each component's standard error there. Three processes:
 
 care
     `improvable.datasets.care_management`, the top 10% by the vendor's score, calibration with the number of illnesses.
@@ -10,8 +10,8 @@ records
 screening
     0/1 outcomes without a capacity: the rate of correct decisions as accuracy, the false positive rate as fairness.
 
-In each, `null` replaces the status quo by one that cannot be improved (care: features are noise; the others: the best
-prediction there is). One split in half, the 5% level, the same data for every iota.
+With `--null` nothing can be improved (care: features are noise; the others: the status quo is the best prediction there
+is). One split in half, the 5% level, the same data for every iota.
 """
 
 import argparse

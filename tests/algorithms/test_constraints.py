@@ -42,7 +42,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
     return improvable.audit(people, **{**settings, **options})
 
 
-@pytest.mark.parametrize("rule", ["linear", "forest", "boosting"])
+@pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
     free = audited(people, rule=rule, splits=1).substitute()
     bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
@@ -81,8 +81,9 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "lasso", "monotone": {"need": "+"}}, "'lasso' cannot honour monotone. Rules that can: .*boosting"),
-        ({"rule": "logistic", "selection_gap": 0.1}, "cannot honour selection_gap. Rules that can: .*linear_search"),
+        ({"rule": "logistic", "monotone": {"need": "+"}}, "'logistic' cannot honour monotone. Rules that can: .*lasso"),
+        ({"rule": "price", "selection_gap": 0.1, "capacity": None, "status_quo": "score", "accuracy": "profit"},
+         "'price:boosting' cannot honour selection_gap. Rules that can: .*lasso.*linear_search"),
         ({"monotone": {"needs": "+"}}, "Did you mean 'need'"),
         ({"monotone": {"score": "+"}}, "'score', which is not a feature"),
         ({"monotone": {"need": "up"}}, "monotone in 'need' is 'up'"),

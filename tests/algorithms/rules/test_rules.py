@@ -12,9 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
-from improvable.algorithms.deciding import prepare
+from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
-from improvable.data.frames import read_rows
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +70,8 @@ def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(peopl
     plain = audited(frame, rule=make_pipeline(StandardScaler(), LinearRegression()), features=features)
     assert plain.to_dict()["rule"] == "Pipeline"
     named = PredictiveRule("wards", lambda *_: make_pipeline(encode, LinearRegression()), raw=True)
-    seen = named.select(training_rows(frame, ("need_1", "ward")), None)  # type: ignore[arg-type]
-    assert prepare(seen, read_rows(frame)).decide(frame).sum() > 0
+    seen = run_rule(named, training_rows(frame, ("need_1", "ward")), None).algorithm  # type: ignore[arg-type]
+    assert seen.decide(frame).sum() > 0
 
 
 def training_rows(frame: Any, features: tuple[str, ...]) -> improvable.Training:

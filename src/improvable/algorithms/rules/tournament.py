@@ -5,14 +5,14 @@ Valid by construction: the contest sees training rows only, so the winner is one
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.deciding import Algorithm, decide
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
-from improvable.errors import DataError, OptionError, RuleError
+from improvable.errors import OptionError, RuleError
 from improvable.inference.margins import studentised_margins
 from improvable.inference.resampling import child
 from improvable.procedure.evaluating import evaluate
@@ -59,7 +59,7 @@ class Tournament:
     def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, now: FloatArray) -> float:
         """The smallest studentised margin of a contender's out-of-fold decisions."""
         new = np.empty(len(training.rows))
-        for fold, (learn, judge) in enumerate(self._folds(training)):
+        for fold, (learn, judge) in enumerate(folds_of(training.sample, self.folds, child(training.seed, FOLDING))):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
             try:
                 selection = run_rule(rule, part, status_quo)
@@ -71,17 +71,6 @@ class Tournament:
         design = replace(training.design, question=replace(training.design.question, draws=DRAWS))
         result = evaluate(design, training.sample, (now, new), None, child(training.seed, MEASURING), workers=1)
         return min(studentised_margins(result.evidence, design.question.claim))
-
-    def _folds(self, training: Training) -> list[tuple[Any, Any]]:
-        """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
-        sample = training.sample
-        if sample.units < 2 * self.folds:
-            raise DataError(f"{sample.units} training rows are too few for {self.folds} folds.", "Bring more rows.")
-        order = np.random.default_rng(child(training.seed, FOLDING)).permutation(sample.units)
-        fold_of_unit = np.empty(sample.units, dtype=np.int64)
-        fold_of_unit[order] = np.arange(sample.units) % self.folds
-        fold = fold_of_unit if sample.clusters is None else fold_of_unit[sample.clusters]
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.folds)]
 
 
 def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament:
