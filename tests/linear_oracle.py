@@ -6,7 +6,9 @@ import numpy as np
 
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.data.arrays import BoolArray, FloatArray
+from improvable.question.claim import Claim, make_claim
 
+DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}
 KINDS = ("classification_rate", "calibration", "calibration_rejected")
 
 
@@ -145,3 +147,17 @@ def brute_force(problem: LinearProblem, objective: str) -> float:
     if len(values) == 0:
         return np.nan
     return float(values.min() if objective == "fairest" else values.max())
+
+
+def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:
+    """Deltas of both signs: improvements to be shown, and margins of non-inferiority."""
+    accuracy, fairness = DELTAS[form]
+    each: float | dict[str, float] = {group: float(rng.uniform(*accuracy)) for group in "01"}
+    overall: str | dict[str, float] | None = None
+    if kind in ("population", "weighted"):
+        each = float(rng.uniform(*accuracy))
+        overall = "population" if kind == "population" else {group: float(rng.uniform(0.2, 2)) for group in "01"}
+    return make_claim(
+        delta_accuracy=each, delta_fairness=float(rng.uniform(*fairness)), form=form, gap="signed",
+        protected=str(rng.integers(2)) if kind == "protected" else None, overall=overall,  # type: ignore[arg-type]
+    )  # fmt: skip

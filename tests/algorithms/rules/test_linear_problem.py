@@ -7,7 +7,10 @@ import pytest
 
 from improvable.algorithms.rules.linear.judging import evaluate, scaled_at
 from improvable.algorithms.rules.linear.problem import merge_rows, parse_objective
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import OptionError
+from improvable.inference.statistics import accuracy_statistic, reference_pair, signed_statistics
+from improvable.question.claim import Claim, Form, Overall
 from linear_oracle import KINDS, instance, naive, ratio
 
 
@@ -69,6 +72,48 @@ def test_standard_errors_agree_with_resampling() -> None:
     high = int(np.argmax(problem.status_quo[:, 0]))
     gap = old[:, high] - old[:, 1 - high] - (new[:, 0] - new[:, 1])
     np.testing.assert_allclose(scale.gap[0, 0], gap.std(), rtol=0.1)
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+@pytest.mark.parametrize("overall", [None, "population", {"0": 1.0, "1": 3.0}])
+@pytest.mark.parametrize("protected", [(), ("1",)])
+def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overall, protected: tuple[str, ...]) -> None:
+    """What exceeds the claim, and its standard error, against the statistics of resampled rows."""
+    claim = Claim(0.1 if overall else {"0": 0.1, "1": -0.2}, 0.3, form, "signed", protected, overall)
+    problem = replace(instance(600, 4, ("calibration",)), claim=claim, lower_is_better=(0,))
+    beta = np.array([0.2, 1.0, 0.3])
+    scale, aim = scaled_at(problem, beta).scale, problem.aim
+    assert scale is not None
+    assert problem.status_quo_rows is not None
+    after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
+    both = np.stack([problem.status_quo_rows[:, 0], after[:, 0]])
+    sign, place = (-1, 1) if protected else (1, None)
+    reference = reference_pair(sign * problem.status_quo[:, 0], place)
+
+    def statistics(rows: IntArray) -> FloatArray:
+        group, part = problem.group[rows], both[:, rows]
+        values = np.array([[ratio(one[group == g]) for g in (0, 1)] for one in part])
+        if overall is None:
+            compared = values.T
+        elif overall == "population":
+            compared = np.array([[ratio(one) for one in part]])
+        else:
+            compared = (values @ [0.25, 0.75])[None]
+        names = ["everyone"] if overall else ["0", "1"]
+        accuracy = [
+            accuracy_statistic(old, new, claim.delta_of(g), form) for (old, new), g in zip(compared, names, strict=True)
+        ]
+        old, new = sign * values
+        return np.array([*accuracy, *-signed_statistics(old, new, reference, 0.3, form, place)])
+
+    rng = np.random.default_rng(0)
+    drawn = np.array([statistics(rng.integers(0, 600, 600)) for _ in range(1_000)])
+    np.testing.assert_allclose([*scale.accuracy[0], *scale.gap[0]], drawn.std(axis=0), rtol=0.15)
+    utilities = evaluate(problem, beta).utilities
+    blocks = np.append(utilities, [[ratio(after[:, 0])]], axis=0)[: aim.weights.shape[1]]
+    spare = [*(aim.accuracies(blocks[..., None])[:, 0, 0] - aim.least[0])]
+    spare += [*(aim.most[0] - aim.differences(utilities[..., None])[:, 0, 0])]
+    np.testing.assert_allclose(spare, statistics(np.arange(600)), rtol=1e-9, atol=1e-12)
 
 
 def test_the_status_quo_itself_has_no_margin() -> None:

@@ -14,8 +14,8 @@ from improvable.algorithms.rules.linear.program import Solution, solve
 from improvable.algorithms.rules.linear.search import search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
-from improvable.question.claim import Claim, make_claim
-from linear_oracle import KINDS, brute_force, instance, naive
+from improvable.question.claim import Claim
+from linear_oracle import KINDS, brute_force, instance, naive, random_claim
 
 START = np.array([0.1, 1.0, 0.8])
 START_OF_FIVE = np.ones(5)
@@ -152,23 +152,6 @@ def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(OptionError, match="highspy"):
         solve(instance(12, 1), "fairest", 1)
-
-
-DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}
-
-
-def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:
-    """Deltas of both signs: improvements to be shown, and margins of non-inferiority."""
-    accuracy, fairness = DELTAS[form]
-    each: float | dict[str, float] = {group: float(rng.uniform(*accuracy)) for group in "01"}
-    overall: str | dict[str, float] | None = None
-    if kind in ("population", "weighted"):
-        each = float(rng.uniform(*accuracy))
-        overall = "population" if kind == "population" else {group: float(rng.uniform(0.2, 2)) for group in "01"}
-    return make_claim(
-        delta_accuracy=each, delta_fairness=float(rng.uniform(*fairness)), form=form, gap="signed",
-        protected=str(rng.integers(2)) if kind == "protected" else None, overall=overall,  # type: ignore[arg-type]
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["each", "population", "weighted", "protected"])

@@ -33,7 +33,7 @@ def audited(customers: pl.DataFrame, **options: Any) -> improvable.Audit:
 
 def profit(result: improvable.Audit) -> float:
     accuracy = result.to_dict()["splits"][0]["accuracy"]
-    return min(of["candidate"] for of in accuracy.values())
+    return min(float(of["candidate"]) for of in accuracy.values())
 
 
 @pytest.mark.parametrize("rule", ["linear", "boosting", "forest:50"])
