@@ -18,7 +18,7 @@ from improvable.algorithms.deciding import Encoder, Score, Threshold, Thresholde
 from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.folding import folds_of
-from improvable.data.arrays import FloatArray
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows
 from improvable.data.groups import Attribute
 from improvable.errors import RuleError
@@ -27,6 +27,8 @@ from improvable.inference.resampling import child
 FOLDS = 5
 ROUNDS = 100
 DOUBLINGS, HALVINGS = 30, 25
+STRENGTHS = (0.001, 0.01, 0.1, 1.0)
+FEWEST_OF_A_GROUP = 30
 SMALLEST = 2.0**-10  # of the score's spread: the first penalty tried
 
 
@@ -210,7 +212,8 @@ def guess_group(training: Training, attribute: Attribute) -> GroupGuess:
     weights = training.sample.weights
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]
-    model = LogisticRegression(max_iter=1_000).fit(scaler.transform(matrix[:, free]), level, sample_weight=weights)
+    standard = scaler.transform(matrix[:, free])
+    model = LogisticRegression(C=_strength(standard, level), max_iter=1_000).fit(standard, level, sample_weight=weights)
     slopes, constants = model.coef_ / scaler.scale_, model.intercept_ - model.coef_ @ (scaler.mean_ / scaler.scale_)
     if len(model.classes_) == 2:
         slopes, constants = np.vstack([np.zeros_like(slopes), slopes]), np.array([0.0, constants[0]])
@@ -221,3 +224,19 @@ def guess_group(training: Training, attribute: Attribute) -> GroupGuess:
     counted = np.bincount(level, weights=weights, minlength=len(share))
     share[model.classes_] = (counted / counted.sum())[model.classes_]
     return GroupGuess(training.features, encoder, coefficients, constant, share)
+
+
+def _strength(matrix: FloatArray, level: IntArray) -> float:
+    """Inverse strength of the ridge penalty, by the cross-validated likelihood: a guess that overfits adds noise."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_score
+
+    counts = np.bincount(level)
+    if counts[counts > 0].min() < FEWEST_OF_A_GROUP:
+        return STRENGTHS[0]
+
+    def likelihood(strength: float) -> float:
+        model = LogisticRegression(C=strength, max_iter=1_000)
+        return float(cross_val_score(model, matrix, level, cv=3, scoring="neg_log_loss").mean())
+
+    return max(STRENGTHS, key=likelihood)
