@@ -44,6 +44,8 @@ class GroupGuess:
     constants : array of shape (groups,)
     shares : array of shape (groups,)
         Of the training rows, or of their weight.
+    strength : float
+        Inverse strength of the ridge penalty.
     """
 
     features: tuple[str, ...]
@@ -51,6 +53,7 @@ class GroupGuess:
     coefficients: FloatArray
     constants: FloatArray
     shares: FloatArray
+    strength: float
 
     def relative(self, rows: Rows) -> FloatArray:
         """P(g | x) / P(g), shape (rows, groups)."""
@@ -100,12 +103,14 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
     attributes = training.sample.grouping.attributes
     scores = np.empty(len(training.rows))
     looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
+    guesses = tuple(guess_group(training, attribute) for attribute in attributes)
     for fold, (learn, judge) in enumerate(folds_of(training.sample, FOLDS, child(training.seed, 0))):
         part = replace(training.take(learn), seed=child(training.seed, 1, fold))
         judged = training.rows.take(judge)
         scores[judge] = fit(part).score(judged)
-        for look, attribute in zip(looks, attributes, strict=True):
-            look[judge] = guess_group(part, attribute).relative(judged)
+        for look, attribute, guess in zip(looks, attributes, guesses, strict=True):
+            alike = guess.strength * len(scores) / len(learn)  # as strongly shrunk as from all rows
+            look[judge] = guess_group(part, attribute, alike).relative(judged)
     path = Path(training, scores, looks, above)
     penalties = path.descend(bound)
     reached = path.gap(penalties)
@@ -114,7 +119,6 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
         return Selection(None, notes)
     score: Score = fit(training)
     if any(penalty.any() for penalty in penalties):
-        guesses = tuple(guess_group(training, attribute) for attribute in attributes)
         score = PenalizedScore(score, guesses, tuple(penalties))
     capacity = training.constraints.capacity
     if capacity is None:
@@ -192,8 +196,11 @@ def _spread(rates: dict[str, float], attribute: Attribute) -> float:
     return max(mine) - min(mine)
 
 
-def guess_group(training: Training, attribute: Attribute) -> GroupGuess:
-    """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone."""
+def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
+    """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone.
+
+    Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
+    """
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
@@ -213,7 +220,8 @@ def guess_group(training: Training, attribute: Attribute) -> GroupGuess:
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]
     standard = scaler.transform(matrix[:, free])
-    model = LogisticRegression(C=_strength(standard, level), max_iter=1_000).fit(standard, level, sample_weight=weights)
+    strength = _strength(standard, level) if strength is None else strength
+    model = LogisticRegression(C=strength, max_iter=1_000).fit(standard, level, sample_weight=weights)
     slopes, constants = model.coef_ / scaler.scale_, model.intercept_ - model.coef_ @ (scaler.mean_ / scaler.scale_)
     if len(model.classes_) == 2:
         slopes, constants = np.vstack([np.zeros_like(slopes), slopes]), np.array([0.0, constants[0]])
@@ -223,7 +231,7 @@ def guess_group(training: Training, attribute: Attribute) -> GroupGuess:
     constant[model.classes_] = constants
     counted = np.bincount(level, weights=weights, minlength=len(share))
     share[model.classes_] = (counted / counted.sum())[model.classes_]
-    return GroupGuess(training.features, encoder, coefficients, constant, share)
+    return GroupGuess(training.features, encoder, coefficients, constant, share, strength)
 
 
 def _strength(matrix: FloatArray, level: IntArray) -> float:
