@@ -27,7 +27,7 @@ SEARCH, PROGRAM = "linear_search", "linear_program"
 SETTINGS = {SEARCH: ("iota",), PROGRAM: ("iota", "nodes")}
 RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
 """How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
-IOTA = "1se"
+IOTA = "0.5se"
 WORK = 50_000_000
 """Nodes times entries of a program to the power of 1.5, unless the number of nodes is given: about a minute."""
 
