@@ -1,12 +1,12 @@
-"""How soon a searched start reaches what plain HiGHS has after a minute, and how long a search of full size takes.
+"""How soon a searched start reaches what plain HiGHS has after many nodes, and how long a search of full size takes.
 
 What is measured
 ----------------
 1. On seeded instances of 400 rows x 3 features and 800 x 4 (classification rate, objective "fairest"): the value that
-   `solve` has after `--seconds` without a start, and the time that `search` and then `solve` from what it found take
-   until the solver holds a value at least as good. Two ratios to that time: of the seconds that plain HiGHS was given
-   (less where it proved its value optimal), and of those after which it first held its value. Target: the first is at
-   least 50 in the median.
+   `solve` has after `--nodes` without a start, and the time that `search` and then `solve` from what it found take
+   until the solver holds a value at least as good. Two ratios to that time: of the seconds that plain HiGHS took (less
+   where it proved its value optimal), and of those after which it first held its value. Target: the first is at least
+   50 in the median.
 2. `search` on 24,392 rows x 149 features, calibration with a capacity of 3%, half of the features 0/1. Target: under a
    minute for each objective.
 
@@ -15,7 +15,7 @@ How
 One process, one thread for the solver. A value is reached when the solver reports it through `progress`, so that
 building the program, presolving and checking the start are counted.
 
-Run ``python benchmarks/linear_rules.py [--instances 20] [--seconds 60] [--restarts 5]``. Nothing is asserted.
+Run ``python benchmarks/linear_rules.py [--instances 20] [--nodes 1500] [--restarts 5]``. Nothing is asserted.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import time
 import numpy as np
 
 from improvable.algorithms.rules.linear.problem import LinearProblem
-from improvable.algorithms.rules.linear.program import solve
+from improvable.algorithms.rules.linear.program import Solution, solve
 from improvable.algorithms.rules.linear.search import search
 from improvable.data.arrays import FloatArray
 
@@ -83,46 +83,48 @@ def calibration(m: int, d: int, capacity: float, seed: int) -> tuple[LinearProbl
     )
 
 
-def reach(
-    problem: LinearProblem, start: FloatArray, target: float, seconds: float, restarts: int
-) -> tuple[float, float]:
-    """Seconds until search and solver together hold the target, infinite where they never do, and the value held."""
+def timed(
+    problem: LinearProblem, nodes: int, start: FloatArray | None = None
+) -> tuple[Solution, float, list[tuple[float, float]]]:
+    """The solution, the seconds it took, and the values held on the way with the seconds until then."""
+    begun, held = time.perf_counter(), list[tuple[float, float]]()
+    solution = solve(
+        problem, "fairest", nodes, start, lambda _, value, __: held.append((time.perf_counter() - begun, value))
+    )
+    taken = time.perf_counter() - begun
+    if solution.value is not None:
+        held.append((taken, solution.value))
+    return solution, taken, held
+
+
+def compare(m: int, d: int, seed: int, nodes: int, restarts: int) -> tuple[float, float]:
+    """How many times longer plain HiGHS took: in all, and until it first held its last value."""
+    problem, start = classification(m, d, seed)
+    plain, seconds, log = timed(problem, nodes)
+    target = np.inf if plain.value is None else plain.value
+    first = min((at for at, value in log if value <= target + 1e-9), default=seconds)
     begun = time.perf_counter()
     found = search(problem, "fairest", start, np.random.SeedSequence(1), restarts)
     searched = time.perf_counter() - begun
-    held: list[tuple[float, float]] = []
-    warm = solve(problem, "fairest", seconds, found.beta, lambda at, value, _: held.append((searched + at, value)))
-    if warm.value is not None:
-        held.append((searched + warm.seconds, warm.value))
-    times = [at for at, value in held if value <= target + 1e-9]
-    return min(times, default=np.inf), np.inf if warm.value is None else warm.value
-
-
-def compare(m: int, d: int, seed: int, seconds: float, restarts: int) -> tuple[float, float]:
-    """How many times longer plain HiGHS took: in all, and until it first held its last value."""
-    problem, start = classification(m, d, seed)
-    log: list[tuple[float, float]] = []
-    plain = solve(problem, "fairest", seconds, progress=lambda at, value, _: log.append((at, value)))
-    target = np.inf if plain.value is None else plain.value
-    first = min((at for at, value in log if value <= target + 1e-9), default=plain.seconds)
-    warm, value = reach(problem, start, target, min(seconds, 5.0), restarts)
-    ratios = plain.seconds / warm, first / warm
-    cells = [f"{m} x {d}", f"{seed}", plain.status, f"{target:.6f}", f"{plain.seconds:.1f}", f"{first:.1f}"]
-    cells += [f"{value:.6f}", f"{warm:.3f}", *(f"{ratio:.0f}" for ratio in ratios)]
-    print("".join(f"{cell:>12}" for cell in cells), flush=True)
+    warm, _, held = timed(problem, max(1, nodes // 12), found.beta)
+    reached = searched + min((at for at, value in held if value <= target + 1e-9), default=np.inf)
+    ratios = seconds / reached, first / reached
+    cells = [f"{m} x {d}", f"{seed}", plain.status, f"{target:.6f}", f"{seconds:.1f}", f"{first:.1f}"]
+    cells += [f"{np.nan if warm.value is None else warm.value:.6f}", f"{reached:.3f}"]
+    print("".join(f"{cell:>12}" for cell in [*cells, *(f"{ratio:.0f}" for ratio in ratios)]), flush=True)
     return ratios
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--instances", type=int, default=3, help="of each size")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--nodes", type=int, default=1_500)
     parser.add_argument("--restarts", type=int, default=5)
     options = parser.parse_args()
     heads = ("size", "seed", "plain", "its gap", "seconds", "first held", "gap, warm", "seconds", "ratio", "to first")
     print("".join(f"{head:>12}" for head in heads))
     for m, d in SIZES:
-        ratios = [compare(m, d, seed, options.seconds, options.restarts) for seed in range(options.instances)]
+        ratios = [compare(m, d, seed, options.nodes, options.restarts) for seed in range(options.instances)]
         whole, first = np.median(ratios, axis=0)
         print(f"{m} x {d}: median ratio {whole:.0f} (to first held {first:.0f}); target: at least {TARGET_RATIO}\n")
     m, d, capacity = FULL_SIZE

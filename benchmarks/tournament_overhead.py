@@ -13,7 +13,8 @@ import improvable
 from improvable.algorithms.deciding import decide
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import Training, run_rule
-from improvable.algorithms.rules.tournament import MEASURING
+from improvable.algorithms.rules.folding import folds_of
+from improvable.algorithms.rules.tournament import FOLDING, MEASURING
 from improvable.errors import ImprovableWarning
 from improvable.inference.resampling import child
 from improvable.procedure.parallel import limited_threads
@@ -46,7 +47,7 @@ def main() -> None:
         parts = 0.0
         for name in RULES:
             begun = time.perf_counter()
-            for fold, (learn, judge) in enumerate(contest._folds(training)):
+            for fold, (learn, judge) in enumerate(folds_of(sample, contest.folds, child(training.seed, FOLDING))):
                 part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
                 decide(run_rule(as_rule(name), part, status_quo).algorithm, training.rows.take(judge), "candidate")
             seconds = time.perf_counter() - begun

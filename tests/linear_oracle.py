@@ -6,7 +6,9 @@ import numpy as np
 
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.data.arrays import BoolArray, FloatArray
+from improvable.question.claim import Claim, make_claim
 
+DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}
 KINDS = ("classification_rate", "calibration", "calibration_rejected")
 
 
@@ -79,35 +81,63 @@ def naive(problem: LinearProblem, decisions: BoolArray, objective: str) -> float
     if problem.selection_gap is not None and max(rates) - min(rates) > problem.selection_gap + 1e-12:
         return np.nan
     kind, _, target = objective.partition(":")
-    gaps = {k: np.ptp(utility[:, k]) for k in problem.fairness}
-    before = {k: np.ptp(problem.status_quo[:, k]) for k in problem.fairness}
-    short = [
-        (g, k)
-        for g in groups
-        for k in problem.accuracy
-        if utility[g, k] < problem.status_quo[g, k] + problem.iota - 1e-12
-        and not (kind == "most_accurate" and g == int(target) and k == problem.accuracy[0])
-    ]
-    if kind != "balanced" and short:
+    spare = [(amount - iota) for amount, iota in exceeding(problem, sums, utility)]
+    if kind == "balanced":
+        return float(min(amount / error for amount, error in exceeding(problem, sums, utility, errors=True)))
+    if min(spare) < -1e-12:
         return np.nan
-    if kind == "fairest":
-        return float(max(gaps.values()))
     if kind == "most_accurate":
-        unfair = any(gaps[k] > before[k] - problem.iota + 1e-12 for k in gaps)
-        return np.nan if unfair else float(utility[int(target), problem.accuracy[0]])
-    assert problem.scale is not None
-    margins = [
-        (utility[g, k] - problem.status_quo[g, k]) / problem.scale.accuracy[a, g]
-        for a, k in enumerate(problem.accuracy)
-        for g in groups
-    ]
-    pairs = [(g, h) for g in groups for h in groups if g != h]
-    margins += [
-        (before[k] - utility[g, k] + utility[h, k]) / problem.scale.gap[f, p]
-        for f, k in enumerate(problem.fairness)
-        for p, (g, h) in enumerate(pairs)
-    ]
-    return float(min(margins))
+        return float(utility[int(target), problem.accuracy[0]])
+    return max(gap_of(problem, utility[:, k], k) for k in problem.fairness)
+
+
+def exceeding(
+    problem: LinearProblem, sums: FloatArray, utility: FloatArray, errors: bool = False
+) -> list[tuple[float, float]]:
+    """By how much each component exceeds its claim, with its iota or its standard error."""
+    claim, names = problem.claim, problem.levels or tuple(map(str, range(problem.groups)))
+    divisor = problem.scale if errors else problem.slack
+    assert divisor is not None
+    out = []
+    for a, k in enumerate(problem.accuracy):
+        if claim.overall is None:
+            compared = [(problem.status_quo[g, k], utility[g, k], claim.delta_of(names[g])) for g in range(len(names))]
+        elif claim.overall == "population":
+            assert problem.status_quo_rows is not None
+            before = ratio(problem.status_quo_rows[:, k] * problem.count[:, None])
+            u, w = sums[:, k].sum(axis=0)
+            compared = [(before, u / w, claim.delta_of("everyone"))]
+        else:
+            share = [claim.overall[name] for name in names]
+            before, after = (np.average(part[:, k], weights=share) for part in (problem.status_quo, utility))
+            compared = [(before, after, claim.delta_of("everyone"))]
+        for c, (before, after, delta) in enumerate(compared):
+            asked = (1 + delta) * before if claim.form == "ratio" else before + delta
+            out.append((float(after - asked), float(divisor.accuracy[a, c])))
+    for f, k in enumerate(problem.fairness):
+        gap = gap_of(problem, problem.status_quo[:, k], k, signed=True)
+        asked = (1 - claim.delta_fairness) * gap if claim.form == "ratio" else gap - claim.delta_fairness
+        for p, difference in enumerate(differences(problem, utility[:, k], k)):
+            out.append((float(asked - difference), float(divisor.gap[f, p])))
+    return out
+
+
+def differences(problem: LinearProblem, values: FloatArray, k: int) -> list[float]:
+    """What must be small: between any two groups, or by how much each is better off than the protected group."""
+    names = problem.levels or tuple(map(str, range(problem.groups)))
+    protected = [g for g, name in enumerate(names) if name in problem.claim.protected]
+    if not protected:
+        return [float(values[g] - values[h]) for g in range(len(names)) for h in range(len(names)) if g != h]
+    sign = -1 if k in problem.lower_is_better else 1
+    return [float(sign * (values[g] - values[protected[0]])) for g in range(len(names))]
+
+
+def gap_of(problem: LinearProblem, values: FloatArray, k: int, signed: bool = False) -> float:
+    """The largest difference; of a status quo, that of the protected group to others even where it is below zero."""
+    found = differences(problem, values, k)
+    names = problem.levels or tuple(map(str, range(problem.groups)))
+    others = [d for d, name in zip(found, names, strict=False) if name not in problem.claim.protected]
+    return max(others if signed and problem.claim.protected else found)
 
 
 def brute_force(problem: LinearProblem, objective: str) -> float:
@@ -117,3 +147,17 @@ def brute_force(problem: LinearProblem, objective: str) -> float:
     if len(values) == 0:
         return np.nan
     return float(values.min() if objective == "fairest" else values.max())
+
+
+def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:
+    """Deltas of both signs: improvements to be shown, and margins of non-inferiority."""
+    accuracy, fairness = DELTAS[form]
+    each: float | dict[str, float] = {group: float(rng.uniform(*accuracy)) for group in "01"}
+    overall: str | dict[str, float] | None = None
+    if kind in ("population", "weighted"):
+        each = float(rng.uniform(*accuracy))
+        overall = "population" if kind == "population" else {group: float(rng.uniform(0.2, 2)) for group in "01"}
+    return make_claim(
+        delta_accuracy=each, delta_fairness=float(rng.uniform(*fairness)), form=form, gap="signed",
+        protected=str(rng.integers(2)) if kind == "protected" else None, overall=overall,  # type: ignore[arg-type]
+    )  # fmt: skip

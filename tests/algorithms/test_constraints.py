@@ -1,4 +1,4 @@
-"""Constraints on candidates: honoured by the rules that can, refused by those that cannot, reported as reached."""
+"""Constraints on candidates: honored by the rules that can, refused by those that cannot, reported as reached."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
     return improvable.audit(people, **{**settings, **options})
 
 
-@pytest.mark.parametrize("rule", ["linear", "forest", "boosting"])
+@pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
     free = audited(people, rule=rule, splits=1).substitute()
     bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
@@ -58,7 +58,7 @@ def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str)
 def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataFrame) -> None:
     class Liar:
         name = "liar"
-        honours = frozenset({"capacity", "monotone"})
+        honors = frozenset({"capacity", "monotone"})
 
         def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
             return improvable.threshold(lambda frame: -frame["need"].to_numpy(), capacity=0.2)
@@ -81,8 +81,9 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "lasso", "monotone": {"need": "+"}}, "'lasso' cannot honour monotone. Rules that can: .*boosting"),
-        ({"rule": "logistic", "selection_gap": 0.1}, "cannot honour selection_gap. Rules that can: .*linear_search"),
+        ({"rule": "logistic", "monotone": {"need": "+"}}, "'logistic' cannot honor monotone. Rules that can: .*lasso"),
+        ({"rule": "price", "selection_gap": 0.1, "capacity": None, "status_quo": "score", "accuracy": "profit"},
+         "'price:boosting' cannot honor selection_gap. Rules that can: .*lasso.*linear_search"),
         ({"monotone": {"needs": "+"}}, "Did you mean 'need'"),
         ({"monotone": {"score": "+"}}, "'score', which is not a feature"),
         ({"monotone": {"need": "up"}}, "monotone in 'need' is 'up'"),
@@ -94,7 +95,7 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
         ({"features": ["need", "letter"]}, "feature 'letter' determines the group"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_honoured_is_refused_with_advice(
+def test_what_cannot_be_honored_is_refused_with_advice(
     people: pl.DataFrame, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(improvable.ImprovableError, match=message):
@@ -111,9 +112,9 @@ def test_features_that_only_lean_towards_a_group_are_no_proxies(people: pl.DataF
     assert list(audited(leaning, features=["need", "lean"], splits=1).setting["features"]) == ["need", "lean"]
 
 
-def test_every_rule_says_what_it_honours() -> None:
+def test_every_rule_says_what_it_honors() -> None:
     for rule in RULES.values():
-        assert rule.honours <= {"capacity", "monotone", "selection_gap"}  # type: ignore[attr-defined]
+        assert rule.honors <= {"capacity", "monotone", "selection_gap"}  # type: ignore[attr-defined]
 
 
 def test_selection_rates_are_reported_on_both_samples(people: pl.DataFrame) -> None:

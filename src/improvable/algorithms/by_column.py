@@ -15,9 +15,16 @@ from improvable.data.arrays import FloatArray
 
 def steady(algorithm: Algorithm) -> Algorithm:
     """The same algorithm, with linear models that add up column after column."""
-    if isinstance(algorithm, ThresholdedScore) and isinstance(algorithm.scorer, FittedModel):
-        return replace(algorithm, scorer=steady_model(algorithm.scorer))
+    if isinstance(algorithm, ThresholdedScore):
+        return replace(algorithm, scorer=_steady_score(algorithm.scorer))
     return steady_model(algorithm) if isinstance(algorithm, FittedModel) else algorithm
+
+
+def _steady_score(score: Any) -> Any:
+    """The same score; one that is made from another one has a steady one inside."""
+    if isinstance(score, FittedModel):
+        return steady_model(score)
+    return replace(score, scorer=_steady_score(score.scorer)) if hasattr(score, "scorer") else score
 
 
 def steady_model(model: FittedModel) -> FittedModel:

@@ -1,4 +1,4 @@
-"""Constraints on candidates, stated once: honoured by every rule that can, refused by those that cannot."""
+"""Constraints on candidates, stated once: honored by every rule that can, refused by those that cannot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Constraints:
 
     @property
     def active(self) -> list[str]:
-        """The constraints that a rule must honour."""
+        """The constraints that a rule must honor."""
         asked = {
             CAPACITY: self.capacity is not None,
             MONOTONE: bool(self.monotone),
@@ -128,13 +128,13 @@ def _determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping)
 
 
 def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
-    """Refuse a rule that cannot honour an active constraint, naming those that can."""
-    honoured = getattr(rule, "honours", frozenset({CAPACITY}))
+    """Refuse a rule that cannot honor an active constraint, naming those that can."""
+    honored = getattr(rule, "honors", frozenset({CAPACITY}))
     for name in constraints.active:
-        if name not in honoured:
-            able = [other for other, candidate in rules.items() if name in candidate.honours]
+        if name not in honored:
+            able = [other for other, candidate in rules.items() if name in candidate.honors]
             able += ["reductions:..."] if name == SELECTION_GAP else []
-            raise OptionError(f"rule '{rule.name}' cannot honour {name}.", f"Rules that can: {', '.join(able)}.")
+            raise OptionError(f"rule '{rule.name}' cannot honor {name}.", f"Rules that can: {', '.join(able)}.")
 
 
 def selection_rates(decision: FloatArray, sample: Sample) -> dict[str, float]:

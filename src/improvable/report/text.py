@@ -106,8 +106,8 @@ def selection_notes(facts: Facts) -> list[str]:
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    if "status" in notes[0]:
-        found = Counter(note["status"] for note in notes)
+    found = Counter(note["status"] for note in notes if "status" in note)
+    if found:
         told = ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items())
         lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:

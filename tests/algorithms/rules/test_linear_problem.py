@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from improvable.algorithms.rules.linear.judging import evaluate, scaled_at
 from improvable.algorithms.rules.linear.problem import merge_rows, parse_objective
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import OptionError
+from improvable.inference.statistics import accuracy_statistic, reference_pair, signed_statistics
+from improvable.question.claim import Claim, Form, Overall
 from linear_oracle import KINDS, instance, naive, ratio
 
 
@@ -19,11 +23,11 @@ def closely(a: float, b: float) -> bool:
 def test_evaluation_agrees_with_loops(kinds: tuple[str, ...], groups: int) -> None:
     rng = np.random.default_rng(3)
     problem = instance(30, 1, kinds, groups)
-    problem = replace(problem.scaled_at(np.array([0.1, 1.0, 0.5])), capacity=0.5, selection_gap=0.3, iota=0.01)
+    problem = replace(scaled_at(problem, np.array([0.1, 1.0, 0.5])), capacity=0.5, selection_gap=0.3, iota=0.01)
     seen = 0
     for _ in range(200):
         beta = rng.uniform(-1, 1, 3)
-        evaluation = problem.evaluate(beta)
+        evaluation = evaluate(problem, beta)
         assert (evaluation.decisions == (problem.features @ beta >= 0)).all()
         for objective in problem.objectives:
             value = evaluation.values[objective] if evaluation.feasible(objective) else np.nan
@@ -41,7 +45,7 @@ def test_merged_rows_have_the_same_values() -> None:
     assert merged.count.sum() == 400
     for _ in range(30):
         beta = rng.uniform(-1, 1, 3)
-        one, other = problem.evaluate(beta), merged.evaluate(beta)
+        one, other = evaluate(problem, beta), evaluate(merged, beta)
         np.testing.assert_allclose(one.utilities, other.utilities, rtol=1e-12)
         assert one.selected == other.selected
         for objective in problem.objectives:
@@ -52,7 +56,7 @@ def test_merged_rows_have_the_same_values() -> None:
 def test_standard_errors_agree_with_resampling() -> None:
     problem = instance(600, 4, ("calibration",))
     beta = np.array([0.2, 1.0, 0.3])
-    scale = problem.scaled_at(beta).scale
+    scale = scaled_at(problem, beta).scale
     assert scale is not None
     assert problem.status_quo_rows is not None
     after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
@@ -70,25 +74,67 @@ def test_standard_errors_agree_with_resampling() -> None:
     np.testing.assert_allclose(scale.gap[0, 0], gap.std(), rtol=0.1)
 
 
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+@pytest.mark.parametrize("overall", [None, "population", {"0": 1.0, "1": 3.0}])
+@pytest.mark.parametrize("protected", [(), ("1",)])
+def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overall, protected: tuple[str, ...]) -> None:
+    """What exceeds the claim, and its standard error, against the statistics of resampled rows."""
+    claim = Claim(0.1 if overall else {"0": 0.1, "1": -0.2}, 0.3, form, "signed", protected, overall)
+    problem = replace(instance(600, 4, ("calibration",)), claim=claim, lower_is_better=(0,))
+    beta = np.array([0.2, 1.0, 0.3])
+    scale, aim = scaled_at(problem, beta).scale, problem.aim
+    assert scale is not None
+    assert problem.status_quo_rows is not None
+    after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
+    both = np.stack([problem.status_quo_rows[:, 0], after[:, 0]])
+    sign, place = (-1, 1) if protected else (1, None)
+    reference = reference_pair(sign * problem.status_quo[:, 0], place)
+
+    def statistics(rows: IntArray) -> FloatArray:
+        group, part = problem.group[rows], both[:, rows]
+        values = np.array([[ratio(one[group == g]) for g in (0, 1)] for one in part])
+        if overall is None:
+            compared = values.T
+        elif overall == "population":
+            compared = np.array([[ratio(one) for one in part]])
+        else:
+            compared = (values @ [0.25, 0.75])[None]
+        names = ["everyone"] if overall else ["0", "1"]
+        accuracy = [
+            accuracy_statistic(old, new, claim.delta_of(g), form) for (old, new), g in zip(compared, names, strict=True)
+        ]
+        old, new = sign * values
+        return np.array([*accuracy, *-signed_statistics(old, new, reference, 0.3, form, place)])
+
+    rng = np.random.default_rng(0)
+    drawn = np.array([statistics(rng.integers(0, 600, 600)) for _ in range(1_000)])
+    np.testing.assert_allclose([*scale.accuracy[0], *scale.gap[0]], drawn.std(axis=0), rtol=0.15)
+    utilities = evaluate(problem, beta).utilities
+    blocks = np.append(utilities, [[ratio(after[:, 0])]], axis=0)[: aim.weights.shape[1]]
+    spare = [*(aim.accuracies(blocks[..., None])[:, 0, 0] - aim.least[0])]
+    spare += [*(aim.most[0] - aim.differences(utilities[..., None])[:, 0, 0])]
+    np.testing.assert_allclose(spare, statistics(np.arange(600)), rtol=1e-9, atol=1e-12)
+
+
 def test_the_status_quo_itself_has_no_margin() -> None:
     problem = instance(40, 6)
     assert problem.status_quo_rows is not None
     same = replace(problem, base=problem.status_quo_rows, gain=np.zeros_like(problem.gain))
-    assert closely(same.evaluate(np.array([1.0, 0.0, 0.0])).values["balanced"], 0.0)
+    assert closely(evaluate(same, np.array([1.0, 0.0, 0.0])).values["balanced"], 0.0)
 
 
 def test_no_standard_error_is_zero() -> None:
     problem = instance(40, 6)
     certain = np.broadcast_to([1.0, 1.0], problem.base.shape)
     problem = replace(problem, base=certain, gain=np.zeros_like(certain), status_quo_rows=certain)
-    scale = replace(problem, status_quo=np.ones((2, 1))).scaled_at(np.ones(3)).scale
+    scale = scaled_at(replace(problem, status_quo=np.ones((2, 1))), np.ones(3)).scale
     assert scale is not None
     np.testing.assert_allclose(scale.accuracy, 1 / 20)
     np.testing.assert_allclose(scale.gap, 1 / 20)
 
 
 def test_nobody_selected_is_undefined_and_infeasible() -> None:
-    evaluation = instance(20, 1, ("calibration",)).evaluate(np.array([-1.0, 0.0, 0.0]))
+    evaluation = evaluate(instance(20, 1, ("calibration",)), np.array([-1.0, 0.0, 0.0]))
     assert np.isnan(evaluation.utilities).all()
     assert np.isnan(evaluation.values["fairest"])
     assert not evaluation.feasible("fairest")
@@ -119,4 +165,4 @@ def test_bad_problems_are_refused() -> None:
     with pytest.raises(OptionError, match="without a utility"):
         replace(problem, status_quo=np.full((2, 1), np.nan))
     with pytest.raises(OptionError, match="status_quo_rows"):
-        replace(problem, status_quo_rows=None).scaled_at(np.ones(3))
+        scaled_at(replace(problem, status_quo_rows=None), np.ones(3))

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from improvable.algorithms.rules.linear.judging import scaled_at
 from improvable.algorithms.rules.linear.problem import LinearProblem
 from improvable.algorithms.rules.linear.program import Solution, solve
 from improvable.algorithms.rules.linear.search import search
 from improvable.data.arrays import FloatArray
-from improvable.errors import OptionError
-from linear_oracle import KINDS, brute_force, instance, naive
+from improvable.errors import OptionError, RuleError
+from improvable.question.claim import Claim
+from linear_oracle import KINDS, brute_force, instance, naive, random_claim
 
 START = np.array([0.1, 1.0, 0.8])
+START_OF_FIVE = np.ones(5)
+NODES = 100_000
 OBJECTIVES = ("fairest", "most_accurate:0", "most_accurate:1", "balanced")
 
 
@@ -36,14 +40,14 @@ def mistakes(problem: LinearProblem, objective: str, solution: Solution) -> list
 
 
 def solved(problem: LinearProblem, objective: str, start: FloatArray | None = None) -> Solution:
-    return solve(problem, objective, 20, start)
+    return solve(problem, objective, NODES, start)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[:2], KINDS[2:]])
 def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str) -> None:
     for seed in range(2):
-        problem = instance(14, seed, kinds).scaled_at(START)
+        problem = scaled_at(instance(14, seed, kinds), START)
         assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
@@ -51,14 +55,14 @@ def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str)
 def test_with_a_capacity_too(objective: str) -> None:
     """The program P' with the capacity has the optimal value of P."""
     for seed in range(3):
-        problem = replace(instance(16, seed, KINDS[1:2]).scaled_at(START), capacity=0.4)
+        problem = replace(scaled_at(instance(16, seed, KINDS[1:2]), START), capacity=0.4)
         assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:2", "balanced"])
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2]])
 def test_three_groups(kinds: tuple[str, ...], objective: str) -> None:
-    problem = instance(15, 3, kinds, groups=3).scaled_at(START)
+    problem = scaled_at(instance(15, 3, kinds, groups=3), START)
     assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
@@ -85,24 +89,22 @@ def test_rows_of_equal_features_share_a_decision_whatever_their_outcome() -> Non
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_warm_start_changes_neither_value_nor_proof(objective: str) -> None:
     for kinds in (KINDS[:1], KINDS[1:2]):
-        problem = instance(14, 4, kinds).scaled_at(START)
+        problem = scaled_at(instance(14, 4, kinds), START)
         found = search(problem, objective, START, np.random.SeedSequence(1), 5)
         assert mistakes(problem, objective, solved(problem, objective, found.beta)) == []
 
 
 def test_infeasible_is_said_plainly() -> None:
-    solution = solve(replace(instance(30, 1), iota=0.9), "fairest", 20, START)
+    solution = solve(replace(instance(30, 1), iota=0.9), "fairest", NODES, START)
     assert (solution.status, solution.beta, solution.value, solution.gap) == ("infeasible", None, None, None)
 
 
-def test_out_of_time_is_never_optimal_and_keeps_the_start() -> None:
+def test_out_of_nodes_is_never_optimal_and_keeps_the_start() -> None:
     problem = instance(400, 1, d=4)
     found = search(problem, "most_accurate:0", np.ones(5), np.random.SeedSequence(1), 2)
-    cold = solve(problem, "most_accurate:0", 0.0)
-    assert (cold.status, cold.beta, cold.value) == ("time_limit", None, None)
-    lines: list[tuple[float, float, float]] = []
-    warm = solve(problem, "most_accurate:0", 1.0, found.beta, lambda *line: lines.append(line))
-    assert warm.status == "time_limit"
+    lines: list[tuple[int, float, float]] = []
+    warm = solve(problem, "most_accurate:0", 5, found.beta, lambda *line: lines.append(line))
+    assert warm.status == "node_limit"
     assert warm.value is not None
     assert warm.value >= found.value
     assert warm.bound is not None
@@ -111,6 +113,20 @@ def test_out_of_time_is_never_optimal_and_keeps_the_start() -> None:
     assert warm.gap == pytest.approx(warm.bound - warm.value)
     assert lines
     assert lines[-1][1] == pytest.approx(warm.value)
+
+
+def test_the_same_program_gives_the_same_classifier_to_the_last_bit() -> None:
+    problem = instance(100, 1, d=3)
+    one, other = (solve(problem, "most_accurate:0", 40) for _ in range(2))
+    assert one.beta is not None
+    assert other.beta is not None
+    assert one.beta.tobytes() == other.beta.tobytes()
+    assert (one.status, one.value, one.bound) == (other.status, other.value, other.bound)
+
+
+def test_out_of_time_is_an_error_and_not_a_result() -> None:
+    with pytest.raises(RuleError, match=r"400 binaries did not end within 0 s.*nodes=50"):
+        solve(instance(400, 1, d=4), "fairest", 100, START_OF_FIVE, time_limit=0.0)
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -136,3 +152,28 @@ def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(OptionError, match="highspy"):
         solve(instance(12, 1), "fairest", 1)
+
+
+@pytest.mark.parametrize("kind", ["each", "population", "weighted", "protected"])
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> None:
+    rng = np.random.default_rng([len(form), len(kind)])
+    feasible = 0
+    for seed in range(4):
+        for kinds in (KINDS[:1], KINDS[1:2]):
+            claim = random_claim(rng, form, kind)
+            lower = (0,) if seed % 2 and kind == "protected" else ()
+            problem = replace(instance(13, seed, kinds), claim=claim, iota=float(rng.uniform(-0.02, 0.05)))
+            problem = scaled_at(replace(problem, lower_is_better=lower), START)
+            for objective in ("fairest", "most_accurate:0", "balanced"):
+                assert mistakes(problem, objective, solved(problem, objective)) == [], (seed, kinds, objective, claim)
+                feasible += not np.isnan(brute_force(problem, objective))
+    assert feasible >= 12
+
+
+def test_with_several_utilities_every_gap_meets_the_claim() -> None:
+    for seed in range(3):
+        claim = Claim(delta_accuracy=-0.3, delta_fairness=0.2)
+        problem = scaled_at(replace(instance(13, seed, KINDS[:2]), claim=claim), START)
+        for objective in OBJECTIVES:
+            assert mistakes(problem, objective, solved(problem, objective)) == []

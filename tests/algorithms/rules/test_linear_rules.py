@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import improvable
+from improvable.algorithms.rules import as_rule
+from improvable.algorithms.rules.linear_classifiers import LinearRule
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 
@@ -54,11 +56,13 @@ def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> Non
     assert gap("linear_search:balanced") < gap("linear") - 0.1
 
 
-@pytest.mark.parametrize("objective", ["balanced", "fairest", "most_accurate:b"])
+@pytest.mark.parametrize("objective", ["balanced", "fairest:iota=0", "most_accurate:b:iota=0"])
 def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: str) -> None:
     result = audited(
-        people, rule=f"linear_search:{objective}", selection_gap=0.1, monotone={"record": "-", "visits": "+"}
-    )
+        people, rule=f"linear_search:{objective}", selection_gap=0.1, monotone={"record": "-", "visits": "+"},
+        delta_accuracy=-0.2,
+    )  # fmt: skip
+    assert not any("no candidate" in text for text in result.warnings)
     for split in result.to_dict()["splits"]:
         reached = split["selection"]["reached"]
         assert split["share_selected"]["candidate"]["train"] <= 0.25 + 1e-9
@@ -70,7 +74,7 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
 def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people: pl.DataFrame) -> None:
     few = people.head(300).with_columns(pl.col("visits", "record").round(0))
     result = audited(
-        few, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate", splits=1, draws=200,
+        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate", splits=1, draws=200,
         status_quo=improvable.threshold("score", above=-0.5),
     )  # fmt: skip
     note = result.to_dict()["splits"][0]["selection"]
@@ -88,8 +92,6 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
 
 
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
-    from improvable.algorithms.rules.linear_classifiers import LinearRule
-
     status_quo, said = improvable.threshold("score", above=-0.5), list[str]()
     asked = Settings(
         outcome="sick", group="group", status_quo=status_quo, rule="linear", accuracy="classification_rate",
@@ -101,8 +103,11 @@ def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
         np.random.SeedSequence(0), said.append,
     )  # fmt: skip
     status_quo = improvable.threshold("score", above=-0.5)
-    selection = LinearRule("linear_program", "fairest", time_limit=3.0).select(training, status_quo)  # type: ignore[arg-type]
-    assert selection.notes["status"] in ("optimal", "time_limit")
+    rule = LinearRule("linear_program", "fairest", iota=0, nodes=20)
+    selection, again = (rule.select(training, status_quo) for _ in range(2))  # type: ignore[arg-type]
+    assert selection.algorithm.coefficients.tobytes() == again.algorithm.coefficients.tobytes()
+    assert selection.notes == again.notes
+    assert selection.notes["status"] in ("optimal", "node_limit")
     assert all(text.startswith("program, ") for text in said)
 
 
@@ -121,6 +126,74 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
     assert "infeasible in 1 split" in result.summary()
 
 
+def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -> None:
+    """Twice as accurate for everyone is out of reach; the best that was found falls short of it by .3 and more."""
+    result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0)
+    for split in result.to_dict()["splits"]:
+        assert split["selection"]["status"] == "nothing feasible found"
+        assert split["selection"]["violation"] > 0.3
+        assert split["p_value"] == 1.0
+    assert result.p_value == 1.0
+    assert "nothing feasible found in 2 splits" in result.summary()
+    assert any("found no candidate, so p is 1" in text for text in result.warnings)
+    with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
+        result.substitute()
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+@pytest.mark.parametrize("objective", ["fairest", "most_accurate:a"])
+def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
+    people: pl.DataFrame, objective: str, form: str
+) -> None:
+    """With iota to spare; and another claim is another candidate."""
+    decided = []
+    for accuracy, fairness in ((-0.05, 0.6), (0.1, 0.2)):
+        size = {"delta_accuracy": {"a": accuracy, "b": accuracy / 2}, "delta_fairness": fairness, "form": form}
+        algorithm = audited(people, rule=f"linear_search:{objective}:iota=0.02", **size).substitute()
+        status_quo = improvable.threshold("score", capacity=0.25)
+        found = improvable.compare(
+            people, outcome="outcome", group="group", status_quo=status_quo, candidate=algorithm, draws=200
+        ).to_dict()["splits"][0]
+        for group, delta in size["delta_accuracy"].items():  # type: ignore[attr-defined]
+            before, after = found["accuracy"][group]["status_quo"], found["accuracy"][group]["candidate"]
+            assert after >= ((1 + delta) * before if form == "ratio" else before + delta) + 0.02 - 1e-9
+        gap = found["gap"]["status_quo"]
+        assert found["gap"]["candidate"] <= ((1 - fairness) * gap if form == "ratio" else gap - fairness) - 0.02 + 1e-9
+        decided.append(algorithm.decide(people))
+    assert (decided[0] != decided[1]).any()
+
+
+def test_balanced_measures_from_the_claim(people: pl.DataFrame) -> None:
+    """Asked for a much smaller gap, it gives up accuracy for it."""
+
+    def found(**size: Any) -> tuple[float, float]:
+        algorithm = audited(people, rule="linear_search:balanced", **size).substitute()
+        split = improvable.compare(
+            people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.25),
+            candidate=algorithm, draws=200,
+        ).to_dict()["splits"][0]  # fmt: skip
+        return min(of["candidate"] / of["status_quo"] for of in split["accuracy"].values()), split["gap"]["candidate"]
+
+    accurate, fair = found(delta_accuracy=0.3, delta_fairness=-0.5), found(delta_accuracy=-0.3, delta_fairness=0.7)
+    assert accurate[0] > fair[0]
+    assert accurate[1] > fair[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("linear_search", LinearRule("linear_search")),
+        ("linear_search:fairest:iota=0.01", LinearRule("linear_search", "fairest", "0.01")),
+        ("linear_program:fairest:iota=2se:nodes=5", LinearRule("linear_program", "fairest", "2se", 5)),
+        ("linear_program:nodes=5", LinearRule("linear_program", "balanced", nodes=5)),
+        ("linear_search:most_accurate:a=b:iota=0", LinearRule("linear_search", "most_accurate:a=b", "0")),
+    ],
+)
+def test_settings_are_part_of_the_name(name: str, rule: LinearRule) -> None:
+    assert as_rule(name) == rule
+    assert as_rule(rule.name) == rule
+
+
 def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> None:
     frame = people.with_columns(weight=pl.Series(np.random.default_rng(0).uniform(0.5, 2, len(people))))
     result = audited(frame, features=["visits", "ward"], weight="weight", splits=1)
@@ -133,6 +206,13 @@ def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> Non
     [
         ({"rule": "linear_search:kindest"}, "'kindest' is not an objective of linear_search"),
         ({"rule": "linear_search:most_accurate"}, "most_accurate:GROUP"),
+        ({"rule": "linear_search:fairest:iota=-1"}, "iota is '-1'"),
+        ({"rule": "linear_search:fairest:iota=some"}, "iota is 'some'"),
+        ({"rule": "linear_search:balanced:iota=1se"}, "'balanced' has no iota"),
+        ({"rule": "linear_search:fairest:nodes=9"}, "'nodes=9' is not a setting of linear_search"),
+        ({"rule": "linear_program:fairest:nodes=many"}, "nodes is 'many'"),
+        ({"rule": "linear_program:fairest:nodes=0"}, "cannot have nodes=0"),
+        ({"rule": "linear_program:fairest:seconds=60"}, "linear_program:fairest:iota=0.01:nodes=500"),
         ({"rule": "linear_search:most_accurate:c"}, "names no group"),
         ({"group": ["group", "ward"]}, "takes one group column"),
         ({"rule": "linear_program", "features": ["visits", "record"]}, "linear_search"),

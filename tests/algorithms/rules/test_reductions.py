@@ -208,8 +208,8 @@ def test_small_groups_that_are_pooled_share_their_cutoffs(people: pl.DataFrame) 
             "needs the group at decision time, which may be disparate treatment. Allow it with group_blind=False",
         ),
         ("grid_search", {"target": "visits"}, improvable.RuleError, "needs a target of 0 and 1, and 'visits' is not"),
-        ("grid_search", {"capacity": 0.2}, improvable.OptionError, "grid_search' cannot honour capacity"),
-        ("grid_search", {"monotone": {"need": "+"}}, improvable.OptionError, "cannot honour monotone"),
+        ("grid_search", {"capacity": 0.2}, improvable.OptionError, "grid_search' cannot honor capacity"),
+        ("grid_search", {"monotone": {"need": "+"}}, improvable.OptionError, "cannot honor monotone"),
     ],
 )
 def test_what_they_cannot_do_says_why(

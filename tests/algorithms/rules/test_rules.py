@@ -12,9 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
-from improvable.algorithms.deciding import prepare
+from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
-from improvable.data.frames import read_rows
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 
@@ -73,8 +72,8 @@ def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(peopl
     plain = audited(frame, rule=make_pipeline(StandardScaler(), LinearRegression()), features=features)
     assert plain.to_dict()["rule"] == "Pipeline"
     named = PredictiveRule("wards", lambda *_: make_pipeline(encode, LinearRegression()), raw=True)
-    seen = named.select(training_rows(frame, ("need_1", "ward")), None)  # type: ignore[arg-type]
-    assert prepare(seen, read_rows(frame)).decide(frame).sum() > 0
+    seen = run_rule(named, training_rows(frame, ("need_1", "ward")), None).algorithm  # type: ignore[arg-type]
+    assert seen.decide(frame).sum() > 0
 
 
 def training_rows(frame: Any, features: tuple[str, ...]) -> improvable.Training:
@@ -102,8 +101,9 @@ class Spy:
 def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> None:
     spy = Spy()
     result = audited(people, rule=spy, train_fraction=0.25, splits=3)
-    assert [len(training.rows) for training in spy.seen] == [225] * 3
-    assert [split.rows for split in result.splits] == [675] * 3
+    for training, split in zip(spy.seen, result.splits, strict=True):
+        assert len(training.rows) + split.rows == 900
+        assert abs(len(training.rows) - 225) < 4 * (900 * 0.25 * 0.75) ** 0.5
     assert result.to_dict()["rule"] == "spy"
 
 
@@ -120,11 +120,10 @@ def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
     audited(numbered, rule=spy, status_quo=watched, capacity=0.2, splits=3)
     everyone = set(range(len(people)))
     assert judged[0] == everyone
-    for training, on_training, on_test in zip(spy.seen, judged[1::2], judged[2::2], strict=True):
+    for training in spy.seen:
         seen = set(training.rows.numbers("number"))
-        assert seen == on_training
-        assert not seen & on_test
-        assert seen | on_test == everyone
+        assert seen in judged, "the status quo decides for the training rows"
+        assert everyone - seen in judged, "and is judged on all others, and on nothing else"
 
 
 def test_a_target_other_than_the_outcome(people: pl.DataFrame) -> None:
@@ -168,7 +167,7 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": Broken()},
             improvable.RuleError,
-            "split 1: rule 'Broken' failed on 450 training rows: .*singular matrix",
+            "split 1: rule 'Broken' failed on 424 training rows: .*singular matrix",
         ),
         ({"rule": "forrest"}, improvable.OptionError, "no rule 'forrest'. Did you mean 'forest'"),
         ({"rule": LinearRegression}, improvable.OptionError, "LinearRegression is not a selection rule"),
@@ -195,8 +194,8 @@ def test_what_a_rule_cannot_use_says_why(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda frame: np.ones(3), r"candidate of rule 'odd' in split 1: .* shape \(3,\) for 450 rows"),
-        (lambda frame: np.full(len(frame), np.nan), "in split 1: .* missing or infinite answer for 450 rows"),
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in split 1: .* shape \(3,\) for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"in split 1: .* missing or infinite answer for \d+ rows"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )
@@ -212,7 +211,7 @@ def test_a_rule_whose_candidate_answers_badly_names_the_split(people: pl.DataFra
 
 
 def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> None:
-    with pytest.raises(improvable.DataError, match=r"capacity of 0\.001 of 450 training rows is less than one row"):
+    with pytest.raises(improvable.DataError, match=r"capacity of 0\.001 of 424 training rows is less than one row"):
         audited(people, rule="linear", capacity=0.001)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.linear_classifiers import linear_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, forest, ridge
+from improvable.algorithms.rules.prices import PRICE, price
 from improvable.algorithms.rules.reductions import reduction
 from improvable.algorithms.rules.tournament import Tournament, tournament
 from improvable.algorithms.rules.variations import WithoutFeatures, blend
@@ -20,6 +21,7 @@ RULES: dict[str, SelectionRule] = {
     **PREDICTIVE,
     "linear_search": linear_rule("linear_search", ""),
     "linear_program": linear_rule("linear_program", ""),
+    "price": PRICE,
 }
 
 __all__ = [
@@ -80,6 +82,8 @@ def imports_code(spec: str) -> bool:
     family, separator, setting = spec.partition(":")
     if family in ("drop", "blend"):
         return imports_code(setting.partition(":")[2])
+    if family == "price":
+        return imports_code(setting)
     if family == "tournament":
         return any(map(imports_code, setting.split(",")))
     return bool(separator) and family not in FAMILIES
@@ -111,9 +115,10 @@ def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str],
 FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
     "forest": forest,
     "ridge": ridge,
-    "linear_search": lambda objective: linear_rule("linear_search", objective),
-    "linear_program": lambda objective: linear_rule("linear_program", objective),
+    "linear_search": lambda setting: linear_rule("linear_search", setting),
+    "linear_program": lambda setting: linear_rule("linear_program", setting),
     "reductions": reduction,
+    "price": lambda rule: price(as_rule(rule)),
     "drop": _two(WithoutFeatures),
     "blend": _two(blend),
     "tournament": lambda names: as_tournament((names or CONTENDERS).split(",")),
@@ -124,6 +129,7 @@ EXAMPLES = {
     "linear_search": "linear_search:fairest",
     "linear_program": "linear_program:most_accurate:GROUP",
     "reductions": "reductions:exponentiated_gradient",
+    "price": "price:linear",
     "drop": "drop:cost_*:linear",
     "blend": "blend:0.5:linear",
     "tournament": "tournament:linear,boosting",

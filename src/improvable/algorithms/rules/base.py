@@ -94,7 +94,7 @@ class Selection:
 class SelectionRule(Protocol):
     """Turns training rows into a candidate.
 
-    A rule may have ``honours``, the set of constraints that it respects; without it, only the capacity.
+    A rule may have ``honors``, the set of constraints that it respects; without it, only the capacity.
     """
 
     @property

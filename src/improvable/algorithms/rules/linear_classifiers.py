@@ -1,6 +1,8 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.deciding import Algorithm, LinearClassifier, decide
 from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.rules.base import Selection, Training
-from improvable.algorithms.rules.linear.problem import LinearProblem, merge_rows
-from improvable.algorithms.rules.linear.program import solve
+from improvable.algorithms.rules.linear.judging import standard_errors
+from improvable.algorithms.rules.linear.model import entries_of
+from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
+from improvable.algorithms.rules.linear.program import TIME_LIMIT, solve
 from improvable.algorithms.rules.linear.search import Found, search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError, nearest
@@ -19,14 +23,18 @@ from improvable.inference.resampling import child
 from improvable.inference.statistics import utilities_of
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
+SEARCH, PROGRAM = "linear_search", "linear_program"
+SETTINGS = {SEARCH: ("iota",), PROGRAM: ("iota", "nodes")}
 RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
 """How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
-TIME_LIMIT = 60.0
+IOTA = "0.5se"
+WORK = 50_000_000
+"""Nodes times entries of a program to the power of 1.5, unless the number of nodes is given: about a minute."""
 
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A linear classifier of the training rows that improves on the status quo as far as can be found.
+    """A linear classifier that meets the claim on the training rows, as far as can be found.
 
     Parameters
     ----------
@@ -34,49 +42,83 @@ class LinearRule:
         Exact line searches at full data size; or the mixed-integer program of Appendix F, which can prove an optimum on
         small data and starts from the search.
     objective : str
-        "balanced": the largest smallest improvement in standard errors; "fairest": the smallest gap with no group less
-        accurate (find_fair); "most_accurate:GROUP": the most accurate for a group with no other less accurate and no
-        wider gap (find_pareto).
-    iota : float
-        By how much accuracy must exceed the status quo's on the training rows.
+        "balanced": the largest smallest margin over the claim in standard errors; "fairest": the smallest gap
+        (find_fair); "most_accurate:GROUP": the most accurate for a group (find_pareto). The last two among classifiers
+        that meet every part of the claim on the training rows, with iota to spare.
+    iota : float or str, optional
+        Appendix F's constant: by how much the claim must be exceeded on the training rows. A number in units of the
+        utilities, or ``"1se"``, a multiple of each component's standard error. "balanced" has no use for it.
+    nodes : int, optional
+        How many nodes of the program's tree may be looked at; by default as many as make a minute or so.
     time_limit : float
-        Seconds for the program.
+        Seconds after which the program fails: the machine's speed must not choose the candidate.
     """
 
     method: str
     objective: str = "balanced"
-    iota: float = 0.0
+    iota: float | str | None = None
+    nodes: int | None = None
     time_limit: float = TIME_LIMIT
 
-    honours = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
+    honors = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
+
+    def __post_init__(self) -> None:
+        if self.iota is not None:
+            if self.objective == "balanced":
+                raise OptionError("'balanced' has no iota.", "It maximizes what iota only bounds; leave it out.")
+            parse_iota(self.iota)
+        if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
+            raise OptionError(
+                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are 1 or more."
+            )
 
     @property
     def name(self) -> str:
-        return f"{self.method}:{self.objective}"
+        settings = {"iota": self.iota, "nodes": self.nodes}
+        given = [f"{key}={value}" for key, value in settings.items() if value is not None]
+        return ":".join([self.method, self.objective, *given])
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         stated = _state(training, status_quo, self)
         problem, objective = merge_rows(stated.problem), self._objective(training)
         restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
-        found = search(problem, objective, stated.start, child(training.seed, 0), restarts)
-        if self.method == "linear_search":
-            notes = {"objective": _plain(found.value), "violation": found.violation}
-            return Selection(stated.classifier(found.beta), notes)
-        return self._solve(stated, problem, objective, found, training)
+        start = stated.start
+        if self.objective != "balanced":
+            problem, start = self._spare(problem, objective, start, training)
+        found = search(problem, objective, start, child(training.seed, 0), restarts)
+        if self.method == PROGRAM:
+            return self._solve(stated, problem, objective, found, training)
+        status = "feasible" if found.feasible else "nothing feasible found"
+        notes = {"status": status, "objective": _plain(found.value), "violation": found.violation}
+        return Selection(stated.classifier(found.beta) if found.feasible else None, notes)
+
+    def _spare(
+        self, problem: LinearProblem, objective: str, start: FloatArray, training: Training
+    ) -> tuple[LinearProblem, FloatArray]:
+        """The problem with its iota, and where to start; errors are those of what is found without iota."""
+        amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
+        if not in_errors or amount == 0:
+            return replace(problem, iota=amount), start
+        found = search(problem, objective, start, child(training.seed, 1), 0)
+        errors = standard_errors(problem, problem.decide(found.beta))
+        return replace(problem, iota=Scale(amount * errors.accuracy, amount * errors.gap)), found.beta
 
     def _solve(
         self, stated: "_Stated", problem: LinearProblem, objective: str, found: Found, training: Training
     ) -> Selection:
-        def tell(seconds: float, value: float, bound: float) -> None:
-            limit = f"{seconds:.0f} of {self.time_limit:.0f} s"
-            training.report(f"program, {limit}: value {value:.4g}, bound {bound:.4g}")
+        size = entries_of(problem)
+        nodes = max(1, WORK // (size * isqrt(size))) if self.nodes is None else self.nodes
 
-        solution = solve(problem, objective, self.time_limit, start=found.beta, progress=tell)
+        def tell(node: int, value: float, bound: float) -> None:
+            training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
+
+        solution = solve(problem, objective, nodes, found.beta, tell, self.time_limit)
         notes: dict[str, Any] = {
             "status": solution.status,
             "objective": _plain(solution.value),
             "bound": _plain(solution.bound),
             "gap": _plain(solution.gap),
+            "nodes": nodes,
         }
         if solution.beta is None:
             return Selection(None, notes)
@@ -92,15 +134,53 @@ class LinearRule:
         return f"most_accurate:{levels.index(group)}"
 
 
-def linear_rule(method: str, objective: str) -> LinearRule:
-    """Parse the objective of ``linear_search:OBJECTIVE`` or ``linear_program:OBJECTIVE``."""
-    objective = objective or "balanced"
+def parse_iota(iota: float | str) -> tuple[float, bool]:
+    """A constant, or a multiple of standard errors.
+
+    Examples
+    --------
+    >>> parse_iota("0.01"), parse_iota("1.5se")
+    ((0.01, False), (1.5, True))
+    """
+    text = str(iota)
+    try:
+        amount = float(text.removesuffix("se"))
+    except ValueError:
+        amount = np.nan
+    if not 0 <= amount < np.inf:
+        raise OptionError(f"iota is '{iota}'.", "Write a number that is not negative (0.01), or standard errors (1se).")
+    return amount, text.endswith("se")
+
+
+def linear_rule(method: str, setting: str) -> LinearRule:
+    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others.
+
+    Examples
+    --------
+    >>> linear_rule("linear_program", "most_accurate:black:iota=2se:nodes=50")
+    LinearRule(method='linear_program', objective='most_accurate:black', iota='2se', nodes=50, time_limit=1800.0)
+    """
+    parts, settings = setting.split(":") if setting else [], dict[str, str]()
+    while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
+        key, value = found.groups()
+        if key not in SETTINGS[method] or key in settings:
+            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {_example(method)}.")
+        settings[key] = value
+        parts.pop()
+    objective = ":".join(parts) or "balanced"
     kind, _, group = objective.partition(":")
     if kind not in OBJECTIVES or (kind == "most_accurate") != bool(group):
         raise OptionError(
             f"'{objective}' is not an objective of {method}.", "Write balanced, fairest or most_accurate:GROUP."
         )
-    return LinearRule(method, objective)
+    nodes = settings.get("nodes")
+    if nodes is not None and not nodes.isdecimal():
+        raise OptionError(f"nodes is '{nodes}'.", "It is a whole number, such as nodes=500.")
+    return LinearRule(method, objective, settings.get("iota"), None if nodes is None else int(nodes))
+
+
+def _example(method: str) -> str:
+    return f"{method}:fairest:" + ":".join({"iota": "iota=0.01", "nodes": "nodes=500"}[key] for key in SETTINGS[method])
 
 
 def _plain(value: float | None) -> float | None:
@@ -130,7 +210,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
             f"rule '{rule.name}' takes one group column.", "Cross several into one with cross=True (--cross)."
         )
     if training.numeric_decisions:
-        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
+        raise RuleError(
+            f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."
+        )
     encoder = None
     if training.plain:
         matrix, columns = training.rows.matrix(training.features), training.features
@@ -144,9 +226,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     nobody, everybody = np.zeros(len(now)), np.ones(len(now))
     rows = contributions(design.utilities, training.rows, sample.outcomes, [nobody, everybody, now])
     count = np.ones(len(now)) if sample.weights is None else sample.weights
-    groups = len(sample.grouping.attributes[0].levels)
+    levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]
-    sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(groups)])
+    sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
     signs = np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64)
     problem = LinearProblem(
         features=features,
@@ -160,7 +242,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         capacity=training.constraints.capacity,
         signs=signs,
         selection_gap=training.constraints.selection_gap,
-        iota=rule.iota,
+        claim=design.question.claim,
+        levels=tuple(levels),
+        lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
         status_quo_rows=rows[:, :, 2],
     )
     root = np.sqrt(count)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.constraints import CAPACITY, MONOTONE
+from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.deciding import Algorithm, FittedModel, Threshold, ThresholdedScore, named_columns
 from improvable.algorithms.encoding import fit_encoder
-from improvable.algorithms.rules.base import Training
+from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import RuleError
 
@@ -23,7 +24,8 @@ class PredictiveRule:
 
     With a capacity the candidate selects rows whose score is strictly above the (1 - capacity) quantile of the
     training scores. Without one, a classifier's own decision stands, and a regression of a 0/1 target selects
-    predictions above one half. Where decisions are numbers (prices), the prediction is the decision.
+    predictions above one half. Where decisions are numbers (prices), the prediction is the decision. A bound on the
+    selection gap is met by `bound_selection_gap`.
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ class PredictiveRule:
     estimator : callable
         Called with whether the target is 0/1 and with the signs of monotone features (None without any); gives an
         unfitted estimator.
-    honours : frozenset of str
+    honors : frozenset of str
         The constraints that it respects.
     raw : bool
         Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
@@ -39,22 +41,36 @@ class PredictiveRule:
 
     name: str
     estimator: Maker
-    honours: frozenset[str] = frozenset({CAPACITY})
+    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
     raw: bool = False
 
-    def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold:
+    def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
         from sklearn.base import is_classifier
 
-        fitted = self.fit(training)
         capacity = training.constraints.capacity
+        if training.constraints.selection_gap is not None:
+            if training.numeric_decisions:
+                raise RuleError("a selection gap needs decisions of 0 and 1.", "Leave it out where prices are set.")
+            above = None if capacity is not None else self._cutoff(training)
+            return bound_selection_gap(training, self.fit, above)
+        fitted = self.fit(training)
         if training.numeric_decisions:
             return fitted
         if capacity is not None:
             return Threshold(fitted, capacity)
         if is_classifier(fitted.estimator):
             return fitted
+        return ThresholdedScore(fitted, self._cutoff(training))
+
+    def _cutoff(self, training: Training) -> float:
+        """From which score on rows are selected where there is no capacity."""
+        from sklearn.base import is_classifier
+
+        estimator = self.estimator(training.binary_target, None)
+        if is_classifier(estimator):
+            return 0.5 if hasattr(estimator, "predict_proba") else 0.0
         if training.binary_target:
-            return ThresholdedScore(fitted, 0.5)
+            return 0.5
         raise RuleError(
             f"rule '{self.name}' predicts a number, and nothing says whom to select.",
             "Give a capacity (--capacity 0.03): the highest predictions are selected.",
@@ -117,10 +133,12 @@ def _linear(_: bool, signs: IntArray | None) -> Any:
     return LinearRegression() if signs is None else BoundedLinearRegression(signs)
 
 
-def _lasso(_: bool, __: IntArray | None) -> Any:
+def _lasso(_: bool, signs: IntArray | None) -> Any:
     from sklearn.linear_model import LassoCV
 
-    return _standardised(LassoCV(cv=5, max_iter=5_000))
+    from improvable.algorithms.rules.monotone import MonotoneLasso
+
+    return _standardised(LassoCV(cv=5, max_iter=5_000) if signs is None else MonotoneLasso(signs))
 
 
 def _ridge(strength: float) -> Maker:
@@ -162,10 +180,10 @@ def _standardised(estimator: Any) -> Any:
     return make_pipeline(StandardScaler(), estimator)
 
 
-_MONOTONE = frozenset({CAPACITY, MONOTONE})
+_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
 PREDICTIVE = {
     "linear": PredictiveRule("linear", _linear, _MONOTONE),
-    "lasso": PredictiveRule("lasso", _lasso),
+    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE),
     "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
     "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
     "logistic": PredictiveRule("logistic", _logistic),

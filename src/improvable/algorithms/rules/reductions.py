@@ -89,7 +89,7 @@ class ExponentiatedGradient:
     """
 
     name: str = "reductions:exponentiated_gradient"
-    honours: frozenset[str] = field(default=_HONOURS, repr=False)
+    honors: frozenset[str] = field(default=_HONOURS, repr=False)
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         reductions = _fairlearn("reductions", self.name)
@@ -128,7 +128,7 @@ class GridSearch:
     """
 
     name: str = "reductions:grid_search"
-    honours: frozenset[str] = field(default=_HONOURS, repr=False)
+    honors: frozenset[str] = field(default=_HONOURS, repr=False)
     grid_size: int = GRID_SIZE
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
@@ -164,7 +164,7 @@ class ThresholdOptimizer:
     """
 
     name: str = "reductions:threshold_optimizer"
-    honours: frozenset[str] = field(default=_HONOURS, repr=False)
+    honors: frozenset[str] = field(default=_HONOURS, repr=False)
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         if training.constraints.group_blind:

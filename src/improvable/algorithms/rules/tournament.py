@@ -5,14 +5,14 @@ Valid by construction: the contest sees training rows only, so the winner is one
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.deciding import Algorithm, decide
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
-from improvable.errors import DataError, OptionError, RuleError
+from improvable.errors import OptionError, RuleError
 from improvable.inference.margins import studentised_margins
 from improvable.inference.resampling import child
 from improvable.inference.tally import evidence_without_draws, tally_rows, with_draws
@@ -41,9 +41,9 @@ class Tournament:
         return f"tournament:{','.join(rule.name for rule in self.rules)}"
 
     @property
-    def honours(self) -> frozenset[str]:
-        """What every contender honours."""
-        sets = [getattr(rule, "honours", frozenset({"capacity"})) for rule in self.rules]
+    def honors(self) -> frozenset[str]:
+        """What every contender honors."""
+        sets = [getattr(rule, "honors", frozenset({"capacity"})) for rule in self.rules]
         return frozenset.intersection(*sets)
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
@@ -59,7 +59,7 @@ class Tournament:
     def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
         """The smallest studentised margin of a contender's out-of-fold decisions."""
         after = np.empty(len(training.rows))
-        for fold, (learn, judge) in enumerate(self._folds(training)):
+        for fold, (learn, judge) in enumerate(folds_of(training.sample, self.folds, child(training.seed, FOLDING))):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
             try:
                 selection = run_rule(rule, part, status_quo)
@@ -74,18 +74,6 @@ class Tournament:
         evidence, counted = evidence_without_draws(design, sample.grouping.attributes, tally, clusters, None)
         evidence = with_draws(evidence, counted, DRAWS, child(training.seed, MEASURING), workers=1)
         return min(studentised_margins(evidence, design.question.claim))
-
-    def _folds(self, training: Training) -> list[tuple[Any, Any]]:
-        """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
-        unit = training.sample.unit_codes()
-        units = int(unit.max()) + 1
-        if units < 2 * self.folds:
-            raise DataError(f"{units} training rows are too few for {self.folds} folds.", "Bring more rows.")
-        order = np.random.default_rng(child(training.seed, FOLDING)).permutation(units)
-        fold_of_unit = np.empty(units, dtype=np.int64)
-        fold_of_unit[order] = np.arange(units) % self.folds
-        fold = fold_of_unit[unit]
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.folds)]
 
 
 def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament:

@@ -5,10 +5,11 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from improvable.algorithms.constraints import CAPACITY, MONOTONE
+from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.deciding import Algorithm, Score, Threshold, ThresholdedScore
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
+from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import Rows
 from improvable.errors import OptionError, RuleError
@@ -26,8 +27,8 @@ class WithoutFeatures:
         return f"drop:{self.pattern}:{self.rule.name}"
 
     @property
-    def honours(self) -> frozenset[str]:
-        return getattr(self.rule, "honours", frozenset({CAPACITY})) - {MONOTONE}
+    def honors(self) -> frozenset[str]:
+        return getattr(self.rule, "honors", frozenset({CAPACITY})) - {MONOTONE}
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
@@ -63,20 +64,25 @@ class Blend:
     def name(self) -> str:
         return f"blend:{self.weight:g}:{self.rule.name}"
 
-    honours = frozenset({CAPACITY})
+    honors = frozenset({CAPACITY, SELECTION_GAP})
 
-    def select(self, training: Training, status_quo: Algorithm) -> Threshold:
+    def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
         if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
             raise RuleError(
                 f"rule '{self.name}' blends the status quo's score, and it has none with a capacity.",
                 "Give the status quo as a score with a capacity.",
             )
-        model = self.rule.fit(training)
+        now = status_quo.scorer
+        if training.constraints.selection_gap is not None:
+            return bound_selection_gap(training, lambda rows: self._blended(rows, now), None)
+        return Threshold(self._blended(training, now), training.constraints.capacity)
+
+    def _blended(self, training: Training, now: Score) -> BlendedScore:
         parts = []
-        for score, weight in ((status_quo.scorer, 1 - self.weight), (model, self.weight)):
+        for score, weight in ((now, 1 - self.weight), (self.rule.fit(training), self.weight)):
             values = score.score(training.rows)
             parts.append((score, weight, float(values.mean()), float(values.std()) or 1.0))
-        return Threshold(BlendedScore(tuple(parts)), training.constraints.capacity)
+        return BlendedScore(tuple(parts))
 
 
 def blend(weight: str, rule: SelectionRule) -> Blend:

@@ -7,13 +7,15 @@ from itertools import permutations
 
 import numpy as np
 
+from improvable.algorithms.rules.linear.aim import Aim, aim_at
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError, nearest
+from improvable.inference.statistics import utilities_of
+from improvable.question.claim import Claim
 
 U, W = 0, 1
+ANY_IMPROVEMENT = Claim()
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
-NO_ERRORS = ("'balanced' needs standard errors.", "Give the problem its status_quo_rows.")
-UNDEFINED = 1_000.0  # a utility without a value is worse than any shortfall
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,14 @@ class Objective:
 
 @dataclass(frozen=True)
 class Scale:
-    """Standard errors by which "balanced" divides improvements.
+    """A number for each component of the claim: standard errors of improvements, or what they must exceed.
 
-    Of U1 - U0, shape (accuracy utilities, groups), and of D0 - (F1g - F1h) with D0 the status quo's largest gap,
-    shape (fairness utilities, ordered pairs of groups).
+    Attributes
+    ----------
+    accuracy : array of shape (A, C)
+        Of U1 - (1 + Delta) U0.
+    gap : array of shape (F, P)
+        Of (1 - Delta_f) D0 - (F1g - F1h), with D0 the status quo's largest gap.
     """
 
     accuracy: FloatArray
@@ -54,7 +60,7 @@ class Evaluation:
     utilities : array of shape (G, M)
         NaN where undefined.
     unfairness : array of shape (fairness utilities,)
-        Largest difference between two groups.
+        Largest difference between two groups, or by how much the protected group falls short.
     selection_rates : array of shape (G,)
     selected : float
         Total count of the selected rows.
@@ -103,19 +109,26 @@ class LinearProblem:
         +1: the coefficient must be >= 0; -1: <= 0; 0: free. The constant is always free.
     selection_gap : float, optional
         Bound on the largest difference of selection rates between groups.
-    iota : float
-        The constant of problems (find_fair) and (find_pareto); "balanced" has no use for it.
+    claim : Claim
+        How large the improvement must be.
+    levels : tuple of str
+        The groups as the claim names them; their codes where empty.
+    lower_is_better : tuple of int
+        Utilities of which a protected group has rather less.
+    iota : float or Scale
+        By how much the candidate must exceed the claim on these rows: the constant of problems (find_fair) and
+        (find_pareto), or one for each component. "balanced" has no use for it.
     status_quo_rows : array of shape (m, M, 2), optional
-        (u, w) of each row under the status quo; "balanced" needs it for its standard errors.
+        (u, w) of each row under the status quo, for standard errors and for the accuracy of the whole population.
     scale : Scale, optional
-        Standard errors held fixed; without, `evaluate` takes those of the classifier it evaluates.
+        Standard errors held fixed; without, those of the classifier that is evaluated.
 
     Notes
     -----
-    "fairest" minimises the largest unfairness subject to U >= U0 + iota for every group and accuracy utility
-    (find_fair). "most_accurate:K" maximises the first accuracy utility of group K subject to every other accuracy
-    U >= U0 + iota, and every unfairness <= the status quo's - iota (find_pareto). "balanced" maximises s such that
-    each accuracy gain, and each D0 - (F1g - F1h), is at least s times its standard error.
+    "fairest" minimises the largest gap (find_fair), "most_accurate:K" maximises the first accuracy utility of group K
+    (find_pareto). Both are subject to the claim itself on these rows, with iota to spare: every accuracy is at least
+    (1 + Delta) U0 + iota, and every gap at most (1 - Delta_f) D0 - iota; in difference form U0 + Delta + iota and
+    D0 - Delta_f - iota. "balanced" maximises s such that every component exceeds its claim by s standard errors.
     """
 
     features: FloatArray
@@ -129,7 +142,10 @@ class LinearProblem:
     capacity: float | None = None
     signs: IntArray | None = None
     selection_gap: float | None = None
-    iota: float = 0.0
+    claim: Claim = ANY_IMPROVEMENT
+    levels: tuple[str, ...] = ()
+    lower_is_better: tuple[int, ...] = ()
+    iota: float | Scale = 0.0
     status_quo_rows: FloatArray | None = None
     scale: Scale | None = None
 
@@ -152,9 +168,30 @@ class LinearProblem:
         return both[:, 0], both[:, 1]
 
     @cached_property
-    def gaps(self) -> FloatArray:
-        """The status quo's unfairness, shape (fairness utilities,)."""
-        return np.asarray(np.ptp(self.status_quo[:, list(self.fairness)], axis=0))
+    def aim(self) -> Aim:
+        """The claim as bounds on utilities."""
+        accuracy, fairness = list(self.accuracy), list(self.fairness)
+        everyone = None
+        if self.claim.overall == "population":
+            if self.status_quo_rows is None:
+                raise OptionError("the accuracy of everyone needs the status quo's rows.", "Give status_quo_rows.")
+            everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
+        return aim_at(
+            self.claim,
+            self.levels or tuple(map(str, range(self.groups))),
+            self.status_quo[:, accuracy],
+            self.status_quo[:, fairness],
+            everyone,
+            [k in self.lower_is_better for k in fairness],
+        )
+
+    @cached_property
+    def slack(self) -> Scale:
+        """Iota for each component."""
+        if isinstance(self.iota, Scale):
+            return self.iota
+        shape = len(self.fairness), len(self.aim.upper)
+        return Scale(np.full(self.aim.least.shape, self.iota), np.full(shape, self.iota))
 
     @cached_property
     def units(self) -> FloatArray:
@@ -174,14 +211,14 @@ class LinearProblem:
 
     @cached_property
     def base_sums(self) -> FloatArray:
-        """Sums where nobody is selected, shape (G, M, 2)."""
-        return group_sums(self, self.base * self.count[:, None, None])
+        """Sums where nobody is selected, shape (blocks, M, 2)."""
+        return self.blocks(group_sums(self, self.base * self.count[:, None, None]))
 
     @cached_property
     def least_weight(self) -> FloatArray:
-        """What a sum of w must exceed to count as more than rounding, shape (G, M)."""
+        """What a sum of w must exceed to count as more than rounding, shape (blocks, M)."""
         most = np.maximum(self.base[..., W], self.base[..., W] + self.gain[..., W]) * self.count[:, None]
-        return TOLERANCE * group_sums(self, most)
+        return TOLERANCE * self.blocks(group_sums(self, most))
 
     @cached_property
     def capacity_range(self) -> tuple[float, float] | None:
@@ -200,35 +237,9 @@ class LinearProblem:
         """D = 1(X'beta >= 0); by einsum, because BLAS may round differently with another number of threads."""
         return np.asarray(np.einsum("md,d->m", self.features, beta) >= 0)
 
-    def evaluate(self, beta: FloatArray) -> Evaluation:
-        """Decisions, utilities, constraints and objectives of a linear classifier, from the rows."""
-        decisions = self.decide(beta)
-        gained = group_sums(self, self.gain * (self.count * decisions)[:, None, None])
-        selected = tally(self, self.count * decisions)
-        sums = (self.base_sums + gained)[..., None]
-        known = self.scale is not None or self.status_quo_rows is None
-        scale = self.scale if known else standard_errors(self, decisions)
-        low, high = self.bounds
-        outside = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
-        values, violations = {}, {}
-        for name in self.objectives:
-            missed, value = judge(self, parse_objective(name, self.groups), sums, selected[:, None], scale)
-            violations[name] = {key: float(amount[0]) for key, amount in (missed | {"box": outside}).items()}
-            values[name] = np.nan if violations[name]["undefined"] else float(value[0])
-        utilities = utilities_of(self, sums)[..., 0]
-        return Evaluation(
-            decisions=decisions,
-            utilities=utilities,
-            unfairness=np.asarray(np.ptp(utilities[:, list(self.fairness)], axis=0)),
-            selection_rates=selected / self.group_totals,
-            selected=float(selected.sum()),
-            values=values,
-            violations=violations,
-        )
-
-    def scaled_at(self, beta: FloatArray) -> "LinearProblem":
-        """The same problem with the standard errors of "balanced" fixed at those of this classifier."""
-        return replace(self, scale=standard_errors(self, self.decide(beta)))
+    def blocks(self, sums: FloatArray) -> FloatArray:
+        """Sums of everyone below those of the groups, where the claim asks for them."""
+        return np.concatenate([sums, sums.sum(axis=0, keepdims=True)]) if self.aim.pooled else sums
 
 
 def objectives(groups: int) -> tuple[str, ...]:
@@ -261,106 +272,6 @@ def group_sums(problem: LinearProblem, values: FloatArray) -> FloatArray:
     """Add up rows by group: (m, ...) -> (G, ...)."""
     columns = [tally(problem, column) for column in values.reshape(len(values), -1).T]
     return np.stack(columns, axis=1).reshape(problem.groups, *values.shape[1:])
-
-
-def utilities_of(problem: LinearProblem, sums: FloatArray) -> FloatArray:
-    """U = sum of u / sum of w, equation (1): (G, M, 2, B) -> (G, M, B), NaN where w sums to zero."""
-    u, w = sums[:, :, U], sums[:, :, W]
-    defined = w > problem.least_weight[..., None]
-    return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=defined))
-
-
-def judge(
-    problem: LinearProblem, objective: Objective, sums: FloatArray, selected: FloatArray, scale: Scale | None
-) -> tuple[dict[str, FloatArray], FloatArray]:
-    """How far each of B classifiers is from feasible, by constraint, and its objective; arrays of shape (B,).
-
-    From sums of shape (G, M, 2, B) and the count of the selected in each group, shape (G, B). The objective is
-    meaningless where "undefined" is violated.
-    """
-    utilities = utilities_of(problem, sums)
-    undefined = np.isnan(utilities)
-    missed = {"undefined": UNDEFINED * undefined.sum(axis=(0, 1))}
-    if undefined.any():
-        utilities = np.where(undefined, (problem.status_quo - problem.units)[..., None], utilities)
-    units = problem.units[:, None]
-    accuracy, fairness = list(problem.accuracy), list(problem.fairness)
-    gains = utilities[:, accuracy] - problem.status_quo[:, accuracy, None]
-    short = _positive((problem.iota - gains) / units[accuracy])
-    unfair = np.ptp(utilities[:, fairness], axis=0)
-    if objective.kind == "fairest":
-        value = unfair.max(axis=0)
-        missed["accuracy"] = short.sum(axis=(0, 1))
-    elif objective.kind == "most_accurate":
-        value = utilities[objective.group, accuracy[0]]
-        short[objective.group, 0] = 0
-        missed["accuracy"] = short.sum(axis=(0, 1))
-        excess = unfair - problem.gaps[:, None] + problem.iota
-        missed["fairness"] = _positive(excess / units[fairness]).sum(axis=0)
-    else:
-        value = _balance(problem, scale, gains, utilities[:, fairness])
-    if problem.selection_gap is not None:
-        rates = selected / problem.group_totals[:, None]
-        missed["selection_gap"] = _positive(np.ptp(rates, axis=0) - problem.selection_gap)
-    if problem.capacity_range is not None:
-        least, most = problem.capacity_range
-        total, chosen = problem.group_totals.sum(), selected.sum(axis=0)
-        missed["capacity"] = _positive((chosen - most) / total) + _positive((least - chosen) / total)
-    return missed, value
-
-
-def _positive(amount: FloatArray) -> FloatArray:
-    return np.where(amount > TOLERANCE, amount, 0.0)
-
-
-def _balance(problem: LinearProblem, scale: Scale | None, gains: FloatArray, fairness: FloatArray) -> FloatArray:
-    """The smallest of the studentised improvements; (G, A, B) and (G, F, B) -> (B,)."""
-    if scale is None:
-        raise OptionError(*NO_ERRORS)
-    upper, lower = problem.pairs
-    reduced = problem.gaps[:, None] - (fairness[upper] - fairness[lower])
-    smallest = (gains / scale.accuracy.T[..., None]).min(axis=(0, 1))
-    return np.asarray(np.minimum(smallest, (reduced / scale.gap.T[..., None]).min(axis=(0, 1))))
-
-
-def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
-    """Delta-method standard errors of the improvements, from the rows' influence on U1 and U0.
-
-    A candidate that decides as the status quo has differences without variance. So that "balanced" never divides by
-    zero, a standard error is at least a tenth of what it were if both algorithms saw different rows, and at least
-    the size of the utility divided by the rows of the (smallest) group.
-    """
-    if problem.status_quo_rows is None:
-        raise OptionError(*NO_ERRORS)
-    after = _influence(problem, problem.base + problem.gain * decisions[:, None, None])
-    before = _influence(problem, problem.status_quo_rows)
-
-    def variance(influence: FloatArray) -> FloatArray:
-        return group_sums(problem, problem.count[:, None] * influence**2)
-
-    one_row = (problem.units / problem.group_totals[:, None]) ** 2
-    least = np.maximum(0.01 * (variance(after) + variance(before)), one_row)
-    accuracy = np.sqrt(np.maximum(variance(after - before), least))[:, list(problem.accuracy)].T
-    sides = np.eye(problem.groups)
-    gap = np.empty((len(problem.fairness), len(problem.pairs[0])))
-    for row, k in enumerate(problem.fairness):
-        high, low = int(np.argmax(problem.status_quo[:, k])), int(np.argmin(problem.status_quo[:, k]))
-        reference = (sides[high] - sides[low])[problem.group]
-        for column, (g, h) in enumerate(zip(*problem.pairs, strict=True)):
-            mine = (sides[g] - sides[h])[problem.group]
-            both = reference * before[:, k] - mine * after[:, k]
-            split = (reference * before[:, k]) ** 2 + (mine * after[:, k]) ** 2
-            least = max(0.01 * (problem.count * split).sum(), one_row[:, k].max())
-            gap[row, column] = np.sqrt(max((problem.count * both**2).sum(), least))
-    return Scale(accuracy, gap)
-
-
-def _influence(problem: LinearProblem, rows: FloatArray) -> FloatArray:
-    """(u - U w) / sum of w for each row and utility, shape (m, M, 2) -> (m, M); 0 where U is undefined."""
-    sums = group_sums(problem, rows * problem.count[:, None, None])[..., None]
-    utilities = utilities_of(problem, sums)[..., 0]
-    weight = np.where(np.isnan(utilities), np.inf, sums[:, :, W, 0])[problem.group]
-    return np.asarray((rows[..., U] - np.nan_to_num(utilities)[problem.group] * rows[..., W]) / weight)
 
 
 def merge_rows(problem: LinearProblem) -> LinearProblem:

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.algorithms.rules.linear.problem import (
-    Evaluation,
-    LinearProblem,
-    Objective,
-    U,
-    W,
-    judge,
-    parse_objective,
-)
+from improvable.algorithms.rules.linear.judging import evaluate, judge, scaled_at
+from improvable.algorithms.rules.linear.problem import Evaluation, LinearProblem, Objective, U, W, parse_objective
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError
 
@@ -113,6 +106,8 @@ class Rows:
         sums[...] = problem.base_sums[..., None]
         for line, (g, k, part) in zip(gained, self.tracked, strict=False):
             sums[g, k, part] += line
+            if problem.aim.pooled:
+                sums[-1, k, part] += line
         missed, value = judge(problem, self.objective, sums, gained[len(self.tracked) :], problem.scale)
         violation = np.sum(list(missed.values()), axis=0)
         return violation, value if self.objective.minimised else -value
@@ -158,14 +153,14 @@ def search(
         return _found(problem, objective, _descend_often(Rows(problem, parsed), beta, rng, restarts))
     tried = [beta]
     for share in (restarts - restarts // 2, restarts // 2):
-        scaled = Rows(problem.scaled_at(tried[-1]), parsed)
+        scaled = Rows(scaled_at(problem, tried[-1]), parsed)
         tried.append(_descend_often(scaled, tried[-1], rng, share))
     candidates = [_found(problem, objective, beta) for beta in tried[1:]]
     return min(candidates, key=lambda found: (found.violation, -found.value))
 
 
 def _found(problem: LinearProblem, objective: str, beta: FloatArray) -> Found:
-    evaluation = problem.evaluate(beta)
+    evaluation = evaluate(problem, beta)
     violation = sum(evaluation.violations[objective].values())
     return Found(beta, evaluation.values[objective], evaluation.feasible(objective), violation, evaluation)
 

@@ -1,0 +1,20 @@
+"""Folds of training rows: each row is scored by what learned from the others."""
+
+import numpy as np
+
+from improvable.data.arrays import IntArray
+from improvable.data.sample import Sample
+from improvable.errors import DataError
+
+
+def folds_of(sample: Sample, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
+    """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
+    unit = sample.unit_codes()
+    units = int(unit.max()) + 1
+    if units < 2 * folds:
+        raise DataError(f"{units} training rows are too few for {folds} folds.", "Bring more rows.")
+    order = np.random.default_rng(seed).permutation(units)
+    fold_of_unit = np.empty(units, dtype=np.int64)
+    fold_of_unit[order] = np.arange(units) % folds
+    fold = fold_of_unit[unit]
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(folds)]

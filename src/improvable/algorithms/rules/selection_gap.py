@@ -1,0 +1,250 @@
+"""A bound on the difference of selection rates, for any score, without reading the group at decision time.
+
+Among all decisions that see only the features, the one with the highest total score whose selection rates differ by at
+most a bound selects where s(x) - sum_g lambda_g P(g | x) / P(g) is above a cutoff: the Lagrangian of the problem. So
+the score is lowered for rows that look like a group that is selected often. P(g | x) is a logistic regression of the
+group on the features; the lambdas are the smallest that meet the bound on training rows, with scores from folds that
+did not train on them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from improvable.algorithms.constraints import selection_gap, selection_rates
+from improvable.algorithms.deciding import Encoder, Score, Threshold, ThresholdedScore, cutoff, linear_sum
+from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.folding import folds_of
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.frames import Rows
+from improvable.data.groups import Attribute
+from improvable.errors import RuleError
+from improvable.inference.resampling import child
+
+FOLDS = 5
+ROUNDS = 100
+DOUBLINGS, HALVINGS = 30, 25
+STRENGTHS = (0.001, 0.01, 0.1, 1.0)
+FEWEST_OF_A_GROUP = 30
+SMALLEST = 2.0**-10  # of the score's spread: the first penalty tried
+
+
+@dataclass(frozen=True)
+class GroupGuess:
+    """How likely a row's features are of each group: a fitted logistic regression.
+
+    Attributes
+    ----------
+    features : tuple of str
+    encoder : Encoder or None
+    coefficients : array of shape (columns, groups)
+    constants : array of shape (groups,)
+    shares : array of shape (groups,)
+        Of the training rows, or of their weight.
+    strength : float
+        Inverse strength of the ridge penalty.
+    """
+
+    features: tuple[str, ...]
+    encoder: Encoder | None
+    coefficients: FloatArray
+    constants: FloatArray
+    shares: FloatArray
+    strength: float
+
+    def relative(self, rows: Rows) -> FloatArray:
+        """P(g | x) / P(g), shape (rows, groups)."""
+        matrix = rows.matrix(self.features) if self.encoder is None else self.encoder.encode(rows)
+        logits = np.stack([linear_sum(matrix, column) for column in self.coefficients.T], axis=1) + self.constants
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True) / self.shares)
+
+
+@dataclass(frozen=True)
+class PenalizedScore:
+    """A score less a penalty for looking like groups that are selected often; it reads features, not groups.
+
+    Attributes
+    ----------
+    scorer : Score
+    guesses : tuple of GroupGuess
+        One for each group column.
+    penalties : tuple of arrays
+        Of each group.
+    """
+
+    scorer: Score
+    guesses: tuple[GroupGuess, ...]
+    penalties: tuple[FloatArray, ...]
+
+    def score(self, rows: Rows) -> FloatArray:
+        out = self.scorer.score(rows).astype(np.float64)
+        for guess, penalty in zip(self.guesses, self.penalties, strict=True):
+            out = out - linear_sum(guess.relative(rows), penalty)
+        return out
+
+
+def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
+    """Fit a score and penalize it until selection rates differ by at most the bound.
+
+    Parameters
+    ----------
+    training : Training
+    fit : callable
+        Training rows to a score.
+    above : float or None
+        The cutoff where there is no capacity.
+    """
+    bound = training.constraints.selection_gap
+    assert bound is not None
+    attributes = training.sample.grouping.attributes
+    scores = np.empty(len(training.rows))
+    looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
+    guesses = tuple(guess_group(training, attribute) for attribute in attributes)
+    for fold, (learn, judge) in enumerate(folds_of(training.sample, FOLDS, child(training.seed, 0))):
+        part = replace(training.take(learn), seed=child(training.seed, 1, fold))
+        judged = training.rows.take(judge)
+        scores[judge] = fit(part).score(judged)
+        for look, attribute, guess in zip(looks, attributes, guesses, strict=True):
+            alike = guess.strength * len(scores) / len(learn)  # as strongly shrunk as from all rows
+            look[judge] = guess_group(part, attribute, alike).relative(judged)
+    path = Path(training, scores, looks, above)
+    penalties = path.descend(bound)
+    reached = path.gap(penalties)
+    notes = {"selection_gap": {"asked": bound, "without_penalty": path.gap(path.none), "on_folds": reached}}
+    if reached > bound:
+        return Selection(None, notes)
+    score: Score = fit(training)
+    if any(penalty.any() for penalty in penalties):
+        score = PenalizedScore(score, guesses, tuple(penalties))
+    capacity = training.constraints.capacity
+    if capacity is None:
+        assert above is not None
+        return Selection(ThresholdedScore(score, above), notes)
+    return Selection(Threshold(score, capacity).complete(path.penalized(penalties), training.sample.weights), notes)
+
+
+class Path:
+    """Out-of-fold scores of the training rows, and what penalties make of them."""
+
+    def __init__(self, training: Training, scores: FloatArray, looks: list[FloatArray], above: float | None) -> None:
+        self.sample, self.capacity = training.sample, training.constraints.capacity
+        self.scores, self.looks, self.above = scores, looks, above
+        self.none = [np.zeros(look.shape[1]) for look in looks]
+
+    def penalized(self, penalties: list[FloatArray]) -> FloatArray:
+        out = self.scores
+        for look, penalty in zip(self.looks, penalties, strict=True):
+            out = out - linear_sum(look, penalty)
+        return out
+
+    def decisions(self, penalties: list[FloatArray]) -> FloatArray:
+        scores = self.penalized(penalties)
+        edge = self.above if self.capacity is None else cutoff(scores, self.capacity, self.sample.weights)
+        assert edge is not None
+        return (scores > edge).astype(np.float64)
+
+    def gap(self, penalties: list[FloatArray]) -> float:
+        return selection_gap(self.decisions(penalties), self.sample)
+
+    def descend(self, bound: float) -> list[FloatArray]:
+        """Penalize the pair of groups that is farthest apart until it meets the bound, pair after pair."""
+        penalties = self.none
+        for _ in range(ROUNDS):
+            rates = selection_rates(self.decisions(penalties), self.sample)
+            place, attribute = max(enumerate(self.sample.grouping.attributes), key=lambda pair: _spread(rates, pair[1]))
+            if _spread(rates, attribute) <= bound:
+                break
+            high, low = (extreme(attribute.levels, key=rates.__getitem__) for extreme in (max, min))
+            direction = np.zeros(len(attribute.levels))
+            direction[attribute.levels.index(high)], direction[attribute.levels.index(low)] = 1.0, -1.0
+            moved = self._shortest(penalties, place, direction, (high, low), bound)
+            if moved is None:
+                break
+            penalties = moved
+        return penalties
+
+    def _shortest(
+        self, penalties: list[FloatArray], place: int, direction: FloatArray, pair: tuple[str, str], bound: float
+    ) -> list[FloatArray] | None:
+        """The smallest further penalty of one pair of groups that brings their rates together."""
+
+        def move(length: float) -> tuple[list[FloatArray], bool]:
+            moved = [*penalties]
+            moved[place] = penalties[place] + length * direction
+            rates = selection_rates(self.decisions(moved), self.sample)
+            return moved, rates[pair[0]] - rates[pair[1]] <= bound
+
+        low, high = 0.0, SMALLEST * (float(self.scores.std()) or 1.0)
+        for _ in range(DOUBLINGS):
+            if move(high)[1]:
+                break
+            low, high = high, 2 * high
+        else:
+            return None
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if move(middle)[1] else (middle, high)
+        return move(high)[0]
+
+
+def _spread(rates: dict[str, float], attribute: Attribute) -> float:
+    mine = [rates[level] for level in attribute.levels]
+    return max(mine) - min(mine)
+
+
+def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
+    """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone.
+
+    Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    encoder: Any = None
+    if training.plain:
+        matrix, columns = training.rows.matrix(training.features), training.features
+    else:
+        encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
+        matrix, columns = encoder.encode(training.rows), encoder.outputs
+    free = np.array([name not in training.constraints.monotone for name in columns])
+    if not free.any():
+        raise RuleError(
+            "every feature is monotone, so none is left to bound the selection gap with.",
+            "Give features that are not monotone, or use the rule 'linear_search'.",
+        )
+    weights = training.sample.weights
+    scaler = StandardScaler().fit(matrix[:, free])
+    level = attribute.member[training.sample.grouping.codes]
+    standard = scaler.transform(matrix[:, free])
+    strength = _strength(standard, level) if strength is None else strength
+    model = LogisticRegression(C=strength, max_iter=1_000).fit(standard, level, sample_weight=weights)
+    slopes, constants = model.coef_ / scaler.scale_, model.intercept_ - model.coef_ @ (scaler.mean_ / scaler.scale_)
+    if len(model.classes_) == 2:
+        slopes, constants = np.vstack([np.zeros_like(slopes), slopes]), np.array([0.0, constants[0]])
+    coefficients = np.zeros((len(columns), len(attribute.levels)))
+    coefficients[np.ix_(free, model.classes_)] = slopes.T
+    constant, share = np.full(len(attribute.levels), -np.inf), np.ones(len(attribute.levels))
+    constant[model.classes_] = constants
+    counted = np.bincount(level, weights=weights, minlength=len(share))
+    share[model.classes_] = (counted / counted.sum())[model.classes_]
+    return GroupGuess(training.features, encoder, coefficients, constant, share, strength)
+
+
+def _strength(matrix: FloatArray, level: IntArray) -> float:
+    """Inverse strength of the ridge penalty, by the cross-validated likelihood: a guess that overfits adds noise."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_score
+
+    counts = np.bincount(level)
+    if counts[counts > 0].min() < FEWEST_OF_A_GROUP:
+        return STRENGTHS[0]
+
+    def likelihood(strength: float) -> float:
+        model = LogisticRegression(C=strength, max_iter=1_000)
+        return float(cross_val_score(model, matrix, level, cv=3, scoring="neg_log_loss").mean())
+
+    return max(STRENGTHS, key=likelihood)
