@@ -12,9 +12,10 @@ import improvable
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import ImprovableWarning
+from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import count
 from improvable.inference.combining import combine, combined_threshold
-from improvable.inference.evidence import Assessment, Evidence, assess
+from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import child, resample
 from improvable.procedure.steps import DRAWING, SPLITTING, split_units
 from improvable.question.claim import Claim

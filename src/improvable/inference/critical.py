@@ -12,9 +12,9 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.components import Contrast, gains, gaps
+from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import TIE
-from improvable.inference.statistics import unfairness
 from improvable.question.claim import Claim, Form
 
 
@@ -93,41 +93,19 @@ def _against(one: Critical, deltas: FloatArray) -> IntArray:
 def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
     accuracy: dict[str, Conditions] = {}
-    for measure in evidence.accuracy:
-        if claim.overall is not None:
-            values, drawn = evidence.overall(claim.overall, measure)
-            accuracy[EVERYONE] = (*accuracy.get(EVERYONE, ()), _of_gain(values, drawn, claim.form))
-            continue
-        for a, attribute in enumerate(evidence.attributes):
-            for g, group in enumerate(attribute.levels):
-                values, drawn = evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]
-                accuracy[group] = (*accuracy.get(group, ()), _of_gain(values, drawn, claim.form))
-    signed: list[Critical] = []
-    absolute: list[Critical] = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            direction = evidence.direction(measure, protected)
-            values = direction * evidence.values[a][:, measure]
-            drawn = direction * evidence.drawn[a][:, :, measure]
-            r, s = evidence.reference(a, measure, protected)
-            before, before_drawn = values[r] - values[s], drawn[:, r] - drawn[:, s]
-            groups = range(len(attribute.levels))
-            for g in groups:
-                for h in groups if protected is None else (protected,):
-                    if g != h or protected is not None:
-                        pair = np.array([before[STATUS_QUO], values[g, CANDIDATE] - values[h, CANDIDATE]])
-                        draws = np.stack(
-                            [before_drawn[:, STATUS_QUO], drawn[:, g, CANDIDATE] - drawn[:, h, CANDIDATE]], axis=1
-                        )
-                        signed.append(_of_gap(pair, draws, claim.form))
-            folded, folds = (unfairness(np.moveaxis(x, -2, -1), protected) for x in (values, drawn))
-            absolute.append(_of_gap(folded, folds, claim.form))
-    return CriticalDeltas(accuracy, tuple(signed), tuple(absolute))
+    for gain in gains(evidence, claim):
+        accuracy[gain.group] = (*accuracy.get(gain.group, ()), _of_gain(gain.contrast, claim.form))
+    walked = list(gaps(evidence, claim))
+    return CriticalDeltas(
+        accuracy,
+        signed=tuple(_of_gap(contrast, claim.form) for gap in walked for contrast in gap.signed()),
+        absolute=tuple(_of_gap(gap.folded(), claim.form) for gap in walked),
+    )
 
 
-def _of_gain(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
-    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta; arrays (2,) and (draws, 2)."""
+def _of_gain(gain: Contrast, form: Form) -> Critical:
+    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta."""
+    values, drawn = gain.values, gain.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
@@ -137,8 +115,9 @@ def _of_gain(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
     return _settled(critical, before, values, drawn, form)
 
 
-def _of_gap(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
-    """Critical deltas of gap1 < (1 - delta) gap0, or of gap1 < gap0 - delta; arrays (2,) and (draws, 2)."""
+def _of_gap(gap: Contrast, form: Form) -> Critical:
+    """Critical deltas of gap1 < (1 - delta) gap0, or of gap1 < gap0 - delta."""
+    values, drawn = gap.values, gap.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
@@ -163,7 +142,7 @@ def _settled(
     """Sort draws into those that turn and those that return; what is undefined or never moves is always against.
 
     `reflected` is the status quo's reflected value: below zero a share of it turns the inequality round. A draw turns a
-    hair early and returns a hair late, so that floating point breaks no tie in favour of rejection.
+    hair early and returns a hair late, so that floating point breaks no tie in favor of rejection.
     """
     scale = float(np.abs(values).max())
     defined = np.isfinite(drawn).all(axis=1)

@@ -7,6 +7,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.components import gaps
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.pvalues import interval
 from improvable.question.claim import Claim
@@ -29,17 +30,21 @@ class Disparity:
 def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
     """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
     out = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            high, low = evidence.reference(a, measure, protected)
-            direction = evidence.direction(measure, protected)
-            values = direction * evidence.values[a][:, measure, STATUS_QUO]
-            draws = direction * evidence.drawn[a][:, :, measure, STATUS_QUO]
-            estimate = float(values[high] - values[low])
-            bounds = interval(estimate, draws[:, high] - draws[:, low], 1 - alpha)
-            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
-            out.append(Disparity(*names, estimate, *bounds, one_sided=protected is not None))
+    for gap in gaps(evidence, claim):
+        estimate, draws = gap.before()
+        low, high = interval(estimate, draws, 1 - alpha)
+        out.append(
+            Disparity(
+                measure=evidence.measures[gap.measure].label,
+                attribute=gap.attribute.name,
+                higher=gap.attribute.levels[gap.reference[0]],
+                lower=gap.attribute.levels[gap.reference[1]],
+                estimate=estimate,
+                low=low,
+                high=high,
+                one_sided=gap.protected is not None,
+            )
+        )
     return out
 
 
@@ -73,7 +78,7 @@ def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
 
 
 def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tuple[int, int]]:
-    """Every pair of groups, the one first that the status quo favoured on the training rows."""
+    """Every pair of groups, the one first that the status quo favored on the training rows."""
     values = evidence.training_values(attribute, measure)
     order = sorted(range(len(values)), key=lambda g: (-values[g], g))
     return list(combinations(order, 2))

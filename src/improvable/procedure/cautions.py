@@ -4,8 +4,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from improvable.errors import Caution, DataError, ImprovableWarning
+from improvable.inference.assessment import Assessment
 from improvable.inference.estimates import Disparity
-from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence
+from improvable.inference.evidence import ALGORITHMS, Evidence
 
 FEWEST_SELECTED = 30
 

@@ -12,7 +12,8 @@ from improvable.data.arrays import IntArray
 from improvable.data.fingerprint import DataMark
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
-from improvable.inference.evidence import Assessment, Evidence, assess
+from improvable.inference.assessment import Assessment, assess
+from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from improvable.inference.assessment import Component
 from improvable.inference.estimates import Disparity, disparities, estimates
-from improvable.inference.evidence import ALGORITHMS, Component
+from improvable.inference.evidence import ALGORITHMS
 from improvable.question.utilities import Measure
 from improvable.results.versions import VERSION
 from improvable.results.words import p_text

@@ -13,7 +13,7 @@ from improvable.algorithms.deciding import Algorithm, decide
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
 from improvable.data.arrays import FloatArray
 from improvable.errors import DataError, OptionError, RuleError
-from improvable.inference.margins import studentised_margins
+from improvable.inference.margins import studentized_margins
 from improvable.inference.resampling import child
 from improvable.procedure.evaluating import evaluate
 
@@ -57,7 +57,7 @@ class Tournament:
         return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
 
     def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, now: FloatArray) -> float:
-        """The smallest studentised margin of a contender's out-of-fold decisions."""
+        """The smallest studentized margin of a contender's out-of-fold decisions."""
         new = np.empty(len(training.rows))
         for fold, (learn, judge) in enumerate(self._folds(training)):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
@@ -70,7 +70,7 @@ class Tournament:
             new[judge] = decide(selection.algorithm, training.rows.take(judge), "candidate")
         design = replace(training.design, question=replace(training.design.question, draws=DRAWS))
         result = evaluate(design, training.sample, (now, new), None, child(training.seed, MEASURING), workers=1)
-        return min(studentised_margins(result.evidence, design.question.claim))
+        return min(studentized_margins(result.evidence, design.question.claim))
 
     def _folds(self, training: Training) -> list[tuple[Any, Any]]:
         """Rows to learn from and rows to judge, for every fold; clusters stay whole."""

@@ -1,0 +1,130 @@
+"""One walk over the components of a claim: whose accuracy must rise, and between which groups the gap must shrink.
+
+The test, the critical deltas, the margins and the status quo's disparities all take this walk, so that they can never
+speak of different conditions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.data.groups import Attribute
+from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.statistics import ordered_pairs, unfairness
+from improvable.question.claim import Claim
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A number under the status quo and under the candidate: a utility, or a gap.
+
+    Attributes
+    ----------
+    values : array of shape (2,)
+        On the sample.
+    drawn : array of shape (Q, 2)
+        On the draws.
+    """
+
+    values: FloatArray
+    drawn: FloatArray
+
+
+@dataclass(frozen=True)
+class Gain:
+    """An accuracy component: the utility of one group, or of everyone.
+
+    Attributes
+    ----------
+    measure : int
+        Which utility.
+    group : str
+    contrast : Contrast
+    """
+
+    measure: int
+    group: str
+    contrast: Contrast
+
+
+@dataclass(frozen=True)
+class GroupGap:
+    """A fairness component: the gap of one utility between the groups of one attribute.
+
+    Values are turned so that a protected group is worse off with a lower value.
+
+    Attributes
+    ----------
+    measure : int
+        Which utility.
+    attribute : Attribute
+    protected : int or None
+        The group in whose favor fairness is one-sided.
+    values : array of shape (groups, 2)
+    drawn : array of shape (Q, groups, 2)
+    reference : (int, int)
+        The pair of groups whose gap under the status quo is to be beaten: higher, lower.
+    """
+
+    measure: int
+    attribute: Attribute
+    protected: int | None
+    values: FloatArray
+    drawn: FloatArray
+    reference: tuple[int, int]
+
+    @property
+    def scale(self) -> float:
+        """Size of the utilities, for ties."""
+        return float(np.abs(self.values).max())
+
+    def before(self) -> tuple[float, FloatArray]:
+        """The status quo's gap between the reference pair, on the sample and on the draws."""
+        r, s = self.reference
+        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
+        return float(values[r] - values[s]), drawn[:, r] - drawn[:, s]
+
+    def signed(self) -> Iterator[Contrast]:
+        """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
+        before, drawn_before = self.before()
+        values, drawn = self.values[:, CANDIDATE], self.drawn[..., CANDIDATE]
+        for g, h in ordered_pairs(len(values), self.protected):
+            yield Contrast(
+                np.array([before, values[g] - values[h]]),
+                np.stack([drawn_before, drawn[:, g] - drawn[:, h]], axis=1),
+            )
+
+    def folded(self) -> Contrast:
+        """The widest gap of either algorithm, the paper's absolute value."""
+        values, drawn = (unfairness(np.moveaxis(x, -2, -1), self.protected) for x in (self.values, self.drawn))
+        return Contrast(values, drawn)
+
+
+def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
+    """The accuracy components: by utility, every group of every attribute, or everyone at once."""
+    for measure in evidence.accuracy:
+        if claim.overall is not None:
+            yield Gain(measure, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)))
+            continue
+        for a, attribute in enumerate(evidence.attributes):
+            for g, group in enumerate(attribute.levels):
+                yield Gain(measure, group, Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]))
+
+
+def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
+    """The fairness components: by utility, every attribute."""
+    for measure in evidence.fairness:
+        for a, attribute in enumerate(evidence.attributes):
+            protected = attribute.place_of(claim.protected)
+            direction = evidence.direction(measure, protected)
+            yield GroupGap(
+                measure=measure,
+                attribute=attribute,
+                protected=protected,
+                values=direction * evidence.values[a][:, measure],
+                drawn=direction * evidence.drawn[a][:, :, measure],
+                reference=evidence.reference(a, measure, protected),
+            )
