@@ -6,6 +6,7 @@ from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.components import Contrast, Gain, GroupGap, gains, gaps
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import Tail, lower_tail, upper_tail
+from improvable.inference.rivals import Rivals
 from improvable.inference.statistics import accuracy_statistic, gap_statistic
 from improvable.question.claim import Claim
 
@@ -97,7 +98,7 @@ def _accuracy(evidence: Evidence, gain: Gain, claim: Claim) -> Component:
 def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     folded = gap.folded()
     absolute = _gap_tail(folded, claim, gap.scale)
-    signed = max((_gap_tail(one, claim, gap.scale) for one in gap.signed()), key=lambda tail: tail.p_value)
+    signed = max((_gap_tail(one, claim, gap.scale) for one in gap.tested()), key=lambda tail: tail.p_value)
     used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
     return Component(
         kind="fairness",
@@ -110,8 +111,10 @@ def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     )
 
 
-def _gap_tail(gap: Contrast, claim: Claim, scale: float) -> Tail:
+def _gap_tail(gap: Contrast | Rivals, claim: Claim, scale: float) -> Tail:
     size = claim.delta_fairness, claim.form
+    if isinstance(gap, Rivals):
+        return gap.tail(*size, scale)
     return lower_tail(
         float(gap_statistic(gap.values[STATUS_QUO], gap.values[CANDIDATE], *size)),
         gap_statistic(gap.drawn[:, STATUS_QUO], gap.drawn[:, CANDIDATE], *size),

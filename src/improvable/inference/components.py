@@ -13,6 +13,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.rivals import Rivals, near_widest
 from improvable.inference.statistics import ordered_pairs, unfairness
 from improvable.question.claim import Claim
 
@@ -67,6 +68,8 @@ class GroupGap:
     drawn : array of shape (Q, groups, 2)
     reference : (int, int)
         The pair of groups whose gap under the status quo is to be beaten: higher, lower.
+    references : tuple of pairs
+        The reference, and where it was chosen on the rows that are tested, all others that it may have been.
     """
 
     measure: int
@@ -75,6 +78,7 @@ class GroupGap:
     values: FloatArray
     drawn: FloatArray
     reference: tuple[int, int]
+    references: tuple[tuple[int, int], ...]
 
     @property
     def scale(self) -> float:
@@ -96,6 +100,17 @@ class GroupGap:
                 np.array([before, values[g] - values[h]]),
                 np.stack([drawn_before, drawn[:, g] - drawn[:, h]], axis=1),
             )
+
+    def tested(self) -> Iterator[Contrast | Rivals]:
+        """What the test is made of: `signed`, with all references that there may have been."""
+        if len(self.references) == 1:
+            yield from self.signed()
+            return
+        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
+        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
+        before, drawn_before = values[high] - values[low], drawn[:, high] - drawn[:, low]
+        for one in self.signed():
+            yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
@@ -120,11 +135,9 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
         for a, attribute in enumerate(evidence.attributes):
             protected = attribute.place_of(claim.protected)
             direction = evidence.direction(measure, protected)
-            yield GroupGap(
-                measure=measure,
-                attribute=attribute,
-                protected=protected,
-                values=direction * evidence.values[a][:, measure],
-                drawn=direction * evidence.drawn[a][:, :, measure],
-                reference=evidence.reference(a, measure, protected),
-            )
+            values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
+            reference = evidence.reference(a, measure, protected)
+            references: tuple[tuple[int, int], ...] = (reference,)
+            if evidence.chooses_here:
+                references = near_widest(values[:, STATUS_QUO], drawn[..., STATUS_QUO], reference, protected)
+            yield GroupGap(measure, attribute, protected, values, drawn, reference, references)

@@ -8,6 +8,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
+from improvable.inference.cells import STATUS_QUO
 from improvable.inference.statistics import reference_pair, utilities_of
 from improvable.question.utilities import Measure
 
@@ -35,6 +36,9 @@ class Evidence:
         The status quo's sums on the training rows, which fix the reference pair of groups.
     method : {"bootstrap", "delta"}
         How the draws were made: from cells, or from the normal limit.
+    chosen_here : bool or None
+        Whether the reference pair of groups was chosen on the very rows that are tested, so that the test must account
+        for the choice. None: where `training` are this sample's own sums.
     """
 
     attributes: tuple[Attribute, ...]
@@ -45,10 +49,18 @@ class Evidence:
     draws: FloatArray
     training: FloatArray
     method: str = "bootstrap"
+    chosen_here: bool | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
         return tuple(level for attribute in self.attributes for level in attribute.levels)
+
+    @property
+    def chooses_here(self) -> bool:
+        """`chosen_here`, settled."""
+        if self.chosen_here is not None:
+            return self.chosen_here
+        return np.array_equal(self.training, self.sums[:, :, STATUS_QUO])
 
     @cached_property
     def values(self) -> tuple[FloatArray, ...]:
