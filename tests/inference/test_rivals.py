@@ -46,8 +46,8 @@ def test_every_delta_at_once_is_the_test_at_each(seed: int, delta: float) -> Non
     rivals = random_rivals(seed)
     for form in ("ratio", "difference"):
         expected = naive_p(rivals, delta, form)
-        assert rivals.tail(delta, form, 1.0).p_value == expected  # type: ignore[arg-type]
-        critical = of_rivals(rivals, form, 1.0)  # type: ignore[arg-type]
+        assert rivals.tail(delta, form, 1.0).p_value == expected
+        critical = of_rivals(rivals, form, 1.0)
         assert p_values((critical,), np.array([delta]))[0] == expected
 
 

@@ -44,11 +44,14 @@ class Gain:
         Which utility.
     group : str
     contrast : Contrast
+    attribute : Attribute or None
+        Of which `group` is a level; None for everyone.
     """
 
     measure: int
     group: str
     contrast: Contrast
+    attribute: Attribute | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,11 @@ class GroupGap:
         """Size of the utilities, for ties."""
         return float(np.abs(self.values).max())
 
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The ordered pairs of groups between which the candidate's gap must be small."""
+        return ordered_pairs(len(self.values), self.protected)
+
     def before(self) -> tuple[float, FloatArray]:
         """The status quo's gap between the reference pair, on the sample and on the draws."""
         r, s = self.reference
@@ -95,7 +103,7 @@ class GroupGap:
         """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
         before, drawn_before = self.before()
         values, drawn = self.values[:, CANDIDATE], self.drawn[..., CANDIDATE]
-        for g, h in ordered_pairs(len(values), self.protected):
+        for g, h in self.pairs:
             yield Contrast(
                 np.array([before, values[g] - values[h]]),
                 np.stack([drawn_before, drawn[:, g] - drawn[:, h]], axis=1),
@@ -126,7 +134,8 @@ def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
             continue
         for a, attribute in enumerate(evidence.attributes):
             for g, group in enumerate(attribute.levels):
-                yield Gain(measure, group, Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]))
+                contrast = Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure])
+                yield Gain(measure, group, contrast, attribute)
 
 
 def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
