@@ -14,7 +14,7 @@ from improvable.inference.cells import count
 from improvable.inference.critical import critical_deltas, largest_delta, of_rivals, p_values
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
-from improvable.inference.rivals import NEAR, Rivals, near_widest
+from improvable.inference.rivals import Rivals, near, near_widest
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 
@@ -136,6 +136,6 @@ def test_rivals_are_the_pairs_near_the_widest() -> None:
     drawn = np.array([5.0, 4.9, 2.0, 0.0]) + rng.normal(0, [0.1, 0.1, 0.1, 0.1], (4_000, 4))
     assert near_widest(np.array([5.0, 4.9, 2.0, 0.0]), drawn, (0, 3), None) == ((0, 3), (1, 3))
     spread = np.std(drawn[:, 0] - drawn[:, 1])
-    far = np.array([5.0, 5.0 - 1.001 * NEAR * spread, 2.0, 0.0])
+    far = np.array([5.0, 5.0 - 1.001 * near(4) * spread, 2.0, 0.0])
     assert near_widest(far, drawn - drawn.mean(axis=0) + far, (0, 3), None) == ((0, 3),)
     assert near_widest(np.array([0.1, 0.0]), rng.normal([0.1, 0.0], 0.1, (500, 2)), (0, 1), None) == ((0, 1), (1, 0))
