@@ -1,5 +1,6 @@
 """A reference pair chosen on the tested rows: every delta at once agrees with the test at each."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_a_sample_that_chose_its_own_reference_knows_it() -> None:
     evidence = make_evidence(TIED, 800, 1, chosen_here=None)
     assert evidence.chooses_here
     assert not make_evidence(TIED, 800, 1, chosen_here=False).chooses_here
-    elsewhere = Evidence(**{**evidence.__dict__, "training": evidence.training + 1.0})
+    elsewhere = replace(evidence, training=evidence.training + 1.0)
     assert not elsewhere.chooses_here
 
 
