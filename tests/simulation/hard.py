@@ -13,12 +13,14 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import Cells, count, pool_clusters
+from improvable.inference.critical import critical_deltas
 from improvable.inference.drawing import draw_clusters, draw_rows
 from improvable.inference.evidence import Evidence
 from improvable.inference.reliability import reliability_cautions
 from improvable.inference.resampling import resample
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
+from improvable.results.frontier import Frontier
 from simulation.levels import ALPHA, DRAWS, Rate, rate_of
 
 NEITHER, BOTH, ONLY_NOW, ONLY_NEW = range(4)
@@ -290,3 +292,45 @@ HARD = (
         for a in (3, 2, 1.5, 1.2)
     ),
 )
+
+
+def absolute_at_zero(errors: float, correlation: float, repetitions: int, seed: int, draws: int = 1_000) -> Rate:
+    """How often the absolute statistic rejects "the gap is smaller" where it is as wide, the other group being ahead.
+
+    In the normal limit, both gaps having a standard error of one: the status quo's is `errors`, the candidate's minus
+    that.
+    """
+    rng = np.random.default_rng([seed, int(10 * errors), int(10 * correlation)])
+    root = np.linalg.cholesky(np.array([[1.0, correlation], [correlation, 1.0]]))
+    hits = []
+    for _ in range(repetitions):
+        gap = np.array([errors, -errors]) + root @ rng.standard_normal(2)
+        drawn = np.abs(gap + rng.standard_normal((draws, 2)) @ root.T)
+        statistic = abs(gap[1]) - abs(gap[0])
+        hits.append(float(np.mean(drawn[:, 1] - drawn[:, 0] - statistic <= statistic) < ALPHA))
+    return rate_of(hits)
+
+
+GAINS = {"a": (6.0, 6.8), "b": (4.5, 6.0)}
+"""Utilities of two groups, of which every bound of the frontier is known."""
+
+
+def wrong_bounds(repetitions: int, seed: int, draws: int = DRAWS) -> dict[str, Rate]:
+    """How often some bound that is printed of one comparison is above the truth: separate bounds, and simultaneous."""
+    truth = {f"accuracy of {g}": after / before - 1 for g, (before, after) in GAINS.items()}
+    before, after = (GAINS["a"][t] - GAINS["b"][t] for t in (0, 1))
+    truth |= {"accuracy": min(truth.values()), "fairness": 1 - after / before}
+    hits: dict[str, list[float]] = {"each": [], "all": []}
+    for i in range(repetitions):
+        rng = np.random.default_rng([seed, i])
+        group, kind = rng.integers(0, 2, 2_000), rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000)
+        now, new = np.array([GAINS["a"], GAINS["b"]])[group].T
+        shared = (now + new) / 2  # half of either algorithm's picks are both's
+        mean = np.select([kind == ONLY_NOW, kind == ONLY_NEW], [2 * now - shared, 2 * new - shared], shared)
+        drawn = Drawn(group, kind, rng.poisson(mean).astype(np.float64))
+        evidence = evidence_of(drawn.counted(2), False, 2, np.random.SeedSequence([seed, i]), draws, plain=False)
+        front = Frontier((critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2))
+        for name, together in (("each", False), ("all", True)):
+            bounds = front.bounds(simultaneous=together)
+            hits[name].append(any(bound.value > 0 and bound.value > truth[bound.what] for bound in bounds))
+    return {name: rate_of(values) for name, values in hits.items()}
