@@ -177,7 +177,7 @@ Each bound of the frontier holds with 95% confidence separately. In one comparis
 the truth in {shown(bounds["each"])} of repetitions; of simultaneous bounds (`bounds(simultaneous=True)`) in
 {shown(bounds["all"])}.
 
-### The absolute statistic at Δ_f = 0
+### The absolute statistic at a cut of zero
 
 The candidate's gap is as wide as the status quo's, and the other group is ahead. In the normal limit, by how many
 standard errors wide the gaps are and how the two estimates are correlated:
