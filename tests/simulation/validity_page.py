@@ -119,7 +119,7 @@ def above(results: dict[str, Any]) -> list[str]:
 
 def exceeding_words(exceeding: Sequence[str]) -> str:
     if not exceeding:
-        return "no level in any table is above 5% by more than three Monte Carlo errors."
+        return "no level is above 5% by more than three Monte Carlo errors unless a caution names the reason."
     return f"above 5% by more than three Monte Carlo errors in {len(exceeding)} places: {'; '.join(exceeding)}."
 
 
