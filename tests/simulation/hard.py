@@ -261,10 +261,10 @@ def one_wide(groups: int, width: float) -> list[float]:
     return [12 + width / 2, 12 - width / 2] + [12.0] * (groups - 2)
 
 
-def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 0.8) -> Hard:
-    """Ties for the widest gap: about 40 of each group are selected by the status quo, 700 by the candidate."""
+def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 1.2) -> Hard:
+    """Ties for the widest gap: about 100 of each group are selected by the status quo, 1,750 by the candidate."""
     groups = len(before)
-    rows = 800 * groups
+    rows = 2_000 * groups
     return Hard(
         name,
         "gap",
@@ -275,7 +275,7 @@ def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 0.
 
 
 HARD = (
-    replace(ties("two groups, no gap", [6, 6], 0.0), better=tied([6.6, 5.2], [12, 12], 1_600, 0.05)),
+    replace(ties("two groups, no gap", [6, 6], 0.0), better=tied([6.4, 5.5], [12, 12], 4_000, 0.05)),
     ties("three groups, two tied", [6, 6, 4]),
     ties("four groups tied", spread(4, 6, 4)),
     ties("six groups nearly tied", [6, 6, 5.9, 4.1, 4, 4]),

@@ -40,7 +40,7 @@ GAP_REPETITIONS = 1_500
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT_REPETITIONS = 400
 CLAIM_REPETITIONS = 1_000
-HARD_REPETITIONS = 2_000
+HARD_REPETITIONS, HARD_POWER = 2_000, 500
 FOLDED_REPETITIONS = 4_000
 BOUND_REPETITIONS = 2_000
 AGAIN = 3
@@ -153,7 +153,7 @@ def study_hard(size: Size) -> Rows:
         row: dict[str, Any] = {"name": process.name, "binds": process.binds, "level": plain(rates)}
         row |= {"cautions": dict(found.cautions), "power": None}
         if process.better is not None:
-            power = levels_of(process, size(HARD_REPETITIONS), SEED + 750 + p, better=True)
+            power = levels_of(process, size(HARD_POWER), SEED + 750 + p, better=True)
             row["power"] = plain({"plain": power.plain, "mended": power.mended})
         out.append(row)
         tell(process.name, rates)
