@@ -16,7 +16,7 @@ from improvable.data.frames import read_rows
 from improvable.data.keys import mix
 from improvable.data.sample import Sample
 from improvable.errors import OptionError
-from improvable.inference.tally import tally_rows
+from improvable.inference.tally import Clusters, tally_rows
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.parallel import Progress
 from improvable.procedure.preparing import Prepared, prepare_audit
@@ -87,7 +87,10 @@ def _naive(
 ) -> Comparison:
     """One batch of all held-out rows, in one thread."""
     tally = tally_rows(ready.plan.design, held_out, decisions)
-    clusters = None if held_out.clusters is None else len(np.unique(held_out.clusters))
+    clusters = None
+    if held_out.clusters is not None:
+        keys = np.unique(held_out.clusters)
+        clusters = Clusters(keys, np.zeros(len(keys), dtype=np.int64))
     seed = seed_of(ready.seed, split, DRAWING)
     attributes = held_out.grouping.attributes
     return conclude(ready.plan.design, attributes, tally, clusters, fitted.reference, seed, 1, ready.engine.backend)

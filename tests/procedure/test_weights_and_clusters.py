@@ -195,3 +195,48 @@ def test_a_rule_learns_with_weights(case: Case) -> None:
         a = audited(frame, weight="whole", rule="linear").substitute()
         b = audited(repeated, rule="linear").substitute()
         assert a.decide(frame).tolist() == b.decide(frame).tolist(), rule
+
+
+def test_strata_are_those_of_the_linearization_variance() -> None:
+    """Clusters numbered anew in each stratum, two to four of them: standard errors against the textbook formula."""
+    rng = np.random.default_rng(12)
+    rows = []
+    for stratum in range(25):
+        level = rng.normal(0, 1)
+        for cluster in range(rng.integers(2, 5)):
+            shift = rng.normal(0, 0.6)
+            for _ in range(rng.integers(20, 40)):
+                group = "a" if rng.random() < 0.5 else "b"
+                rows.append((stratum, cluster, group, 5 + level + shift + (group == "a") + rng.normal()))
+    frame = pl.DataFrame(rows, schema=["stratum", "psu", "group", "y"], orient="row").with_columns(
+        d=pl.Series(rng.random(len(rows)) < 0.5).cast(int), e=pl.Series(rng.random(len(rows)) < 0.6).cast(int)
+    )
+    found = improvable.compare(
+        frame, outcome="y", group="group", status_quo="d", candidate="e", cluster="psu", stratum="stratum",
+        draws=10_000,
+    )  # fmt: skip
+    assert found.clusters == frame.select("stratum", "psu").n_unique()
+    for g, group in enumerate("ab"):
+        for t, column in enumerate("de"):
+            mine = frame.with_columns(w=(pl.col("group") == group) * pl.col(column))
+            total = float(mine["w"].cast(float).sum())
+            mean = float((mine["w"] * mine["y"]).cast(float).sum()) / total
+            by = mine.with_columns(z=pl.col("w") * (pl.col("y") - mean) / total)
+            totals = by.group_by("stratum", "psu").agg(pl.col("z").sum())
+            per = totals.group_by("stratum").agg(n=pl.len(), s=pl.col("z").var())
+            expected = float((per["n"] * per["s"]).sum()) ** 0.5
+            spread = np.quantile(found.evidence.drawn[0][:, g, 0, t], [0.1587, 0.8413])
+            assert (spread[1] - spread[0]) / 2 == pytest.approx(expected, rel=0.06)
+
+
+def test_a_stratum_needs_clusters_and_more_than_one(case: Case) -> None:
+    frame = frame_of(case).with_columns(stratum=pl.col("clinic") // 2)
+    with pytest.raises(improvable.OptionError, match="stratum goes with a cluster"):
+        compared(frame, stratum="stratum")
+    lonely = frame.with_columns(stratum=pl.when(pl.col("clinic") == 3).then(99).otherwise("stratum"))
+    with pytest.raises(improvable.DataError, match="strata have only one cluster"):
+        compared(lonely, cluster="clinic", stratum="stratum")
+    halves = audited(frame, cluster="clinic", stratum="stratum", row_id="row")
+    folds = audited(frame, cluster="clinic", stratum="stratum", row_id="row", folds=2)
+    assert halves.to_dict()["stratum"] == "stratum"
+    assert {split.clusters for split in folds.splits} == {40}

@@ -113,6 +113,19 @@ def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> No
     assert "do not show that the gap can be cut" in nothing.bounds()[0].words
 
 
+def test_simultaneous_bounds_share_the_level_among_components(audit: improvable.Audit) -> None:
+    """Two groups and a gap: each bound is the separate one of a third of alpha."""
+    front = audit.frontier()
+    assert front.components == 3
+    third = audit.reconsider(alpha=audit.question.alpha / 3).frontier()
+    together = front.bounds(simultaneous=True)
+    assert [one.value for one in together] == [one.value for one in third.bounds()]
+    assert all(wide.value <= one.value for wide, one in zip(together, front.bounds(), strict=True))
+    assert front.edge(simultaneous=True) == third.edge()
+    shown = [one.words for one in together if one.value > 0]
+    assert all(words.startswith("With 95% confidence in all bounds at once the ") for words in shown)
+
+
 def test_order_statistics_are_exact() -> None:
     critical = (Critical(np.arange(100) / 100, np.empty(0)),)
     assert largest_delta(critical, 0.05) == 0.04

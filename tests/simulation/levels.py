@@ -14,9 +14,10 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.errors import ImprovableWarning
+from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import count
 from improvable.inference.combining import combine, combined_threshold
-from improvable.inference.evidence import Assessment, Evidence, assess
+from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
 from improvable.question.claim import Claim

@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
 from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
+from simulation.hard import HARD, absolute_at_zero, levels_of, wrong_bounds  # noqa: E402
 from simulation.levels import (  # noqa: E402
     SPLITS,
     Rate,
@@ -39,6 +40,9 @@ GAP_REPETITIONS = 1_500
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT_REPETITIONS = 400
 CLAIM_REPETITIONS = 1_000
+HARD_REPETITIONS, HARD_POWER = 2_000, 500
+FOLDED_REPETITIONS = 4_000
+BOUND_REPETITIONS = 2_000
 AGAIN = 3
 Rows = list[dict[str, Any]]
 Size = Callable[[int], int]
@@ -141,6 +145,38 @@ def study_gap_audit(size: Size) -> Rows:
     return out
 
 
+def study_hard(size: Size) -> Rows:
+    out = []
+    for p, process in enumerate(HARD):
+        found = levels_of(process, size(HARD_REPETITIONS), SEED + 700 + p)
+        rates = {"plain": found.plain, "mended": found.mended}
+        row: dict[str, Any] = {"name": process.name, "binds": process.binds, "level": plain(rates)}
+        row |= {"cautions": dict(found.cautions), "power": None}
+        if process.better is not None:
+            power = levels_of(process, size(HARD_POWER), SEED + 750 + p, better=True)
+            row["power"] = plain({"plain": power.plain, "mended": power.mended})
+        out.append(row)
+        tell(process.name, rates)
+    return out
+
+
+def study_folded(size: Size) -> Rows:
+    out = []
+    for errors in (0.5, 1.0, 2.0, 4.0):
+        rates = {
+            f"{rho:g}": absolute_at_zero(errors, rho, size(FOLDED_REPETITIONS), SEED + 800) for rho in (0.0, 0.5, 0.9)
+        }
+        out.append({"errors": errors, "level": plain(rates)})
+        tell(f"absolute at zero, {errors} errors", rates)
+    return out
+
+
+def study_bounds(size: Size) -> Rows:
+    rates = wrong_bounds(size(BOUND_REPETITIONS), SEED + 900)
+    tell("some bound wrong", rates)
+    return [plain(rates)]
+
+
 def study_again(results: dict[str, Any], size: Size) -> Rows:
     """Every audit whose level came out high, once more, with more repetitions and fresh seeds: was it chance?"""
     out = []
@@ -159,6 +195,9 @@ def study_again(results: dict[str, Any], size: Size) -> Rows:
 
 
 STUDIES: dict[str, Callable[[Size], Rows]] = {
+    "hard": study_hard,
+    "folded": study_folded,
+    "bounds": study_bounds,
     "gap": study_gap,
     "gap_audit": study_gap_audit,
     "compare": study_compare,

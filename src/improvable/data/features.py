@@ -52,7 +52,7 @@ def choose_features(
     """
     question = design.question
     outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
-    roles = [name for name in (question.weight, question.cluster) if name is not None]
+    roles = [name for name in (question.weight, question.cluster, question.stratum) if name is not None]
     require_columns(rows.columns, [*question.group, *outcomes, *roles])
     excluded = set(match_columns(rows.columns, exclude))
     barred = {*question.group, *outcomes, *roles, *in_use, *excluded}

@@ -105,7 +105,10 @@ class Reading:
             if utility.outcome is not None:
                 outcomes[utility.outcome] = rows.numbers(utility.outcome)
         weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
-        clusters = self.keying.of(rows, [question.cluster]) if self.clustered and question.cluster is not None else None
+        clusters = None
+        if self.clustered and question.cluster is not None:
+            within = [] if question.stratum is None else [question.stratum]
+            clusters = self.keying.of(rows, [question.cluster, *within])
         return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights, clusters)
 
 

@@ -12,10 +12,14 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.components import Contrast, gains, gaps
+from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import TIE
-from improvable.inference.statistics import unfairness
+from improvable.inference.rivals import Rivals
 from improvable.question.claim import Claim, Form
+
+BEYOND = float(np.nextafter(1.0, 2.0))
+"""Where a draw turns that counts against no share: a gap cannot shrink by more than all of it."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,21 @@ class Critical:
         Sorted; such a draw counts against every delta from its own up.
     returns : array
         Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value
-        is so uncertain that a draw reflects it below zero.
+        is so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
+    between : int
+        How many turns have their own return: such a draw counts against every delta from the one to the other.
+    number : int or None
+        How many draws there are, where some count against several ranges of delta.
     """
 
     turns: FloatArray
     returns: FloatArray
+    between: int = 0
+    number: int | None = None
 
     @property
     def draws(self) -> int:
-        return len(self.turns) + len(self.returns)
+        return len(self.turns) + len(self.returns) if self.number is None else self.number
 
 
 Conditions = tuple[Critical, ...]
@@ -78,8 +88,8 @@ def largest_delta(conditions: Conditions, level: float) -> float:
 def _edge(one: Critical, allowed: int) -> float:
     ahead = one.turns[(one.turns > 0) & np.isfinite(one.turns)]
     if _against(one, np.zeros(1))[0] > allowed or len(ahead) == 0:
-        rank = allowed - len(one.returns)
-        return float(one.turns[rank]) if rank >= 0 else -np.inf
+        rank = allowed - (len(one.returns) - one.between)
+        return float(one.turns[rank]) if 0 <= rank < len(one.turns) else -np.inf
     too_many = _against(one, ahead) > allowed
     return float(ahead[np.argmax(too_many)] if too_many.any() else ahead[-1])
 
@@ -87,47 +97,26 @@ def _edge(one: Critical, allowed: int) -> float:
 def _against(one: Critical, deltas: FloatArray) -> IntArray:
     """How many draws count against each delta."""
     turned = np.searchsorted(one.turns, deltas, side="right")
-    return np.asarray(turned + len(one.returns) - np.searchsorted(one.returns, deltas, side="left"))
+    back = np.searchsorted(one.returns, deltas, side="left")
+    return np.asarray(turned + len(one.returns) - one.between - back)
 
 
 def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
     accuracy: dict[str, Conditions] = {}
-    for measure in evidence.accuracy:
-        if claim.overall is not None:
-            values, drawn = evidence.overall(claim.overall, measure)
-            accuracy[EVERYONE] = (*accuracy.get(EVERYONE, ()), _of_gain(values, drawn, claim.form))
-            continue
-        for a, attribute in enumerate(evidence.attributes):
-            for g, group in enumerate(attribute.levels):
-                values, drawn = evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]
-                accuracy[group] = (*accuracy.get(group, ()), _of_gain(values, drawn, claim.form))
-    signed: list[Critical] = []
-    absolute: list[Critical] = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            direction = evidence.direction(measure, protected)
-            values = direction * evidence.values[a][:, measure]
-            drawn = direction * evidence.drawn[a][:, :, measure]
-            r, s = evidence.reference(a, measure, protected)
-            before, before_drawn = values[r] - values[s], drawn[:, r] - drawn[:, s]
-            groups = range(len(attribute.levels))
-            for g in groups:
-                for h in groups if protected is None else (protected,):
-                    if g != h or protected is not None:
-                        pair = np.array([before[STATUS_QUO], values[g, CANDIDATE] - values[h, CANDIDATE]])
-                        draws = np.stack(
-                            [before_drawn[:, STATUS_QUO], drawn[:, g, CANDIDATE] - drawn[:, h, CANDIDATE]], axis=1
-                        )
-                        signed.append(_of_gap(pair, draws, claim.form))
-            folded, folds = (unfairness(np.moveaxis(x, -2, -1), protected) for x in (values, drawn))
-            absolute.append(_of_gap(folded, folds, claim.form))
-    return CriticalDeltas(accuracy, tuple(signed), tuple(absolute))
+    for gain in gains(evidence, claim):
+        accuracy[gain.group] = (*accuracy.get(gain.group, ()), _of_gain(gain.contrast, claim.form))
+    walked = list(gaps(evidence, claim))
+    return CriticalDeltas(
+        accuracy,
+        signed=tuple(_of_signed(one, claim.form, gap.scale) for gap in walked for one in gap.tested()),
+        absolute=tuple(_of_gap(gap.folded(), claim.form) for gap in walked),
+    )
 
 
-def _of_gain(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
-    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta; arrays (2,) and (draws, 2)."""
+def _of_gain(gain: Contrast, form: Form) -> Critical:
+    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta."""
+    values, drawn = gain.values, gain.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
@@ -137,8 +126,9 @@ def _of_gain(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
     return _settled(critical, before, values, drawn, form)
 
 
-def _of_gap(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
-    """Critical deltas of gap1 < (1 - delta) gap0, or of gap1 < gap0 - delta; arrays (2,) and (draws, 2)."""
+def _of_gap(gap: Contrast, form: Form) -> Critical:
+    """Critical deltas of gap1 < (1 - delta) gap0, or of gap1 < gap0 - delta."""
+    values, drawn = gap.values, gap.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
@@ -146,6 +136,71 @@ def _of_gap(values: FloatArray, drawn: FloatArray, form: Form) -> Critical:
     nothing = np.abs(before) <= TIE * float(np.abs(values).max())
     critical = np.where(nothing, _for_or_against(after >= 0), 1 - _ratio(after, before))
     return _settled(critical, before, values, drawn, form)
+
+
+def _of_signed(one: Contrast | Rivals, form: Form, scale: float) -> Critical:
+    return of_rivals(one, form, scale) if isinstance(one, Rivals) else _of_gap(one, form)
+
+
+def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
+    """Critical deltas of a gap with several references, by the same inequality as `Rivals.tail`.
+
+    With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i - G_i) - (C* - C)), is at least as
+    high as the statistic, the upper envelope of the lines w_j (x G_j - C). A line is above a convex function in an
+    interval, so that a draw counts against a union of intervals. For amounts its lines are flat, and it is a half-line.
+    """
+    counted = np.flatnonzero(rivals.weights > 0)
+    before, after = (one[..., counted] if one.ndim > 1 else one for one in rivals.deviations)
+    total, tie = len(rivals.drawn_after), TIE * scale
+    undefined = np.full(total - len(after), -np.inf)
+    if len(counted) == 0 or not (np.isfinite(rivals.before).all() and np.isfinite(rivals.after)):
+        return Critical(np.full(total, -np.inf), np.empty(0))
+    weights, sample = rivals.weights[counted], rivals.before[counted]
+    if form == "difference":
+        largest = (weights * (before - after[:, None] + tie)).max(axis=1)
+        turns = np.max([g - rivals.after - largest / w for g, w in zip(sample, weights, strict=True)], axis=0)
+        return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0))
+    low, high = np.full(before.shape, -np.inf), np.full(before.shape, np.inf)
+    for j in _envelope(weights * sample, -weights * rivals.after):
+        slope = weights * before - weights[j] * sample[j]
+        level = weights * (tie - after[:, None]) + weights[j] * rivals.after
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = -level / slope
+        low = np.where(slope > 0, np.maximum(low, root), low)
+        high = np.where(slope < 0, np.minimum(high, root), high)
+        high = np.where((slope == 0) & (level < 0), -np.inf, high)
+    starts, ends, never = _united(low, high)
+    turn, back = np.isfinite(ends), starts > 0  # x runs from 0 up, against delta
+    always = len(undefined) + int((~turn & ~back).sum())
+    turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(never, BEYOND)]
+    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), int((turn & back).sum()), total)
+
+
+def _envelope(slopes: FloatArray, levels: FloatArray) -> list[int]:
+    """Which of several lines are the highest at some x from 0 up."""
+    at = int(np.lexsort((slopes, levels))[-1])
+    out = [at]
+    while (slopes > slopes[at]).any():
+        steeper = np.flatnonzero(slopes > slopes[at])
+        crossing = (levels[at] - levels[steeper]) / (slopes[steeper] - slopes[at])
+        at = int(steeper[np.lexsort((-slopes[steeper], crossing))[0]])
+        out.append(at)
+    return out
+
+
+def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Unions of intervals [low, high] from 0 up, by row: all starts, all ends, and how many rows have none."""
+    empty = (low > high) | (high < 0)
+    low, high = np.where(empty, np.inf, low), np.where(empty, -np.inf, high)
+    order = np.argsort(low, axis=1, kind="stable")
+    low, high = (np.take_along_axis(one, order, axis=1) for one in (low, high))
+    reached = np.maximum.accumulate(high, axis=1)
+    opens = low < np.inf
+    opens[:, 1:] &= low[:, 1:] > reached[:, :-1]
+    closes = np.ones_like(opens)
+    closes[:, :-1] = opens[:, 1:] | (low[:, 1:] == np.inf)
+    closes &= low < np.inf
+    return low[opens], reached[closes], int((~opens.any(axis=1)).sum())
 
 
 def _for_or_against(against: BoolArray) -> FloatArray:
@@ -163,7 +218,7 @@ def _settled(
     """Sort draws into those that turn and those that return; what is undefined or never moves is always against.
 
     `reflected` is the status quo's reflected value: below zero a share of it turns the inequality round. A draw turns a
-    hair early and returns a hair late, so that floating point breaks no tie in favour of rejection.
+    hair early and returns a hair late, so that floating point breaks no tie in favor of rejection.
     """
     scale = float(np.abs(values).max())
     defined = np.isfinite(drawn).all(axis=1)

@@ -7,7 +7,9 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.components import gaps
 from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.intervals import ratio_interval
 from improvable.inference.pvalues import interval
 from improvable.question.claim import Claim
 
@@ -29,17 +31,21 @@ class Disparity:
 def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
     """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
     out = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            high, low = evidence.reference(a, measure, protected)
-            direction = evidence.direction(measure, protected)
-            values = direction * evidence.values[a][:, measure, STATUS_QUO]
-            draws = direction * evidence.drawn[a][:, :, measure, STATUS_QUO]
-            estimate = float(values[high] - values[low])
-            bounds = interval(estimate, draws[:, high] - draws[:, low], 1 - alpha)
-            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
-            out.append(Disparity(*names, estimate, *bounds, one_sided=protected is not None))
+    for gap in gaps(evidence, claim):
+        estimate, draws = gap.before()
+        low, high = interval(estimate, draws, 1 - alpha)
+        out.append(
+            Disparity(
+                measure=evidence.measures[gap.measure].label,
+                attribute=gap.attribute.name,
+                higher=gap.attribute.levels[gap.reference[0]],
+                lower=gap.attribute.levels[gap.reference[1]],
+                estimate=estimate,
+                low=low,
+                high=high,
+                one_sided=gap.protected is not None,
+            )
+        )
     return out
 
 
@@ -73,7 +79,7 @@ def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
 
 
 def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tuple[int, int]]:
-    """Every pair of groups, the one first that the status quo favoured on the training rows."""
+    """Every pair of groups, the one first that the status quo favored on the training rows."""
     values = evidence.training_values(attribute, measure)
     order = sorted(range(len(values)), key=lambda g: (-values[g], g))
     return list(combinations(order, 2))
@@ -81,20 +87,19 @@ def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tup
 
 def _changes(measure: str, group: str, values: FloatArray, draws: FloatArray, alpha: float) -> list[Estimate]:
     """Four numbers of a pair (status quo, candidate), shapes (2,) and (Q, 2)."""
-    quantities = [(name, values[t], draws[:, t]) for t, name in enumerate(ALGORITHMS)]
-    quantities.append(("ratio", _ratio(values), _ratio(draws)))
-    quantities.append(("difference", _difference(values), _difference(draws)))
-    out = []
-    for quantity, estimate, drawn in quantities:
-        low, high = (np.nan, np.nan) if np.isnan(estimate) else interval(float(estimate), drawn, 1 - alpha)
-        out.append(Estimate(measure, group, quantity, float(estimate), low, high))
-    return out
+    numbers = [(name, float(values[t]), draws[:, t]) for t, name in enumerate(ALGORITHMS)]
+    numbers.append(("difference", float(_difference(values)), _difference(draws)))
+    found = {name: (estimate, *_interval(estimate, drawn, alpha)) for name, estimate, drawn in numbers}
+    before, after = values[STATUS_QUO], values[CANDIDATE]
+    ratio = float(after / before) if before != 0 else np.nan
+    bounds = (np.nan, np.nan) if np.isnan(ratio) else ratio_interval(values, draws, 1 - alpha)
+    found["ratio"] = (ratio, *bounds)
+    return [Estimate(measure, group, name, *found[name]) for name in (*ALGORITHMS, "ratio", "difference")]
+
+
+def _interval(estimate: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
+    return (np.nan, np.nan) if np.isnan(estimate) else interval(estimate, draws, 1 - alpha)
 
 
 def _difference(pair: FloatArray) -> FloatArray:
     return np.asarray(pair[..., CANDIDATE] - pair[..., STATUS_QUO])
-
-
-def _ratio(pair: FloatArray) -> FloatArray:
-    before, after = pair[..., STATUS_QUO], pair[..., CANDIDATE]
-    return np.asarray(np.divide(after, before, out=np.full(np.shape(before), np.nan), where=before != 0))

@@ -1,4 +1,4 @@
-"""What a held-out sample says, kept as sums and draws, and the intersection-union test of any claim upon it."""
+"""What a held-out sample says, kept as sums and draws: all that any claim is tested with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,17 +8,8 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.pvalues import Tail, lower_tail, upper_tail
-from improvable.inference.statistics import (
-    accuracy_statistic,
-    folded_statistic,
-    reference_pair,
-    signed_statistics,
-    unfairness,
-    utilities_of,
-)
-from improvable.question.claim import Claim
+from improvable.inference.cells import STATUS_QUO
+from improvable.inference.statistics import reference_pair, utilities_of
 from improvable.question.utilities import Measure
 
 ALGORITHMS = ("status_quo", "candidate")
@@ -45,6 +36,9 @@ class Evidence:
         The status quo's sums on the training rows, which fix the reference pair of groups.
     method : {"bootstrap", "delta"}
         How the draws were made: from cells, or from the normal limit.
+    chosen_here : bool or None
+        Whether the reference pair of groups was chosen on the very rows that are tested, so that the test must account
+        for the choice. None: where `training` are this sample's own sums.
     """
 
     attributes: tuple[Attribute, ...]
@@ -55,10 +49,18 @@ class Evidence:
     draws: FloatArray
     training: FloatArray
     method: str = "bootstrap"
+    chosen_here: bool | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
         return tuple(level for attribute in self.attributes for level in attribute.levels)
+
+    @property
+    def chooses_here(self) -> bool:
+        """`chosen_here`, settled."""
+        if self.chosen_here is not None:
+            return self.chosen_here
+        return np.array_equal(self.training, self.sums[:, :, STATUS_QUO])
 
     @cached_property
     def values(self) -> tuple[FloatArray, ...]:
@@ -106,131 +108,3 @@ def _by_level(sums: FloatArray, attribute: Attribute) -> FloatArray:
     for stratum, level in enumerate(attribute.member):
         out[:, level] += sums[:, stratum]
     return out
-
-
-@dataclass(frozen=True)
-class Component:
-    """One of the conditions that must all hold.
-
-    Attributes
-    ----------
-    kind : {"accuracy", "fairness"}
-    measure : str
-        The utility.
-    group : str
-        The group whose accuracy it is, or the attribute whose gap it is.
-    status_quo, candidate : float
-        The utility or the gap under either algorithm.
-    tail : Tail
-        The p-value that counts.
-    other : Tail or None
-        For fairness, that of the statistic not used.
-    """
-
-    kind: str
-    measure: str
-    group: str
-    status_quo: float
-    candidate: float
-    tail: Tail
-    other: Tail | None = None
-
-
-@dataclass(frozen=True)
-class Assessment:
-    """The component p-values of one claim."""
-
-    claim: Claim
-    components: tuple[Component, ...]
-
-    @property
-    def p_value(self) -> float:
-        """The largest component: all must reject at once (intersection-union, Proposition B.1)."""
-        return max(component.tail.p_value for component in self.components)
-
-    @property
-    def undefined(self) -> int:
-        """The most draws in which a component was undefined."""
-        return max(component.tail.undefined for component in self.components)
-
-    def of(self, kind: str) -> list[Component]:
-        return [component for component in self.components if component.kind == kind]
-
-    @property
-    def p_accuracy(self) -> dict[str, float]:
-        """By group, the largest over the accuracy utilities."""
-        out: dict[str, float] = {}
-        for component in self.of("accuracy"):
-            out[component.group] = max(component.tail.p_value, out.get(component.group, 0.0))
-        return out
-
-    @property
-    def p_fairness(self) -> float:
-        return max(component.tail.p_value for component in self.of("fairness"))
-
-    @property
-    def p_fairness_other(self) -> float:
-        return max(component.other.p_value for component in self.of("fairness") if component.other)
-
-
-def assess(evidence: Evidence, claim: Claim) -> Assessment:
-    """Test whether the candidate improves on the status quo by the claimed size, in every component."""
-    components = []
-    for measure in evidence.accuracy:
-        if claim.overall is not None:
-            values, drawn = evidence.overall(claim.overall, measure)
-            components.append(_accuracy(evidence, measure, EVERYONE, values, drawn, claim))
-            continue
-        for a, attribute in enumerate(evidence.attributes):
-            for g, group in enumerate(attribute.levels):
-                values, drawn = evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]
-                components.append(_accuracy(evidence, measure, group, values, drawn, claim))
-    for measure in evidence.fairness:
-        components += [_fairness(evidence, measure, a, claim) for a in range(len(evidence.attributes))]
-    return Assessment(claim, tuple(components))
-
-
-def _accuracy(
-    evidence: Evidence, measure: int, group: str, values: FloatArray, drawn: FloatArray, claim: Claim
-) -> Component:
-    before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
-    delta = claim.delta_of(group)
-    tail = upper_tail(
-        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], delta, claim.form)),
-        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, claim.form),
-        scale=max(abs(before), abs(after)),
-    )
-    return Component("accuracy", evidence.measures[measure].label, group, before, after, tail)
-
-
-def _fairness(evidence: Evidence, measure: int, a: int, claim: Claim) -> Component:
-    attribute = evidence.attributes[a]
-    protected = attribute.place_of(claim.protected)
-    direction = evidence.direction(measure, protected)
-    values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
-    scale = float(np.abs(values).max())
-    before, after = values[:, STATUS_QUO], values[:, CANDIDATE]
-    draws_before, draws_after = drawn[..., STATUS_QUO], drawn[..., CANDIDATE]
-    absolute = lower_tail(
-        float(folded_statistic(before, after, claim.delta_fairness, claim.form, protected)),
-        folded_statistic(draws_before, draws_after, claim.delta_fairness, claim.form, protected),
-        scale,
-    )
-    reference = evidence.reference(a, measure, protected)
-    statistics = signed_statistics(before, after, reference, claim.delta_fairness, claim.form, protected)
-    draws = signed_statistics(draws_before, draws_after, reference, claim.delta_fairness, claim.form, protected)
-    signed = _largest([lower_tail(float(statistics[j]), draws[:, j], scale) for j in range(len(statistics))])
-    used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
-    return Component(
-        kind="fairness",
-        measure=evidence.measures[measure].label,
-        group=attribute.name,
-        status_quo=float(unfairness(before, protected)),
-        candidate=float(unfairness(after, protected)),
-        tail=used,
-        other=other,
-    )
-
-
-def _largest(tails: list[Tail]) -> Tail:
-    return max(tails, key=lambda tail: tail.p_value)

@@ -6,12 +6,14 @@ other cells are put together, `ROWS_PER_LOT` to a lot, and drawn one by one. Bot
 the cells alone.
 """
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
+from improvable.errors import DataError
 from improvable.inference.cells import Cells, weigh
 
 DRAWS_PER_BLOCK = 500
@@ -54,16 +56,65 @@ def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: in
     array of shape (draws, blocks, width)
     """
     large, lots = _divide(cells)
-    starts = range(0, draws, DRAWS_PER_BLOCK)
+    drawn_one_by_one = sum(lot.rows for lot in lots)
 
-    def block(start: int) -> FloatArray:
+    def block(size: int, rng: np.random.Generator) -> FloatArray:
+        return _draw(cells, large, lots, size, cells.rows, rng)
+
+    return _in_blocks(block, draws, seed, workers if draws * drawn_one_by_one >= ROWS_WORTH_THREADS else 1)
+
+
+def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
+    """Bootstrap sums of a design with strata (Rao and Wu, 1988), summed over strata.
+
+    From the n units of a stratum n - 1 are drawn with replacement, each counted n / (n - 1) times. So a stratum's sum
+    has the variance that its units estimate without bias, n / (n - 1) times the sum of squared deviations, for any n
+    from two up; drawing n of n would be too small by (n - 1) / n, which with two clusters a stratum is one half.
+
+    Parameters
+    ----------
+    strata : sequence of Cells
+        The units (clusters, or rows) of each stratum; all of the same shape. A sample without strata is one.
+    draws, seed, workers
+        As in `resample`.
+
+    Returns
+    -------
+    array of shape (draws, blocks, width)
+    """
+    lonely = sum(cells.rows < 2 for cells in strata)
+    if lonely:
+        raise DataError(
+            f"{lonely:,} of {len(strata):,} strata have only one cluster, so its variance cannot be estimated.",
+            "Merge each with a similar stratum.",
+        )
+    divided = [(cells, *_divide(cells)) for cells in strata]
+    drawn_one_by_one = sum(lot.rows for _, _, lots in divided for lot in lots)
+
+    def block(size: int, rng: np.random.Generator) -> FloatArray:
+        out = np.zeros((size, strata[0].blocks, strata[0].values.shape[1]))
+        for cells, large, lots in divided:
+            units = cells.rows
+            out += _draw(cells, large, lots, size, units - 1, rng) * (units / (units - 1))
+        return out
+
+    return _in_blocks(block, draws, seed, workers if draws * drawn_one_by_one >= ROWS_WORTH_THREADS else 1)
+
+
+def _in_blocks(
+    block: Callable[[int, np.random.Generator], FloatArray], draws: int, seed: np.random.SeedSequence, workers: int
+) -> FloatArray:
+    """Draws in blocks of `DRAWS_PER_BLOCK`, each with a generator of its own."""
+
+    def one(start: int) -> FloatArray:
         rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
-        return _draw(cells, large, lots, min(DRAWS_PER_BLOCK, draws - start), rng)
+        return block(min(DRAWS_PER_BLOCK, draws - start), rng)
 
-    if workers == 1 or draws * sum(lot.rows for lot in lots) < ROWS_WORTH_THREADS:
-        return np.concatenate([block(start) for start in starts])
+    starts = range(0, draws, DRAWS_PER_BLOCK)
+    if workers == 1:
+        return np.concatenate([one(start) for start in starts])
     with ThreadPoolExecutor(workers) as pool:
-        return np.concatenate(list(pool.map(block, starts)))
+        return np.concatenate(list(pool.map(one, starts)))
 
 
 def _divide(cells: Cells) -> tuple[Cells, list[_Lot]]:
@@ -83,7 +134,8 @@ def _some(cells: Cells, index: IntArray) -> Cells:
     return Cells(values, cells.block[index], cells.counts[index], 0, cells.blocks)
 
 
-def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rng: np.random.Generator) -> FloatArray:
+def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rows: int, rng: np.random.Generator) -> FloatArray:
+    """Sums of `rows` rows drawn from the cells, `draws` times."""
     sizes = np.array([*large.counts, *(lot.rows for lot in lots)] + [cells.silent] * (cells.silent > 0))
     edge = len(large.counts)
     out = np.empty((draws, cells.blocks, cells.values.shape[1]))
@@ -91,7 +143,7 @@ def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rng: np.rand
     step = max(1, items // len(sizes))
     for start in range(0, draws, step):
         part = slice(start, min(start + step, draws))
-        drawn = rng.multinomial(cells.rows, sizes / cells.rows, size=part.stop - part.start)
+        drawn = rng.multinomial(rows, sizes / cells.rows, size=part.stop - part.start)
         out[part] = weigh(large, drawn[:, :edge])
         for j, lot in enumerate(lots, start=edge):
             _draw_lot(lot, drawn[:, j], out[part], items, rng)

@@ -28,8 +28,9 @@ def accuracy_statistic(status_quo: FloatArray, candidate: FloatArray, delta: flo
     return candidate - (1 + delta) * status_quo if form == "ratio" else candidate - status_quo - delta
 
 
-def _shrunk(gap: FloatArray, delta: float, form: Form) -> FloatArray:
-    return (1 - delta) * gap if form == "ratio" else gap - delta
+def gap_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form) -> FloatArray:
+    """T_f of two gaps, D_1 - (1 - Delta_f) D_0; small values speak for improvement."""
+    return candidate - ((1 - delta) * status_quo if form == "ratio" else status_quo - delta)
 
 
 def unfairness(values: FloatArray, protected: int | None = None) -> FloatArray:
@@ -50,7 +51,7 @@ def folded_statistic(
 
     Shapes (..., groups) -> (...).
     """
-    return unfairness(candidate, protected) - _shrunk(unfairness(status_quo, protected), delta, form)
+    return gap_statistic(unfairness(status_quo, protected), unfairness(candidate, protected), delta, form)
 
 
 def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tuple[int, int]:
@@ -63,6 +64,17 @@ def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tupl
     return max(others, key=lambda g: float(status_quo[g])), low
 
 
+def ordered_pairs(groups: int, protected: int | None = None) -> list[tuple[int, int]]:
+    """Every pair (g, h) between which a candidate's gap must be small.
+
+    With a protected group, h is that group and g every group, itself included: its own zero stands for the positive
+    part, and demands that the status quo's gap be above zero.
+    """
+    if protected is None:
+        return list(permutations(range(groups), 2))
+    return [(g, protected) for g in range(groups)]
+
+
 def signed_statistics(
     status_quo: FloatArray,
     candidate: FloatArray,
@@ -71,18 +83,14 @@ def signed_statistics(
     form: Form,
     protected: int | None = None,
 ) -> FloatArray:
-    """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every ordered pair (g, h).
+    """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every pair of `ordered_pairs`.
 
     (r, s) is the reference pair, fixed before the test rows are seen. If every T_gh is below zero then the
     candidate's largest gap is below (1 - Delta_f) times a gap of the status quo, and so below (1 - Delta_f) times
     its largest: the paper's alternative, with nothing folded and no kink. Small values speak for improvement.
 
-    With a protected group, h is that group and g every group, itself included: its own zero stands for the positive
-    part, and demands that the status quo's gap be above zero.
-
     Shapes (..., groups) -> (..., pairs).
     """
-    before = _shrunk(status_quo[..., reference[0]] - status_quo[..., reference[1]], delta, form)
-    groups = range(status_quo.shape[-1])
-    pairs = permutations(groups, 2) if protected is None else ((g, protected) for g in groups)
-    return np.stack([candidate[..., g] - candidate[..., h] - before for g, h in pairs], axis=-1)
+    before = status_quo[..., reference[0]] - status_quo[..., reference[1]]
+    pairs = ordered_pairs(status_quo.shape[-1], protected)
+    return np.stack([gap_statistic(before, candidate[..., g] - candidate[..., h], delta, form) for g, h in pairs], -1)

@@ -10,10 +10,10 @@ from improvable.data.groups import Attribute, Grouping
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
+from improvable.inference.drawing import draw_clusters, draw_rows
 from improvable.inference.evidence import Evidence
 from improvable.inference.exact import exact_sum, to_float
-from improvable.inference.normal_limit import Moments, add, draw_normal, most_cells, settle
-from improvable.inference.resampling import resample
+from improvable.inference.normal_limit import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.design import Design
 from improvable.question.utilities import check_decisions
 
@@ -109,26 +109,69 @@ def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> Flo
     return cells.sums().reshape(sample.grouping.strata, len(design.utilities), 2)
 
 
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters that rows were counted in; those that contribute nothing count.
+
+    Attributes
+    ----------
+    keys : array of shape (clusters,)
+        Distinct.
+    strata : array of shape (clusters,)
+        The stratum of the design that each is in; all zero where there are none.
+    """
+
+    keys: Keys
+    strata: IntArray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def only(self, chosen: BoolArray) -> "Clusters":
+        """Some of them. A stratum of which one cluster is left joins the others of which one is left."""
+        keys, strata = self.keys[chosen], self.strata[chosen]
+        return Clusters(keys, _without_lonely(strata))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments."""
+
+    strata: tuple[Cells, ...] | Moments
+    clusters: int | None
+
+    def sums(self) -> FloatArray:
+        if isinstance(self.strata, Moments):
+            return self.strata.sums()
+        return np.asarray(np.sum([cells.sums() for cells in self.strata], axis=0))
+
+
+def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Counted:
+    """What was counted, as it is drawn: clusters in their strata, or rows; moments where there are too many cells."""
+    if clusters is None:
+        rows = settle(tally.counted, most_cells(design.question.method))
+        return Counted(rows if isinstance(rows, Moments) else (rows,), None)
+    assert isinstance(tally.counted, Cells)
+    if design.question.method == "delta":
+        return Counted(collapse(_cells_of_clusters(tally.counted, clusters.keys)), len(clusters))
+    strata = [clusters.keys[clusters.strata == stratum] for stratum in np.unique(clusters.strata)]
+    return Counted(tuple(_cells_of_clusters(tally.counted, keys) for keys in strata), len(clusters))
+
+
 def evidence_without_draws(
-    design: Design, attributes: Sequence[Attribute], tally: Tally, clusters: int | None, training: FloatArray | None
-) -> tuple[Evidence, Cells | Moments]:
-    """Sums as evidence, and what draws are to be made from.
+    design: Design, attributes: Sequence[Attribute], counted: Counted, training: FloatArray | None
+) -> Evidence:
+    """Sums as evidence.
 
     Parameters
     ----------
-    clusters : int or None
-        How many clusters there are, where rows are clustered; those that contribute nothing count.
     training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows.
+        The status quo's sums on the training rows; None takes them from these rows, and the test accounts for it that
+        the reference pair of groups was chosen on them.
     """
-    counted = tally.counted
-    if clusters is not None:
-        assert isinstance(counted, Cells)
-        counted = _cells_of_clusters(counted, clusters)
-    counted = settle(counted, most_cells(design.question.method))
-    shape = (len(tally.sizes), len(design.utilities), 2, 2)
+    shape = (attributes[0].member.size, len(design.utilities), 2, 2)
     sums = counted.sums().reshape(shape)
-    evidence = Evidence(
+    return Evidence(
         attributes=tuple(attributes),
         measures=tuple(utility.measure(design.question.outcome) for utility in design.utilities),
         accuracy=design.accuracy,
@@ -136,18 +179,21 @@ def evidence_without_draws(
         sums=sums,
         draws=np.empty((0, *shape)),
         training=sums[:, :, STATUS_QUO] if training is None else training,
-        method="bootstrap" if isinstance(counted, Cells) else "delta",
+        method="delta" if isinstance(counted.strata, Moments) else "bootstrap",
+        chosen_here=training is None,
     )
-    return evidence, counted
 
 
 def with_draws(
-    evidence: Evidence, counted: Cells | Moments, draws: int, seed: np.random.SeedSequence, workers: int
+    evidence: Evidence, counted: Counted, draws: int, seed: np.random.SeedSequence, workers: int
 ) -> Evidence:
     """The same evidence with its draws, from cells or from the normal limit."""
-    if isinstance(counted, Moments):
-        return replace(evidence, draws=draw_normal(counted, draws, seed).reshape(-1, *evidence.sums.shape))
-    drawn = resample(counted, draws, seed, workers)
+    if isinstance(counted.strata, Moments):
+        drawn = draw_normal(counted.strata, draws, seed)
+    elif counted.clusters is None:
+        drawn = draw_rows(counted.strata, draws, seed, workers)
+    else:
+        drawn = draw_clusters(counted.strata, draws, seed, workers)
     return replace(evidence, draws=drawn.reshape(-1, *evidence.sums.shape))
 
 
@@ -185,14 +231,24 @@ def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blo
     return replace(cells, silent=cells.silent + len(vectors) - len(speaks))
 
 
-def _cells_of_clusters(cells: Cells, clusters: int) -> Cells:
-    """Add up the cells of each cluster; clusters that no cell speaks for are silent."""
+def _cells_of_clusters(cells: Cells, clusters: Keys) -> Cells:
+    """Add up the cells of each of these clusters; those that no cell speaks for are silent."""
     keys = (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
-    distinct, codes = np.unique(keys, return_inverse=True)
-    vectors = cells.values[:, 2:] * cells.counts[:, None]
+    mine = np.isin(keys, clusters)
+    distinct, codes = np.unique(keys[mine], return_inverse=True)
+    vectors = cells.values[mine, 2:] * cells.counts[mine, None]
     if not len(distinct):
         nothing = np.empty((0, cells.blocks * vectors.shape[1]))
-        return Cells(nothing, np.empty(0, np.int64), np.empty(0, np.int64), clusters, 1)
-    pooled = pool_clusters(vectors, cells.block, codes.astype(np.int64), cells.blocks)
+        return Cells(nothing, np.empty(0, np.int64), np.empty(0, np.int64), len(clusters), 1)
+    pooled = pool_clusters(vectors, cells.block[mine], codes.astype(np.int64), cells.blocks)
     found = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-    return replace(found, silent=found.silent + clusters - len(distinct))
+    return replace(found, silent=found.silent + len(clusters) - len(distinct))
+
+
+def _without_lonely(strata: IntArray) -> IntArray:
+    """Strata of one cluster have no variance of their own; together they are one stratum, or join the first."""
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    lonely = counts[codes] == 1
+    if not lonely.any():
+        return codes.astype(np.int64)
+    return np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes).astype(np.int64)

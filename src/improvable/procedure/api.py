@@ -38,6 +38,7 @@ def audit(
     small: Small = "refuse",
     weight: str | None = None,
     cluster: str | None = None,
+    stratum: str | None = None,
     splits: int = 7,
     combine: Combine = "median",
     tolerance: float = 0.01,
@@ -119,6 +120,8 @@ def audit(
         Column of row weights: utilities become weighted means; rows are still what is resampled.
     cluster : str, optional
         Column that says which rows belong together (a patient, a clinic): split and resampled as wholes.
+    stratum : str, optional
+        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     splits : int
         K, how often the rows are divided; with ``combine="sequential"``, at least so often.
     combine : {"median", "running_median", "sequential"}
@@ -216,6 +219,7 @@ def compare(
     small: Small = "refuse",
     weight: str | None = None,
     cluster: str | None = None,
+    stratum: str | None = None,
     draws: int = 10_000,
     alpha: float = 0.05,
     seed: int = 0,
@@ -268,6 +272,8 @@ def compare(
         Column of row weights: utilities become weighted means; rows are still what is resampled.
     cluster : str, optional
         Column that says which rows belong together (a patient, a clinic); clusters are resampled as wholes.
+    stratum : str, optional
+        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     draws : int
         Bootstrap draws.
     alpha : float

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from improvable.errors import Caution, DataError, ImprovableWarning
+from improvable.inference.assessment import Assessment
 from improvable.inference.estimates import Disparity
-from improvable.inference.evidence import ALGORITHMS, Assessment, Evidence
+from improvable.inference.evidence import ALGORITHMS, Evidence
 
 FEWEST_SELECTED = 30
 PACKAGE = str(Path(__file__).parents[1])

@@ -52,9 +52,8 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     reading, question = surveyed.reading, design.question
     before, after = (_complete(engine, reading, spec, columns.read, first=spec is specs[0]) for spec in specs)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read)
-    clusters = None if surveyed.clusters is None else len(surveyed.clusters)
     seed = np.random.SeedSequence(question.seed)
-    result = conclude(design, reading.attributes, tally, clusters, None, seed, workers, engine.backend)
+    result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
     cautions = [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
     cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
     cautions += result.cautions

@@ -10,8 +10,10 @@ from improvable.data.groups import Attribute
 from improvable.errors import DataError
 from improvable.inference.cells import STATUS_QUO
 from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.normal_limit import Moments
+from improvable.inference.reliability import reliability_cautions
 from improvable.inference.statistics import utilities_of
-from improvable.inference.tally import Tally, evidence_without_draws, with_draws
+from improvable.inference.tally import Clusters, Tally, counted_of, evidence_without_draws, with_draws
 from improvable.procedure.cautions import component_cautions
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
@@ -23,7 +25,7 @@ def conclude(
     design: Design,
     attributes: Sequence[Attribute],
     tally: Tally,
-    clusters: int | None,
+    clusters: Clusters | None,
     training: FloatArray | None,
     seed: np.random.SeedSequence,
     workers: int,
@@ -34,21 +36,22 @@ def conclude(
 
     Parameters
     ----------
-    clusters : int or None
+    clusters : Clusters or None
         Held-out clusters, where rows are clustered.
     training : array of shape (strata, utilities, 2), optional
         The status quo's sums on the training rows; None takes them from these rows.
     where : str
         Opens error messages: "split 3: ".
     """
-    evidence, counted = evidence_without_draws(design, attributes, tally, clusters, training)
+    counted = counted_of(design, tally, clusters)
+    evidence = evidence_without_draws(design, attributes, counted, training)
     _refuse_undefined_status_quo(evidence, where)
     _refuse_share_of_nonpositive(evidence, design.question)
     result = Comparison(
         question=design.question,
         evidence=with_draws(evidence, counted, design.question.draws, seed, workers),
         rows=tally.rows,
-        clusters=clusters,
+        clusters=None if clusters is None else len(clusters),
         selected=tally.selected,
         sizes=tally.sizes,
         weight=tally.weights()[:, 0],
@@ -57,7 +60,10 @@ def conclude(
         backend=backend,
     )
     occupied = _fewest_occupied(tally.occupied, attributes)
-    return result.with_cautions(component_cautions(result.evidence, result.assessment, occupied))
+    cautions = component_cautions(result.evidence, result.assessment, occupied)
+    if not isinstance(counted.strata, Moments):
+        cautions += reliability_cautions(result.evidence, design.question.claim, counted.strata, counted.clusters)
+    return result.with_cautions(cautions)
 
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:

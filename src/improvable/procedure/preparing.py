@@ -14,6 +14,7 @@ from improvable.data.fingerprint import Fingerprint
 from improvable.data.frames import FrameLike
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
+from improvable.inference.tally import Clusters
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
@@ -72,12 +73,12 @@ class Prepared:
         parts = self.splitting.parts(splits)
         return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, parts)
 
-    def test_clusters(self, part: Part) -> int | None:
-        """How many clusters a part tests on, where rows are clustered."""
+    def test_clusters(self, part: Part) -> Clusters | None:
+        """The clusters that a part tests on, where rows are clustered."""
         clusters = self.surveyed.clusters
         if clusters is None:
             return None
-        return int(self.splitting.tests(self.splitting.places(clusters, part), part).sum())
+        return clusters.only(self.splitting.tests(self.splitting.places(clusters.keys, part), part))
 
     def setting(self) -> dict[str, Any]:
         """How candidates are found, and where everything comes from, as plain data."""
@@ -113,7 +114,7 @@ class Prepared:
             clusters = self.test_clusters(part)
             if clusters is not None and self.surveyed.clusters is not None:
                 kind, least = "clusters", FEWEST_CLUSTERS
-                training, testing = len(self.surveyed.clusters) - clusters, clusters
+                training, testing = len(self.surveyed.clusters) - len(clusters), len(clusters)
             if min(training, testing) < least:
                 change = "change the train fraction" if self.plan.folds is None else "use fewer folds"
                 raise DataError(

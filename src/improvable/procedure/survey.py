@@ -15,6 +15,7 @@ from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.sample import Combination, Reading, combinations_of
 from improvable.errors import Caution, DataError
+from improvable.inference.tally import Clusters
 from improvable.question.claim import check_claim
 from improvable.question.design import Design
 
@@ -37,8 +38,8 @@ class Survey:
         Of each numeric column that may be a feature.
     weights : tuple of int
         How many weights are negative, how many are above zero, and how many are other than one.
-    clusters : array of shape (2, pairs)
-        Keys of clusters, each with the key of a combination of groups that it has rows of; distinct.
+    clusters : array of shape (3, triples)
+        Keys of clusters, each with the keys of its stratum and of a combination of groups that it has; distinct.
     """
 
     rows: int
@@ -48,7 +49,7 @@ class Survey:
     missing: Counter[str] = field(default_factory=Counter)
     infinite: Counter[str] = field(default_factory=Counter)
     weights: tuple[int, int, int] = (0, 0, 0)
-    clusters: Keys = field(default_factory=lambda: np.empty((2, 0), dtype=np.uint64))
+    clusters: Keys = field(default_factory=lambda: np.empty((3, 0), dtype=np.uint64))
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,10 @@ class Surveying:
     def _clusters(self, rows: Rows) -> Keys:
         question = self.design.question
         if question.cluster is None:
-            return np.empty((2, 0), dtype=np.uint64)
-        pairs = [self.keying.of(rows, columns) for columns in ([question.cluster], question.group)]
-        return _distinct(np.stack(pairs))
+            return np.empty((3, 0), dtype=np.uint64)
+        stratum = [] if question.stratum is None else [question.stratum]
+        keys = [self.keying.of(rows, columns) for columns in ([question.cluster, *stratum], stratum, question.group)]
+        return _distinct(np.stack(keys))
 
 
 def merge_surveys(one: Survey, other: Survey) -> Survey:
@@ -129,9 +131,9 @@ def _weights(rows: Rows, name: str | None) -> tuple[int, int, int]:
     return int((weights < 0).sum()), int((weights > 0).sum()), int((weights != 1).sum())
 
 
-def _distinct(pairs: Keys) -> Keys:
-    table = pl.DataFrame({"cluster": pairs[0], "groups": pairs[1]}).unique()
-    return np.stack([table["cluster"].to_numpy(), table["groups"].to_numpy()])
+def _distinct(keys: Keys) -> Keys:
+    table = pl.DataFrame(dict(zip(("cluster", "stratum", "groups"), keys, strict=True))).unique()
+    return np.stack([table[name].to_numpy() for name in table.columns])
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,7 @@ class Surveyed:
     reading : Reading
     total, rows : int
         Rows in all, and those that are analyzed.
-    clusters : array or None
-        Keys of their clusters.
+    clusters : Clusters or None
     missing, infinite : Counter
         Values of each numeric column that may be a feature.
     cautions : tuple of Caution
@@ -153,7 +154,7 @@ class Surveyed:
     reading: Reading
     total: int
     rows: int
-    clusters: Keys | None
+    clusters: Clusters | None
     missing: Counter[str]
     infinite: Counter[str]
     cautions: tuple[Caution, ...]
@@ -210,17 +211,25 @@ def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:
     return other > 0
 
 
-def _check_clusters(pairs: Keys, name: str) -> tuple[Keys, list[Caution]]:
-    distinct, groups = np.unique(pairs[0], return_counts=True)
+def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:
+    distinct, first, groups = np.unique(keys[0], return_index=True, return_counts=True)
+    _, strata = np.unique(keys[1][first], return_inverse=True)
+    clusters = Clusters(distinct, strata.astype(np.int64))
+    lonely = int((np.bincount(clusters.strata) == 1).sum())
+    if lonely and clusters.strata.any():
+        raise DataError(
+            f"{lonely:,} strata have only one cluster, so its variance cannot be estimated.",
+            "Merge each with a similar stratum.",
+        )
     total, spanning = len(distinct), int((groups > 1).sum())
     if total < FEWEST_CLUSTERS:
         raise DataError(
             f"'{name}' has {total} clusters.", f"Resampling whole clusters needs at least {FEWEST_CLUSTERS}, better 30."
         )
     if not spanning:
-        return distinct, []
+        return clusters, []
     text = (
         f"{spanning:,} of {total:,} clusters in '{name}' have rows of several groups; "
         "each row counts for its own group, and the cluster is split and resampled as a whole."
     )
-    return distinct, [Caution("spanning", text)]
+    return clusters, [Caution("spanning", text)]

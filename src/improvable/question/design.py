@@ -27,7 +27,7 @@ class Question:
     draws : int
     alpha : float
     seed : int
-    weight, cluster : str or None
+    weight, cluster, stratum : str or None
         Columns.
     combine : {"median", "running_median", "sequential"}
         How the p-values of splits become one.
@@ -47,6 +47,7 @@ class Question:
     seed: int
     weight: str | None = None
     cluster: str | None = None
+    stratum: str | None = None
     combine: Combine = "median"
     method: Method | None = None
     folds: int | None = None
@@ -110,8 +111,8 @@ class Design:
 
     @property
     def label_columns(self) -> list[str]:
-        cluster = self.question.cluster
-        return [*self.question.group, *([cluster] if cluster is not None else [])]
+        named = (self.question.cluster, self.question.stratum)
+        return [*self.question.group, *(name for name in named if name is not None)]
 
 
 def make_design(settings: Settings) -> Design:
@@ -142,6 +143,8 @@ def make_design(settings: Settings) -> Design:
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, FEWEST_DRAWS)
     check_integer("seed", settings.seed, 0)
+    if settings.stratum is not None and settings.cluster is None:
+        raise OptionError("stratum goes with a cluster.", "Name the column of clusters too: cluster='...' (--cluster).")
     question = Question(
         outcome=outcome,
         group=columns,
@@ -153,6 +156,7 @@ def make_design(settings: Settings) -> Design:
         seed=int(settings.seed),
         weight=weight,
         cluster=settings.cluster,
+        stratum=settings.stratum,
         combine=settings.combine,
         method=settings.method,
         folds=settings.folds,

@@ -76,6 +76,9 @@ class Settings:
     cluster: str | None = field(
         default=None, metadata=of_columns(TEXT, "Column of clusters; each is split and resampled as a whole.")
     )
+    stratum: str | None = field(
+        default=None, metadata=of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.")
+    )
     drop_missing: bool = field(
         default=False, metadata=of_columns(FLAG, "Drop rows with missing values in a needed column.")
     )

@@ -11,9 +11,10 @@ import narwhals as nw
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
+from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import STATUS_QUO
 from improvable.inference.estimates import disparities
-from improvable.inference.evidence import Assessment, Evidence, assess
+from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim

@@ -8,9 +8,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
+from improvable.inference.assessment import Component
 from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
-from improvable.inference.evidence import Component
 from improvable.question.utilities import Measure
 from improvable.results.findings import Findings, Tested
 from improvable.results.numbers import p_text
@@ -151,6 +151,7 @@ class Facts(TypedDict):
     overall: str | dict[str, float] | None
     weight: str | None
     cluster: str | None
+    stratum: str | None
     combine: str
     folds: int | None
     draws: int
@@ -209,6 +210,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "overall": _plain(claim.overall),
         "weight": question.weight,
         "cluster": question.cluster,
+        "stratum": question.stratum,
         "combine": question.combine,
         "folds": question.folds,
         "draws": question.draws,

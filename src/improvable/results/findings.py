@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import Caution
-from improvable.inference.evidence import Assessment, Evidence
+from improvable.inference.assessment import Assessment
+from improvable.inference.evidence import Evidence
 from improvable.question.design import Question
 
 

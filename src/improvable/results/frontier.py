@@ -1,7 +1,7 @@
 """How large an improvement the data support: p-values of every delta, the exact edge, bounds in words (Figure 3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -56,6 +56,9 @@ class Frontier:
         How splits become one p-value.
     folds : int or None
         How many folds a repetition has; None for the paper's split.
+    simultaneous : bool
+        Whether all bounds and corners hold at once with confidence 1 - alpha. Otherwise each does separately: of the
+        bounds of one comparison some bound is wrong more often.
     """
 
     splits: tuple[CriticalDeltas, ...]
@@ -65,11 +68,18 @@ class Frontier:
     groups: tuple[str, ...]
     combine: Combine = "median"
     folds: int | None = None
+    simultaneous: bool = False
+
+    @property
+    def components(self) -> int:
+        """How many conditions there are, each of which may be wrongly rejected: gains of groups, and gaps."""
+        return sum(map(len, self.splits[0].accuracy.values())) + len(self.splits[0].absolute)
 
     @property
     def level(self) -> float:
-        """What a p-value must be strictly below."""
-        return combined_threshold(self.alpha, len(self.splits), self.combine, self.folds)
+        """What a p-value must be strictly below; for simultaneous bounds, alpha is shared among the components."""
+        alpha = self.alpha / self.components if self.simultaneous else self.alpha
+        return combined_threshold(alpha, len(self.splits), self.combine, self.folds)
 
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
@@ -87,11 +97,14 @@ class Frontier:
         """The p-value of one claim."""
         return float(self.surface([accuracy], [fairness], gap)[0, 0])
 
-    def edge(self, gap: Gap | None = None) -> list[tuple[float, float]]:
+    def edge(self, gap: Gap | None = None, *, simultaneous: bool = False) -> list[tuple[float, float]]:
         """Corners of the region that is rejected, as (accuracy, fairness) deltas: below and left of a corner, rejected.
 
-        Each split rejects a rectangle; the region where enough of them do is a staircase.
+        Each split rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`, the
+        whole staircase holds at once; otherwise each corner does.
         """
+        if simultaneous and not self.simultaneous:
+            return replace(self, simultaneous=True).edge(gap)
         corners = [
             (self._accuracy_edge(split, split.accuracy), largest_delta(self._of_gap(split, gap), self.level))
             for split in self.splits
@@ -103,8 +116,13 @@ class Frontier:
                 staircase.append((a, f))
         return staircase
 
-    def bounds(self, gap: Gap = "signed") -> list[Bound]:
-        """What is supported with confidence 1 - alpha in each respect separately, with no loss in the others."""
+    def bounds(self, gap: Gap = "signed", *, simultaneous: bool = False) -> list[Bound]:
+        """What is supported with confidence 1 - alpha, with no loss in the other respects.
+
+        Each bound holds separately; where `simultaneous`, all of them do at once.
+        """
+        if simultaneous and not self.simultaneous:
+            return replace(self, simultaneous=True).bounds(gap)
         out = [Bound("fairness", *self._bound("fairness", None, gap))]
         out.append(Bound("accuracy", *self._bound("accuracy", None, gap)))
         if len(self.groups) > 1:
@@ -130,7 +148,7 @@ class Frontier:
         return max(sorted(edges[:k], reverse=True)[(k - 1) // 2] for k in counted(edges, self.combine))
 
     def _words(self, what: str, group: str | None, value: float) -> str:
-        sure = f"With {100 * (1 - self.alpha):g}% confidence"
+        sure = f"With {100 * (1 - self.alpha):g}% confidence{' in all bounds at once' if self.simultaneous else ''}"
         whose = "accuracy of every group" if group is None else f"accuracy of {group}"
         whose = "accuracy" if self.groups == ("everyone",) else whose
         if not np.isfinite(value) or value <= 0:

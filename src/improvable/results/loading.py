@@ -50,7 +50,8 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         sums=arrays["sums"],
         draws=arrays["draws"],
         training=arrays["training"],
-        method=meta.get("method", "bootstrap"),
+        method=meta["method"],
+        chosen_here=meta["chosen_here"],
     )
     return Comparison(
         question=question,

@@ -70,6 +70,7 @@ def write_split(result: Tested, folder: Path) -> None:
         "accuracy": evidence.accuracy,
         "fairness": evidence.fairness,
         "method": evidence.method,
+        "chosen_here": evidence.chooses_here,
     }
     buffer = io.BytesIO()
     np.savez(

@@ -13,9 +13,9 @@ from improvable.algorithms.rules.base import Selection, SelectionRule, Training,
 from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
-from improvable.inference.margins import studentised_margins
+from improvable.inference.margins import studentized_margins
 from improvable.inference.resampling import child
-from improvable.inference.tally import evidence_without_draws, tally_rows, with_draws
+from improvable.inference.tally import Clusters, counted_of, evidence_without_draws, tally_rows, with_draws
 
 FOLDS = 5
 DRAWS = 400
@@ -57,7 +57,7 @@ class Tournament:
         return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
 
     def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
-        """The smallest studentised margin of a contender's out-of-fold decisions."""
+        """The smallest studentized margin of a contender's out-of-fold decisions."""
         after = np.empty(len(training.rows))
         for fold, (learn, judge) in enumerate(folds_of(training.sample, self.folds, child(training.seed, FOLDING))):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
@@ -69,11 +69,14 @@ class Tournament:
                 return -np.inf
             after[judge] = decide(selection.algorithm, training.rows.take(judge), "candidate")
         design, sample = training.design, training.sample
-        clusters = None if sample.clusters is None else len(np.unique(sample.clusters))
-        tally = tally_rows(design, sample, (before, after))
-        evidence, counted = evidence_without_draws(design, sample.grouping.attributes, tally, clusters, None)
+        clusters = None
+        if sample.clusters is not None:
+            keys = np.unique(sample.clusters)
+            clusters = Clusters(keys, np.zeros(len(keys), dtype=np.int64))
+        counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
+        evidence = evidence_without_draws(design, sample.grouping.attributes, counted, None)
         evidence = with_draws(evidence, counted, DRAWS, child(training.seed, MEASURING), workers=1)
-        return min(studentised_margins(evidence, design.question.claim))
+        return min(studentized_margins(evidence, design.question.claim))
 
 
 def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament:

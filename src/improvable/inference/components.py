@@ -1,0 +1,152 @@
+"""One walk over the components of a claim: whose accuracy must rise, and between which groups the gap must shrink.
+
+The test, the critical deltas, the margins and the status quo's disparities all take this walk, so that they can never
+speak of different conditions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from improvable.data.arrays import FloatArray
+from improvable.data.groups import Attribute
+from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.evidence import EVERYONE, Evidence
+from improvable.inference.rivals import Rivals, near_widest
+from improvable.inference.statistics import ordered_pairs, unfairness
+from improvable.question.claim import Claim
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A number under the status quo and under the candidate: a utility, or a gap.
+
+    Attributes
+    ----------
+    values : array of shape (2,)
+        On the sample.
+    drawn : array of shape (Q, 2)
+        On the draws.
+    """
+
+    values: FloatArray
+    drawn: FloatArray
+
+
+@dataclass(frozen=True)
+class Gain:
+    """An accuracy component: the utility of one group, or of everyone.
+
+    Attributes
+    ----------
+    measure : int
+        Which utility.
+    group : str
+    contrast : Contrast
+    attribute : Attribute or None
+        Of which `group` is a level; None for everyone.
+    """
+
+    measure: int
+    group: str
+    contrast: Contrast
+    attribute: Attribute | None = None
+
+
+@dataclass(frozen=True)
+class GroupGap:
+    """A fairness component: the gap of one utility between the groups of one attribute.
+
+    Values are turned so that a protected group is worse off with a lower value.
+
+    Attributes
+    ----------
+    measure : int
+        Which utility.
+    attribute : Attribute
+    protected : int or None
+        The group in whose favor fairness is one-sided.
+    values : array of shape (groups, 2)
+    drawn : array of shape (Q, groups, 2)
+    reference : (int, int)
+        The pair of groups whose gap under the status quo is to be beaten: higher, lower.
+    references : tuple of pairs
+        The reference, and where it was chosen on the rows that are tested, all others that it may have been.
+    """
+
+    measure: int
+    attribute: Attribute
+    protected: int | None
+    values: FloatArray
+    drawn: FloatArray
+    reference: tuple[int, int]
+    references: tuple[tuple[int, int], ...]
+
+    @property
+    def scale(self) -> float:
+        """Size of the utilities, for ties."""
+        return float(np.abs(self.values).max())
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The ordered pairs of groups between which the candidate's gap must be small."""
+        return ordered_pairs(len(self.values), self.protected)
+
+    def before(self) -> tuple[float, FloatArray]:
+        """The status quo's gap between the reference pair, on the sample and on the draws."""
+        r, s = self.reference
+        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
+        return float(values[r] - values[s]), drawn[:, r] - drawn[:, s]
+
+    def signed(self) -> Iterator[Contrast]:
+        """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
+        before, drawn_before = self.before()
+        values, drawn = self.values[:, CANDIDATE], self.drawn[..., CANDIDATE]
+        for g, h in self.pairs:
+            yield Contrast(
+                np.array([before, values[g] - values[h]]),
+                np.stack([drawn_before, drawn[:, g] - drawn[:, h]], axis=1),
+            )
+
+    def tested(self) -> Iterator[Contrast | Rivals]:
+        """What the test is made of: `signed`, with all references that there may have been."""
+        if len(self.references) == 1:
+            yield from self.signed()
+            return
+        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
+        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
+        before, drawn_before = values[high] - values[low], drawn[:, high] - drawn[:, low]
+        for one in self.signed():
+            yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
+
+    def folded(self) -> Contrast:
+        """The widest gap of either algorithm, the paper's absolute value."""
+        values, drawn = (unfairness(np.moveaxis(x, -2, -1), self.protected) for x in (self.values, self.drawn))
+        return Contrast(values, drawn)
+
+
+def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
+    """The accuracy components: by utility, every group of every attribute, or everyone at once."""
+    for measure in evidence.accuracy:
+        if claim.overall is not None:
+            yield Gain(measure, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)))
+            continue
+        for a, attribute in enumerate(evidence.attributes):
+            for g, group in enumerate(attribute.levels):
+                contrast = Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure])
+                yield Gain(measure, group, contrast, attribute)
+
+
+def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
+    """The fairness components: by utility, every attribute."""
+    for measure in evidence.fairness:
+        for a, attribute in enumerate(evidence.attributes):
+            protected = attribute.place_of(claim.protected)
+            direction = evidence.direction(measure, protected)
+            values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
+            reference = evidence.reference(a, measure, protected)
+            references: tuple[tuple[int, int], ...] = (reference,)
+            if evidence.chooses_here:
+                references = near_widest(values[:, STATUS_QUO], drawn[..., STATUS_QUO], reference, protected)
+            yield GroupGap(measure, attribute, protected, values, drawn, reference, references)
