@@ -138,14 +138,14 @@ def test_selection_rates_are_those_of_the_data() -> None:
     rates = {one["group"]: one for one in compared().facts["diagnostics"]["selection_rates"]}
     assert {group: one["rate"] for group, one in rates.items()} == pytest.approx(expected)
     best = max(expected, key=lambda group: expected[group])
-    assert rates[best]["highest"]
+    assert rates[best]["best_off"]
     assert rates[best]["ratio"] == 1
 
 
 def test_every_attribute_has_its_own_highest_rate() -> None:
     found = compared(group=["group", "region"]).facts["diagnostics"]["selection_rates"]
     assert [one["attribute"] for one in found] == ["group"] * 2 + ["region"] * 3
-    assert sum(one["highest"] for one in found) == 2
+    assert sum(one["best_off"] for one in found) == 2
 
 
 def test_standard_deviations_are_those_of_two_proportions() -> None:

@@ -134,9 +134,9 @@ def test_the_edge_is_the_first_delta_from_zero_up_that_is_not_rejected(seed: int
         assert edge == -np.inf or p_values((one,), np.array([edge - 1e-9]))[0] < 0.1
 
 
-@pytest.mark.parametrize("grid", [[-2.0], [np.nan], [], [[0.0]]])
-def test_a_grid_out_of_range_is_refused(audit: improvable.Audit, grid: Any) -> None:
-    with pytest.raises(improvable.OptionError, match="out of range"):
+@pytest.mark.parametrize("grid", [[np.inf], [np.nan], [], [[0.0]]])
+def test_a_grid_that_is_no_list_of_numbers_is_refused(audit: improvable.Audit, grid: Any) -> None:
+    with pytest.raises(improvable.OptionError, match="not a list of numbers"):
         audit.frontier().surface(grid, [0.0])
 
 

@@ -60,8 +60,11 @@ class CriticalDeltas:
 
 
 def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
-    """The p-value at each delta: the largest over the conditions of the share of draws that count against it."""
-    shares = [_against(one, deltas) / one.draws for one in conditions]
+    """The p-value at each delta: the largest over the conditions of the share of draws that count against it.
+
+    No conditions, where only the others are asked for, are met: 0.
+    """
+    shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
     return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 
 
@@ -72,7 +75,7 @@ def largest_delta(conditions: Conditions, level: float) -> float:
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    return min(_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions)
+    return min((_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions), default=np.inf)
 
 
 def _edge(one: Critical, allowed: int) -> float:
@@ -94,14 +97,16 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
     accuracy: dict[str, Conditions] = {}
     for measure in evidence.accuracy:
+        # Where lower is better, U1 < (1 - delta) U0 is the condition that a gap has.
+        gain = _of_gain if evidence.better(measure) > 0 else _of_gap
         if claim.overall is not None:
             values, drawn = evidence.overall(claim.overall, measure)
-            accuracy[EVERYONE] = (*accuracy.get(EVERYONE, ()), _of_gain(values, drawn, claim.form))
+            accuracy[EVERYONE] = (*accuracy.get(EVERYONE, ()), gain(values, drawn, claim.form))
             continue
         for a, attribute in enumerate(evidence.attributes):
             for g, group in enumerate(attribute.levels):
                 values, drawn = evidence.values[a][g, measure], evidence.drawn[a][:, g, measure]
-                accuracy[group] = (*accuracy.get(group, ()), _of_gain(values, drawn, claim.form))
+                accuracy[group] = (*accuracy.get(group, ()), gain(values, drawn, claim.form))
     signed: list[Critical] = []
     absolute: list[Critical] = []
     for measure in evidence.fairness:

@@ -14,7 +14,20 @@ from improvable.question.claim import Claim
 
 @dataclass(frozen=True)
 class Disparity:
-    """The status quo's gap in one fairness utility between the groups of one attribute."""
+    """The status quo's gap in one fairness utility between the groups of one attribute.
+
+    Attributes
+    ----------
+    measure, attribute : str
+    higher, lower : str
+        The reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`.
+    estimate, low, high : float
+        The gap and its interval. Below zero where the pair stands the other way around on these rows.
+    one_sided : bool
+        Whether only a protected group's being worse off counts.
+    worse_off : str
+        The one of the two that is worse off, if the gap is above zero.
+    """
 
     measure: str
     attribute: str
@@ -24,6 +37,7 @@ class Disparity:
     low: float
     high: float
     one_sided: bool
+    worse_off: str
 
 
 def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
@@ -38,8 +52,13 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
             draws = direction * evidence.drawn[a][:, :, measure, STATUS_QUO]
             estimate = float(values[high] - values[low])
             bounds = interval(estimate, draws[:, high] - draws[:, low], 1 - alpha)
-            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
-            out.append(Disparity(*names, estimate, *bounds, one_sided=protected is not None))
+            pair = attribute.levels[high], attribute.levels[low]
+            # Direction -1 looks at a protected group from below: its value is the higher one.
+            above, below = pair if direction > 0 else pair[::-1]
+            named = evidence.measures[measure]
+            worse = below if named.worse_off == "lower" else above
+            one_sided = protected is not None
+            out.append(Disparity(named.label, attribute.name, above, below, estimate, *bounds, one_sided, worse))
     return out
 
 

@@ -81,7 +81,11 @@ class Evidence:
 
     def direction(self, measure: int, protected: int | None) -> float:
         """-1 where a protected group is worse off with a higher value (a false positive rate); 1 otherwise."""
-        return 1.0 if protected is None or self.measures[measure].higher_is_better else -1.0
+        return 1.0 if protected is None or self.measures[measure].worse_off == "lower" else -1.0
+
+    def better(self, measure: int) -> int:
+        """-1 where a lower value is more accurate; 1 otherwise."""
+        return 1 if self.measures[measure].higher_is_better else -1
 
     def overall(self, weights: str | Mapping[str, float], measure: int) -> tuple[FloatArray, FloatArray]:
         """One utility for everyone, (2,) on the sample and (Q, 2) on the draws (Remark 1).
@@ -166,11 +170,12 @@ class Assessment:
 
     @property
     def p_fairness(self) -> float:
-        return max(component.tail.p_value for component in self.of("fairness"))
+        """NaN where fairness is not asked for."""
+        return max((component.tail.p_value for component in self.of("fairness")), default=np.nan)
 
     @property
     def p_fairness_other(self) -> float:
-        return max(component.other.p_value for component in self.of("fairness") if component.other)
+        return max((component.other.p_value for component in self.of("fairness") if component.other), default=np.nan)
 
 
 def assess(evidence: Evidence, claim: Claim) -> Assessment:
@@ -187,17 +192,17 @@ def assess(evidence: Evidence, claim: Claim) -> Assessment:
                 components.append(_accuracy(evidence, measure, group, values, drawn, claim))
     for measure in evidence.fairness:
         components += [_fairness(evidence, measure, a, claim) for a in range(len(evidence.attributes))]
-    return Assessment(claim, tuple(components))
+    return Assessment(claim, tuple(component for component in components if claim.asks(component.kind)))
 
 
 def _accuracy(
     evidence: Evidence, measure: int, group: str, values: FloatArray, drawn: FloatArray, claim: Claim
 ) -> Component:
     before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
-    delta = claim.delta_of(group)
+    size = claim.delta_of(group), claim.form, evidence.better(measure)
     tail = upper_tail(
-        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], delta, claim.form)),
-        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, claim.form),
+        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)),
+        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
         scale=max(abs(before), abs(after)),
     )
     return Component("accuracy", evidence.measures[measure].label, group, before, after, tail)

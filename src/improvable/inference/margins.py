@@ -15,7 +15,7 @@ def studentised_margins(evidence: Evidence, claim: Claim) -> list[float]:
     Fairness is judged by the signed statistics. What is undefined, or never varies, is infinitely far off.
     """
     out = []
-    for measure in evidence.accuracy:
+    for measure in evidence.accuracy if claim.asks("accuracy") else ():
         if claim.overall is not None:
             pairs = [("", *evidence.overall(claim.overall, measure))]
         else:
@@ -25,14 +25,14 @@ def studentised_margins(evidence: Evidence, claim: Claim) -> list[float]:
                 for g, group in enumerate(attribute.levels)
             ]
         for group, values, drawn in pairs:
-            size = (claim.delta_of(group), claim.form) if group else (claim.delta_of("everyone"), claim.form)
+            size = claim.delta_of(group or "everyone"), claim.form, evidence.better(measure)
             out.append(
                 _margin(
                     accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size),
                     accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
                 )
             )
-    for measure in evidence.fairness:
+    for measure in evidence.fairness if claim.asks("fairness") else ():
         for a, attribute in enumerate(evidence.attributes):
             protected = attribute.place_of(claim.protected)
             direction = evidence.direction(measure, protected)

@@ -14,7 +14,7 @@ from improvable.inference.combining import combine, combined_threshold, counted
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
-from improvable.question.claim import Claim, Form, Gap
+from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.settings import Combine
 
@@ -54,6 +54,10 @@ class Frontier:
         Whose accuracy is asked for.
     combine : {"median", "running_median", "sequential"}
         How splits become one p-value.
+    ask : {"both", "accuracy", "fairness"}
+        Which conditions must hold; the deltas of the others change nothing.
+    lower_is_better : bool
+        Whether more accurate means a lower value.
     """
 
     splits: tuple[CriticalDeltas, ...]
@@ -62,6 +66,8 @@ class Frontier:
     gap: Gap
     groups: tuple[str, ...]
     combine: Combine = "median"
+    ask: Ask = "both"
+    lower_is_better: bool = False
 
     @property
     def level(self) -> float:
@@ -71,13 +77,13 @@ class Frontier:
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
 
-        The claim at a point asks the same delta of every group, as Figure 3 does.
+        The claim at a point asks the same delta of every group, as Figure 3 does. Any finite delta is allowed.
         """
         a, f = self._checked(accuracy, "accuracy"), self._checked(fairness, "fairness")
         layers = np.empty((len(self.splits), len(a), len(f)))
         for k, split in enumerate(self.splits):
-            p_a = p_values(tuple(one for group in split.accuracy.values() for one in group), a)
-            layers[k] = np.maximum(p_a[:, None], p_values(self._of_gap(split, gap), f)[None, :])
+            p_a = p_values(self.of_accuracy(split), a)
+            layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(split, gap), f)[None, :])
         return combine(layers, self.combine)
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
@@ -87,10 +93,11 @@ class Frontier:
     def edge(self, gap: Gap | None = None) -> list[tuple[float, float]]:
         """Corners of the region that is rejected, as (accuracy, fairness) deltas: below and left of a corner, rejected.
 
-        Each split rejects a rectangle; the region where enough of them do is a staircase.
+        Each split rejects a rectangle; the region where enough of them do is a staircase. Where only accuracy or only
+        fairness is asked for, the other delta of a corner is infinite.
         """
         corners = [
-            (self._accuracy_edge(split, split.accuracy), largest_delta(self._of_gap(split, gap), self.level))
+            (largest_delta(self.of_accuracy(split), self.level), largest_delta(self.of_gap(split, gap), self.level))
             for split in self.splits
         ]
         staircase: list[tuple[float, float]] = []
@@ -101,10 +108,10 @@ class Frontier:
         return staircase
 
     def bounds(self, gap: Gap = "signed") -> list[Bound]:
-        """What is supported with confidence 1 - alpha in each respect separately, with no loss in the others."""
-        out = [Bound("fairness", *self._bound("fairness", None, gap))]
-        out.append(Bound("accuracy", *self._bound("accuracy", None, gap)))
-        if len(self.groups) > 1:
+        """What is supported with confidence 1 - alpha in each respect asked for, with no loss in the others."""
+        asked = [what for what in ("fairness", "accuracy") if self.ask in ("both", what)]
+        out = [Bound(what, *self._bound(what, None, gap)) for what in asked]
+        if len(self.groups) > 1 and "accuracy" in asked:
             out += [Bound(f"accuracy of {g}", *self._bound("accuracy", g, gap)) for g in self.groups]
         return out
 
@@ -112,12 +119,12 @@ class Frontier:
         zero = np.array([0.0])
         edges = []
         for split in self.splits:
-            fair = self._of_gap(split, gap)
-            asked = {g: c for g, c in split.accuracy.items() if what == "accuracy" and group in (None, g)}
-            others = tuple(one for g, c in split.accuracy.items() if g not in asked for one in c)
-            others += () if what == "fairness" else fair
-            holds = not others or float(p_values(others, zero)[0]) < self.level
-            edge = largest_delta(fair, self.level) if what == "fairness" else self._accuracy_edge(split, asked)
+            asked = [g for g in split.accuracy if what == "accuracy" and group in (None, g)]
+            others = self.of_accuracy(split, [g for g in split.accuracy if g not in asked])
+            others += () if what == "fairness" else self.of_gap(split, gap)
+            holds = float(p_values(others, zero)[0]) < self.level
+            own = self.of_gap(split, gap) if what == "fairness" else self.of_accuracy(split, asked)
+            edge = largest_delta(own, self.level)
             edges.append(edge if holds else -np.inf)
         value = self._combined(edges)
         return value, self._words(what, group, value)
@@ -130,30 +137,34 @@ class Frontier:
         sure = f"With {100 * (1 - self.alpha):g}% confidence"
         whose = "accuracy of every group" if group is None else f"accuracy of {group}"
         whose = "accuracy" if self.groups == ("everyone",) else whose
+        kept, rise = "", "improve" if self.lower_is_better else "rise"
+        if self.ask == "both":
+            kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
         if not np.isfinite(value) or value <= 0:
             if what == "fairness":
-                return "The data do not show that the gap can be cut with no loss of accuracy."
-            return f"The data do not show that the {whose} can rise with no wider gap."
+                return f"The data do not show that the gap can be cut{kept}."
+            return f"The data do not show that the {whose} can {rise}{kept}."
         size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
         if what == "fairness":
-            return f"{sure}, the gap can be cut by at least {size} with no loss of accuracy."
-        return f"{sure}, the {whose} can rise by at least {size} with no wider gap."
+            return f"{sure}, the gap can be cut by at least {size}{kept}."
+        return f"{sure}, the {whose} can {rise} by at least {size}{kept}."
 
-    def _accuracy_edge(self, split: CriticalDeltas, groups: dict[str, Conditions]) -> float:
-        return largest_delta(tuple(one for group in groups.values() for one in group), self.level)
+    def of_accuracy(self, split: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
+        """The conditions on the accuracy of some groups, by default of all; none where it is not asked for."""
+        if self.ask == "fairness":
+            return ()
+        return tuple(one for g in (split.accuracy if groups is None else groups) for one in split.accuracy[g])
 
-    def _of_gap(self, split: CriticalDeltas, gap: Gap | None) -> Conditions:
+    def of_gap(self, split: CriticalDeltas, gap: Gap | None = None) -> Conditions:
+        """The conditions on the gap by a statistic, by default the one that decides; none where it is not asked for."""
+        if self.ask == "accuracy":
+            return ()
         return split.signed if (gap or self.gap) == "signed" else split.absolute
 
     def _checked(self, deltas: ArrayLike, name: str) -> FloatArray:
         grid = np.asarray(deltas, dtype=np.float64)
-        low, high = (-1.0, np.inf) if name == "accuracy" else (-np.inf, 1.0)
-        bad = ~np.isfinite(grid) | (self.form == "ratio") & ((grid < low) | (grid > high))
-        if grid.ndim != 1 or len(grid) == 0 or bad.any():
-            raise OptionError(
-                f"the grid of {name} deltas is out of range.",
-                "Shares are above -1 for accuracy and at most 1 for the gap.",
-            )
+        if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
+            raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
         return grid
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,4 +207,13 @@ def make_frontier(question: Question, splits: Sequence[Evidence], form: str | No
         overall=claim.overall,
     )
     critical = tuple(critical_deltas(evidence, turned) for evidence in splits)
-    return Frontier(critical, question.alpha, turned.form, claim.gap, tuple(critical[0].accuracy), question.combine)
+    return Frontier(
+        critical,
+        question.alpha,
+        turned.form,
+        claim.gap,
+        tuple(critical[0].accuracy),
+        question.combine,
+        claim.ask,
+        question.lower_is_better,
+    )
