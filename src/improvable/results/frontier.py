@@ -138,6 +138,8 @@ class Frontier:
         whose = "accuracy of every group" if group is None else f"accuracy of {group}"
         whose = "accuracy" if self.groups == ("everyone",) else whose
         kept, rise = "", "improve" if self.lower_is_better else "rise"
+        if self.ask == "accuracy" and group is not None and len(self.groups) > 1:
+            kept = " with no loss to another group"
         if self.ask == "both":
             kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
         if not np.isfinite(value) or value <= 0:
