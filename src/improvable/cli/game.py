@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def game(
     splits: Annotated[
-        int | None, typer.Option(help="K, the splits whose median p-value decides.", show_default="7, or as run")
+        int | None, typer.Option(help="K, the splits whose lower median p-value decides.", show_default="7, or as run")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Level of the test.", show_default="0.05, or as run")] = None,
     cost: Annotated[float, typer.Option(help="What one split costs the analyst; a rejection is worth 1.")] = 0.001,

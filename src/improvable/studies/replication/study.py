@@ -170,7 +170,7 @@ def _table_rows(result: Audit | Comparison, table: str) -> list[Row]:
             )
         )
     signed = result.reconsider(gap="signed")
-    middle = "median p" if len(splits) > 1 else "p"
+    middle = "lower median p" if len(splits) > 1 else "p"
     rows.append(Row(f"{middle}, absolute gap (the paper's)", published.MEDIAN_P[table], _p(result)))
     rows.append(Row(f"{middle}, signed gap (ours)", "", _p(signed)))
     rows.append(_verdict("rejected", result, signed))
@@ -197,7 +197,7 @@ def _frontier_rows(result: Audit | Comparison, name: str) -> list[Row]:
 
 def _cost_rows(result: Audit | Comparison) -> list[Row]:
     signed = result.reconsider(gap="signed")
-    middle = "median p" if isinstance(result, Audit) else "p"
+    middle = "lower median p" if isinstance(result, Audit) else "p"
     return [
         Row(f"{middle}, absolute gap (the paper's)", "above 0.025", _p(result)),
         Row(f"{middle}, signed gap (ours)", "", _p(signed)),
