@@ -73,7 +73,7 @@ def test_no_variation_has_eigenvalue_zero() -> None:
 
 @pytest.mark.parametrize("protected", [(), "b"])
 def test_the_candidates_gap_is_measured_in_standard_errors(protected: Any) -> None:
-    result = compared(protected=protected)
+    result = compared(protected=protected, selection="burden")
     evidence, gaps = result.evidence, []
     (found,) = candidate_gaps(evidence, result.question.claim)
     high, low = (evidence.groups.index(group) for group in (found.higher, found.lower))

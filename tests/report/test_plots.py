@@ -161,7 +161,7 @@ def test_a_bad_path_is_refused(comparison: improvable.Comparison, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("grid", [[0.1], [0.0, 2.0], [0.0, float("nan")]])
+@pytest.mark.parametrize("grid", [[0.1], [0.0, float("inf")], [0.0, float("nan")]])
 def test_a_bad_grid_is_refused(comparison: improvable.Comparison, grid: list[float]) -> None:
     with pytest.raises(improvable.OptionError, match="grid"):
         plots.surface(comparison, fairness=grid)

@@ -42,7 +42,7 @@ def test_the_surface_is_the_test_at_every_point(audit: improvable.Audit, form: s
 
 
 def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
-    worse = audit.to_dict()["disparity"]["lower"]
+    worse = audit.to_dict()["disparity"]["worse_off"]
     base = audit.reconsider(protected=worse)
     for f in (-0.3, 0.0, 0.4):
         assert base.frontier().p_value(0.0, f) == base.reconsider(delta_fairness=f).p_value
