@@ -88,7 +88,15 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
     compared: dict[str, dict[str, Any]] = {
         "plain": {},
         "clusters, weights": {"cluster": "pid", "weight": "w"},
-        "one for each group": {"delta_accuracy": {"a": 0.0, "b": -0.1}, "overall": None, "protected": "b"},
+        "one for each group": {
+            "delta_accuracy": {"a": 0.0, "b": -0.1},
+            "overall": None,
+            "protected": "b",
+            "selection": "burden",
+        },
+        "accuracy alone, lower": {"ask": "accuracy", "lower_is_better": True},
+        "fairness alone": {"ask": "fairness"},
+        "a margin": {"no_worse": 0.02},
         "overall": {"overall": {"a": 0.5, "b": 0.5}, "form": "difference"},
         "several utilities": {"fairness": ["selection_rate", "true_positive_rate"]},
     }

@@ -94,7 +94,7 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 
 
 def test_these_are_choices() -> None:
-    assert CHOSEN == ["small", "form", "gap", "combine", "method", "engine"]
+    assert CHOSEN == ["small", "selection", "ask", "form", "gap", "combine", "method", "engine"]
     assert get_args(EngineName) == tuple(ENGINES)
 
 
@@ -132,7 +132,8 @@ def test_page_and_schema_are_current() -> None:
 
 PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})
 OTHER: dict[str, Any] = {
-    "outcome": "z", "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
+    "outcome": "z", "lower_is_better": True, "selection": "burden", "ask": "accuracy", "no_worse": 0.1,
+    "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
     "weight": "w", "cluster": "c", "drop_missing": True, "status_quo": "d", "rule": "linear", "features": ["x"],
     "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1,
     "group_blind": False,

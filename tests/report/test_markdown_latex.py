@@ -49,8 +49,8 @@ def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> No
     for row, split in zip(table.rows, facts["splits"], strict=False):
         assert row[1] == f"{split['accuracy']['black']['status_quo']:.3f}"
         assert row[2] == f"{split['accuracy']['black']['candidate']:.3f}"
-        assert row[9] == p_text(split["p_fairness"], 500)
-        assert row[10] == p_text(split["p_fairness_other"], 500)
+        assert row[9] == p_text(split["p_fairness"] or 0.0, 500)
+        assert row[10] == p_text(split["p_fairness_other"] or 0.0, 500)
         assert row[-1] == split["p_value_text"]
     assert table.rows[-1][-1] == facts["p_value_text"]
     assert {len(row) for row in table.rows} == {12}

@@ -212,7 +212,7 @@ def test_a_loaded_audit_answers_new_questions_without_data(
     asked = loaded.reconsider(**options)
     assert asked.p_value == fresh.p_value
     assert [s["components"] for s in asked.to_dict()["splits"]] == [s["components"] for s in fresh.to_dict()["splits"]]
-    worse_off = asked.to_dict()["disparity"]["lower"]
+    worse_off = asked.to_dict()["disparity"]["worse_off"]
     assert asked.reconsider(protected=worse_off, overall="population", form="difference").p_value <= 1
     with pytest.raises(improvable.OptionError, match="no data to fit on"):
         loaded.substitute()

@@ -2,6 +2,7 @@
 
 import json as json_module
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,9 @@ def frontier(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html.")
     ] = None,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Bounds and edge that hold all at once, not each separately.")
+    ] = False,
     json: o.Json = None,
 ) -> int:
     """Say how large an improvement a finished audit supports, without data and without running it again.
@@ -64,7 +68,7 @@ def frontier(
     result = improvable.load(folder)
     changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
-    found = result.frontier()
+    found = replace(result.frontier(), simultaneous=simultaneous)
     facts = found.to_dict()
     if plot is not None:
         from improvable.report.plots import save_chart, surface
@@ -79,6 +83,8 @@ def frontier(
         return 0
     for bound in facts["bounds"]:
         typer.echo(paragraph(bound["words"]))
+    if not simultaneous:
+        typer.echo(paragraph("Each bound holds separately. For bounds that hold all at once: --simultaneous."))
     typer.echo(f"\nEdge at p = {found.level:g}, as accuracy and gap deltas ({found.form}):")
     for gap, corners in facts["edge"].items():
         shown = "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners) or "nothing is rejected"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def game(
     splits: Annotated[
-        int | None, typer.Option(help="K, the splits whose median p-value decides.", show_default="7, or as run")
+        int | None, typer.Option(help="K, the splits whose lower median p-value decides.", show_default="7, or as run")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Level of the test.", show_default="0.05, or as run")] = None,
     cost: Annotated[

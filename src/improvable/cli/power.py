@@ -15,8 +15,8 @@ from improvable.question.kinds import parse_names
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
 OF_ASSUMPTIONS = (
-    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "splits", "train_fraction", "alpha",
-    "seed",
+    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "splits",
+    "train_fraction", "alpha", "seed",
 )  # fmt: skip
 """Settings that mean something without rows."""
 

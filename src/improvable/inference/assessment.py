@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.components import Contrast, Gain, GroupGap, gains, gaps
 from improvable.inference.evidence import Evidence
@@ -69,27 +71,28 @@ class Assessment:
 
     @property
     def p_fairness(self) -> float:
-        return max(component.tail.p_value for component in self.of("fairness"))
+        """NaN where fairness is not asked for."""
+        return max((component.tail.p_value for component in self.of("fairness")), default=np.nan)
 
     @property
     def p_fairness_other(self) -> float:
-        return max(component.other.p_value for component in self.of("fairness") if component.other)
+        return max((component.other.p_value for component in self.of("fairness") if component.other), default=np.nan)
 
 
 def assess(evidence: Evidence, claim: Claim) -> Assessment:
-    """Test whether the candidate improves on the status quo by the claimed size, in every component."""
-    accuracy = [_accuracy(evidence, gain, claim) for gain in gains(evidence, claim)]
-    fairness = [_fairness(evidence, gap, claim) for gap in gaps(evidence, claim)]
+    """Test whether the candidate improves on the status quo by the claimed size, in every component asked for."""
+    accuracy = [_accuracy(evidence, gain, claim) for gain in gains(evidence, claim) if claim.asks("accuracy")]
+    fairness = [_fairness(evidence, gap, claim) for gap in gaps(evidence, claim) if claim.asks("fairness")]
     return Assessment(claim, (*accuracy, *fairness))
 
 
 def _accuracy(evidence: Evidence, gain: Gain, claim: Claim) -> Component:
     values, drawn = gain.contrast.values, gain.contrast.drawn
     before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
-    delta = claim.delta_of(gain.group)
+    size = claim.delta_of(gain.group), claim.form, gain.better
     tail = upper_tail(
-        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], delta, claim.form)),
-        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, claim.form),
+        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)),
+        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
         scale=max(abs(before), abs(after)),
     )
     return Component("accuracy", evidence.measures[gain.measure].label, gain.group, before, after, tail)

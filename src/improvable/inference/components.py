@@ -44,6 +44,8 @@ class Gain:
         Which utility.
     group : str
     contrast : Contrast
+    better : int
+        -1 where a lower value is more accurate; 1 otherwise.
     attribute : Attribute or None
         Of which `group` is a level; None for everyone.
     """
@@ -51,6 +53,7 @@ class Gain:
     measure: int
     group: str
     contrast: Contrast
+    better: int
     attribute: Attribute | None = None
 
 
@@ -130,12 +133,12 @@ def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
     """The accuracy components: by utility, every group of every attribute, or everyone at once."""
     for measure in evidence.accuracy:
         if claim.overall is not None:
-            yield Gain(measure, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)))
+            yield Gain(measure, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)), evidence.better(measure))
             continue
         for a, attribute in enumerate(evidence.attributes):
             for g, group in enumerate(attribute.levels):
                 contrast = Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure])
-                yield Gain(measure, group, contrast, attribute)
+                yield Gain(measure, group, contrast, evidence.better(measure), attribute)
 
 
 def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:

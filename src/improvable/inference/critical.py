@@ -70,8 +70,11 @@ class CriticalDeltas:
 
 
 def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
-    """The p-value at each delta: the largest over the conditions of the share of draws that count against it."""
-    shares = [_against(one, deltas) / one.draws for one in conditions]
+    """The p-value at each delta: the largest over the conditions of the share of draws that count against it.
+
+    No conditions, where only the others are asked for, are met: 0.
+    """
+    shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
     return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 
 
@@ -82,7 +85,7 @@ def largest_delta(conditions: Conditions, level: float) -> float:
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    return min(_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions)
+    return min((_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions), default=np.inf)
 
 
 def _edge(one: Critical, allowed: int) -> float:
@@ -105,7 +108,9 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
     accuracy: dict[str, Conditions] = {}
     for gain in gains(evidence, claim):
-        accuracy[gain.group] = (*accuracy.get(gain.group, ()), _of_gain(gain.contrast, claim.form))
+        # Where lower is better, U1 < (1 - delta) U0 is the condition that a gap has.
+        condition = _of_gain if gain.better > 0 else _of_gap
+        accuracy[gain.group] = (*accuracy.get(gain.group, ()), condition(gain.contrast, claim.form))
     walked = list(gaps(evidence, claim))
     return CriticalDeltas(
         accuracy,

@@ -13,9 +13,11 @@ from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, U, W
 from improvable.inference.evidence import Evidence
 from improvable.question.claim import Claim
+from improvable.question.utilities import Selection
 
 FOUR_FIFTHS = 0.8
-"""A selection rate below this share of the highest is commonly taken as a sign of adverse impact."""
+"""Of a benefit, a selection rate below this share of the highest is commonly taken as a sign of adverse impact; of a
+burden, a rate of which the lowest is less than this share."""
 NEAR_ZERO = 2.0
 """Standard errors within which a candidate's gap counts as close to zero."""
 
@@ -77,7 +79,7 @@ class CandidateGap:
     Attributes
     ----------
     measure, attribute, higher, lower : str
-        The fairness utility, the group column, and the reference pair: the status quo favors `higher`.
+        The fairness utility, the group column, and the reference pair: under the status quo `higher` is the higher.
     gap : float
         The candidate's; negative where it favors the other group.
     standard_errors : float or None
@@ -108,8 +110,9 @@ def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
             spread = float(np.std(drawn[:, high] - drawn[:, low]))
             errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
             near = errors is not None and errors < NEAR_ZERO
-            names = evidence.measures[measure].label, attribute.name, attribute.levels[high], attribute.levels[low]
-            out.append(CandidateGap(*names, gap, errors, near))
+            pair = attribute.levels[high], attribute.levels[low]
+            above, below = pair if direction > 0 else pair[::-1]
+            out.append(CandidateGap(evidence.measures[measure].label, attribute.name, above, below, gap, errors, near))
     return out
 
 
@@ -148,14 +151,15 @@ def welfare(splits: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
         label = first.measures[measure].label
         mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values).mean(axis=0)
         out.append(Welfare("utilitarian", label, float(mean[0]), float(mean[1])))
-        mean = values.min(axis=1).mean(axis=0)
+        worst = values.min(axis=1) if first.better(measure) > 0 else values.max(axis=1)
+        mean = worst.mean(axis=0)
         out.append(Welfare("Rawlsian", label, float(mean[0]), float(mean[1])))
     return out
 
 
 @dataclass(frozen=True)
 class SelectionRate:
-    """How often an algorithm selects a group, against the group it selects most often.
+    """How often an algorithm selects a group, against the best-off group.
 
     Attributes
     ----------
@@ -163,13 +167,15 @@ class SelectionRate:
     rows, selected : int
     rate : float
     ratio : float or None
-        To the highest rate of the attribute; None where nobody at all is selected.
+        Of a benefit, the rate to the highest of the attribute; of a burden, the lowest of the attribute to the rate.
+        None where nobody at all is selected.
     below_four_fifths : bool
-    highest : bool
-        Whether this is the group with the highest rate.
+        Whether the ratio is: the group is disadvantaged.
+    best_off : bool
+        Whether this is the group with the highest rate of a benefit, or the lowest of a burden.
     standard_deviations : float
-        The difference to the highest rate, in standard deviations of chance, as if selection did not depend on the
-        group and rows were independent.
+        The difference to the best-off group's rate, in standard deviations of chance, as if selection did not depend
+        on the group and rows were independent.
     """
 
     attribute: str
@@ -179,30 +185,36 @@ class SelectionRate:
     rate: float
     ratio: float | None
     below_four_fifths: bool
-    highest: bool
+    best_off: bool
     standard_deviations: float
 
 
-def selection_rates(attributes: Sequence[Attribute], rows: IntArray, selected: IntArray) -> list[SelectionRate]:
-    """Selection rates of every group, each against the highest of its attribute (Section 1.1, first step).
+def selection_rates(
+    attributes: Sequence[Attribute], rows: IntArray, selected: IntArray, selection: Selection = "benefit"
+) -> list[SelectionRate]:
+    """Selection rates of every group, each against the best-off one of its attribute (Section 1.1, first step).
 
     Parameters
     ----------
     attributes : sequence of Attribute
     rows, selected : array of shape (strata,)
         Rows of each stratum, and how many of them are selected.
+    selection : {"benefit", "burden"}
+        What being selected means.
     """
+    benefit = selection == "benefit"
     out = []
     for attribute in attributes:
         levels = range(len(attribute.levels))
         n = [int(rows[attribute.member == g].sum()) for g in levels]
         k = [int(selected[attribute.member == g].sum()) for g in levels]
-        best = max(levels, key=lambda g: k[g] / n[g])
-        highest = k[best] / n[best]
+        best = (max if benefit else min)(levels, key=lambda g: k[g] / n[g])
+        reference = k[best] / n[best]
         for g in levels:
             rate, pooled = k[g] / n[g], (k[g] + k[best]) / (n[g] + n[best])
             spread = (pooled * (1 - pooled) * (1 / n[g] + 1 / n[best])) ** 0.5
-            ratio = rate / highest if highest else None
+            low, high = (rate, reference) if benefit else (reference, rate)
+            ratio = low / high if high else 1.0 if any(k) else None
             out.append(
                 SelectionRate(
                     attribute=attribute.name,
@@ -212,8 +224,8 @@ def selection_rates(attributes: Sequence[Attribute], rows: IntArray, selected: I
                     rate=rate,
                     ratio=ratio,
                     below_four_fifths=ratio is not None and ratio < FOUR_FIFTHS,
-                    highest=g == best,
-                    standard_deviations=(rate - highest) / spread if spread else 0.0,
+                    best_off=g == best,
+                    standard_deviations=(rate - reference) / spread if spread else 0.0,
                 )
             )
     return out

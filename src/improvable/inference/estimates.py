@@ -16,7 +16,20 @@ from improvable.question.claim import Claim
 
 @dataclass(frozen=True)
 class Disparity:
-    """The status quo's gap in one fairness utility between the groups of one attribute."""
+    """The status quo's gap in one fairness utility between the groups of one attribute.
+
+    Attributes
+    ----------
+    measure, attribute : str
+    higher, lower : str
+        The reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`.
+    estimate, low, high : float
+        The gap and its interval. Below zero where the pair stands the other way around on these rows.
+    one_sided : bool
+        Whether only a protected group's being worse off counts.
+    worse_off : str
+        The one of the two that is worse off, if the gap is above zero.
+    """
 
     measure: str
     attribute: str
@@ -26,6 +39,7 @@ class Disparity:
     low: float
     high: float
     one_sided: bool
+    worse_off: str
 
 
 def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
@@ -34,16 +48,21 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
     for gap in gaps(evidence, claim):
         estimate, draws = gap.before()
         low, high = interval(estimate, draws, 1 - alpha)
+        named = evidence.measures[gap.measure]
+        pair = gap.attribute.levels[gap.reference[0]], gap.attribute.levels[gap.reference[1]]
+        # Direction -1 looks at a protected group from below: its value is the higher one.
+        above, below = pair if evidence.direction(gap.measure, gap.protected) > 0 else pair[::-1]
         out.append(
             Disparity(
-                measure=evidence.measures[gap.measure].label,
+                measure=named.label,
                 attribute=gap.attribute.name,
-                higher=gap.attribute.levels[gap.reference[0]],
-                lower=gap.attribute.levels[gap.reference[1]],
+                higher=above,
+                lower=below,
                 estimate=estimate,
                 low=low,
                 high=high,
                 one_sided=gap.protected is not None,
+                worse_off=below if named.worse_off == "lower" else above,
             )
         )
     return out

@@ -83,7 +83,11 @@ class Evidence:
 
     def direction(self, measure: int, protected: int | None) -> float:
         """-1 where a protected group is worse off with a higher value (a false positive rate); 1 otherwise."""
-        return 1.0 if protected is None or self.measures[measure].higher_is_better else -1.0
+        return 1.0 if protected is None or self.measures[measure].worse_off == "lower" else -1.0
+
+    def better(self, measure: int) -> int:
+        """-1 where a lower value is more accurate; 1 otherwise."""
+        return 1 if self.measures[measure].higher_is_better else -1
 
     def overall(self, weights: str | Mapping[str, float], measure: int) -> tuple[FloatArray, FloatArray]:
         """One utility for everyone, (2,) on the sample and (Q, 2) on the draws (Remark 1).

@@ -16,20 +16,20 @@ def studentized_margins(evidence: Evidence, claim: Claim) -> list[float]:
     Fairness is judged by the signed statistics. What is undefined, or never varies, is infinitely far off.
     """
     out = []
-    for gain in gains(evidence, claim):
+    for gain in gains(evidence, claim) if claim.asks("accuracy") else ():
         values, drawn = gain.contrast.values, gain.contrast.drawn
-        size = claim.delta_of(gain.group), claim.form
+        size = claim.delta_of(gain.group), claim.form, gain.better
         out.append(
             _margin(
                 accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size),
                 accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
             )
         )
-    size = claim.delta_fairness, claim.form
-    for gap in gaps(evidence, claim):
+    sizes = claim.delta_fairness, claim.form
+    for gap in gaps(evidence, claim) if claim.asks("fairness") else ():
         for one in gap.signed():
-            statistic = gap_statistic(one.values[STATUS_QUO], one.values[CANDIDATE], *size)
-            draws = gap_statistic(one.drawn[:, STATUS_QUO], one.drawn[:, CANDIDATE], *size)
+            statistic = gap_statistic(one.values[STATUS_QUO], one.values[CANDIDATE], *sizes)
+            draws = gap_statistic(one.drawn[:, STATUS_QUO], one.drawn[:, CANDIDATE], *sizes)
             out.append(_margin(-statistic, -draws))
     return out
 

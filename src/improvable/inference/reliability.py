@@ -175,8 +175,8 @@ def _shapes(evidence: Evidence, claim: Claim, influence: Influence) -> Iterator[
     everyone = np.zeros(len(evidence.sums), dtype=np.int64)
     for gain in gains(evidence, claim):
         delta = claim.delta_of(gain.group)
-        share, amount = (1 + delta, 0.0) if claim.form == "ratio" else (1.0, delta)
-        sides = np.array([-share, 1.0])
+        share, amount = (1 + gain.better * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
+        sides = gain.better * np.array([-share, 1.0])
         if gain.attribute is not None:
             member, levels = gain.attribute.member, gain.attribute.levels
             weights = (np.array(levels) == gain.group).astype(np.float64)

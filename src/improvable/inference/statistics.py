@@ -23,9 +23,16 @@ def utilities_of(sums: FloatArray) -> FloatArray:
     return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > 0))
 
 
-def accuracy_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form) -> FloatArray:
-    """T_g = A_1g - (1 + Delta_g) A_0g; large values speak for improvement."""
-    return candidate - (1 + delta) * status_quo if form == "ratio" else candidate - status_quo - delta
+def accuracy_statistic(
+    status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form, better: int = 1
+) -> FloatArray:
+    """T_g = A_1g - (1 + Delta_g) A_0g; large values speak for improvement.
+
+    Where lower is better (`better` is -1), it is (1 - Delta_g) A_0g - A_1g: lower by a share Delta_g.
+    """
+    if form == "ratio":
+        return better * (candidate - (1 + better * delta) * status_quo)
+    return better * (candidate - status_quo) - delta
 
 
 def gap_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form) -> FloatArray:

@@ -7,9 +7,9 @@ from typing import Any
 from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Delta, Form, Gap, Overall
+from improvable.question.claim import Ask, Delta, Form, Gap, Overall
 from improvable.question.settings import Combine, EngineName, Method, Settings, Small, asked
-from improvable.question.utilities import Utility
+from improvable.question.utilities import Selection, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 
@@ -26,7 +26,11 @@ def audit(
     target: str | None = None,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    selection: Selection = "benefit",
+    lower_is_better: bool = False,
+    ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
+    no_worse: float | None = None,
     delta_fairness: float = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
@@ -95,17 +99,28 @@ def audit(
     accuracy, fairness : str, Utility or sequence of these
         What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
         all must improve.
+    selection : {"benefit", "burden"}
+        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
+        bar for a benefit.
+    lower_is_better : bool
+        Whether a lower outcome is better, as of defaults or readmissions. It turns around every utility that averages
+        the outcome, and rules select the lowest predictions.
+    ask : {"both", "accuracy", "fairness"}
+        What must improve: only accuracy, only fairness, or both (Definition 1).
     delta_accuracy : float or mapping from group to float
-        How much more accurate the candidate must be, Definition 2.
+        How much more accurate the candidate must be, Definition 2. Any number.
+    no_worse : float, optional
+        A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
+        ``delta_accuracy=-no_worse``, declared for what it is.
     delta_fairness : float
-        By how much its gap must be smaller.
+        By how much its gap must be smaller. Any number.
     form : {"ratio", "difference"}
         Whether deltas are shares or amounts.
     gap : {"signed", "absolute"}
         Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
     protected : str or sequence of str, optional
-        Group in whose favour fairness is one-sided, at most one of a group column: only its falling short of others
-        counts as unfair.
+        Group in whose favor fairness is one-sided, at most one of a group column: only its being worse off than others
+        counts as unfair; see `selection`.
     overall : "population" or mapping from group to float, optional
         Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
     groups : sequence of str, optional
@@ -207,7 +222,11 @@ def compare(
     candidate: Any,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    selection: Selection = "benefit",
+    lower_is_better: bool = False,
+    ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
+    no_worse: float | None = None,
     delta_fairness: float = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
@@ -247,17 +266,28 @@ def compare(
     accuracy, fairness : str, Utility or sequence of these
         What accuracy and the gap are measured by; fairness defaults to the accuracy utility. Of several, all must
         improve.
+    selection : {"benefit", "burden"}
+        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
+        bar for a benefit.
+    lower_is_better : bool
+        Whether a lower outcome is better, as of defaults or readmissions. It turns around every utility that averages
+        the outcome, and rules select the lowest predictions.
+    ask : {"both", "accuracy", "fairness"}
+        What must improve: only accuracy, only fairness, or both (Definition 1).
     delta_accuracy : float or mapping from group to float
-        How much more accurate the candidate must be, Definition 2.
+        How much more accurate the candidate must be, Definition 2. Any number.
+    no_worse : float, optional
+        A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
+        ``delta_accuracy=-no_worse``, declared for what it is.
     delta_fairness : float
-        By how much its gap must be smaller.
+        By how much its gap must be smaller. Any number.
     form : {"ratio", "difference"}
         Whether deltas are shares or amounts.
     gap : {"signed", "absolute"}
         Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
     protected : str or sequence of str, optional
-        Group in whose favour fairness is one-sided, at most one of a group column: only its falling short of others
-        counts as unfair.
+        Group in whose favor fairness is one-sided, at most one of a group column: only its being worse off than others
+        counts as unfair; see `selection`.
     overall : "population" or mapping from group to float, optional
         Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
     groups : sequence of str, optional

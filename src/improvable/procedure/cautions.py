@@ -56,12 +56,15 @@ def gap_cautions(disparities: Sequence[Disparity], alpha: float) -> list[Caution
     for gap in disparities:
         if gap.estimate == 0 or (gap.one_sided and gap.estimate < 0):
             if gap.one_sided:
-                message = f"the protected group '{gap.lower}' is not worse off under the status quo in '{gap.measure}'"
+                message = (
+                    f"the protected group '{gap.worse_off}' is not worse off under the status quo in '{gap.measure}'"
+                )
             else:
                 message = f"the status quo has no gap at all in '{gap.measure}' between groups of '{gap.attribute}'"
             raise DataError(
                 f"{message}, so no candidate can have a smaller gap.",
-                "Choose the fairness utility in which the disparity shows.",
+                "Choose the fairness utility in which the disparity shows"
+                + (", or say what being selected means (--selection benefit or burden)." if gap.one_sided else "."),
             )
         if gap.low <= 0 <= gap.high:
             text = (

@@ -55,7 +55,8 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
     cautions = [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
-    cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
+    if question.claim.asks("fairness"):
+        cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
     cautions += result.cautions
     emit(cautions)
     return replace(result.with_cautions(cautions), data=Fingerprint(engine, columns.read))

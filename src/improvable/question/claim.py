@@ -13,6 +13,7 @@ Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
 Delta = float | Mapping[str, float]
 Overall = Literal["population"] | Mapping[str, float] | None
+Ask = Literal["both", "accuracy", "fairness"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,16 @@ class Claim:
     overall : None, "population" or mapping from group to float
         None: every group must be more accurate. Otherwise the whole population must, or a weighted mean of the
         groups' utilities (Remark 1).
+    ask : {"both", "accuracy", "fairness"}
+        Which of the conditions must hold (Definition 1).
+    no_worse : float or None
+        The margin of a claim of non-inferiority, declared as such; `delta_accuracy` is then minus this.
+
+    Notes
+    -----
+    A delta is any finite number, in both forms. What the extremes ask: an accuracy delta of -1 or less, as a share,
+    lets accuracy fall to zero or below, which for a utility that is never negative asks for next to nothing; a fairness
+    delta of 1 or more, as a share, asks for a gap below zero, which no candidate has, so that p is near 1.
     """
 
     delta_accuracy: float | Mapping[str, float] = 0.0
@@ -43,6 +54,12 @@ class Claim:
     gap: Gap = "signed"
     protected: tuple[str, ...] = ()
     overall: Literal["population"] | Mapping[str, float] | None = None
+    ask: Ask = "both"
+    no_worse: float | None = None
+
+    def asks(self, kind: str) -> bool:
+        """Whether conditions of a kind, "accuracy" or "fairness", must hold."""
+        return self.ask in ("both", kind)
 
     def delta_of(self, group: str) -> float:
         return self.delta_accuracy[group] if isinstance(self.delta_accuracy, Mapping) else self.delta_accuracy
@@ -56,14 +73,19 @@ def make_claim(
     gap: str,
     protected: str | Sequence[str] | None,
     overall: Overall,
+    ask: str = "both",
+    no_worse: float | None = None,
 ) -> Claim:
-    """Check the size of improvement asked for."""
+    """Check the size of improvement asked for; any finite delta is one."""
     check_choice("form", form, get_args(Form))
     check_choice("gap", gap, get_args(Gap))
+    check_choice("ask", ask, get_args(Ask))
+    if no_worse is not None:
+        delta_accuracy = _margin(no_worse, delta_accuracy, form, ask)
     deltas = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
     for delta in deltas:
-        check_number("delta_accuracy", delta, -np.inf if form == "difference" else -1, np.inf)
-    check_number("delta_fairness", delta_fairness, -np.inf, np.inf if form == "difference" else 1, high_included=True)
+        check_number("delta_accuracy", delta, -np.inf, np.inf)
+    check_number("delta_fairness", delta_fairness, -np.inf, np.inf)
     if isinstance(overall, Mapping):
         for value in overall.values():
             check_number("a weight in overall", value, 0, np.inf)
@@ -80,7 +102,22 @@ def make_claim(
         gap="signed" if gap == "signed" else "absolute",
         protected=as_names(protected),
         overall={str(g): float(w) for g, w in overall.items()} if isinstance(overall, Mapping) else overall,
+        ask="both" if ask == "both" else "accuracy" if ask == "accuracy" else "fairness",
+        no_worse=None if no_worse is None else float(no_worse),
     )
+
+
+def _margin(no_worse: float, delta_accuracy: Delta, form: str, ask: str) -> float:
+    """The accuracy delta of a margin of non-inferiority; one that contradicts it is refused."""
+    check_number("no_worse", no_worse, 0, 1 if form == "ratio" else np.inf)
+    if ask == "fairness":
+        raise OptionError("no_worse is about accuracy, and only fairness is asked for.", "Leave one of them out.")
+    given = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
+    if any(delta not in (0, -no_worse) for delta in given):
+        raise OptionError(
+            f"no_worse of {no_worse:g} contradicts delta_accuracy.", "Give one of them: no_worse is minus that delta."
+        )
+    return -float(no_worse)
 
 
 def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:

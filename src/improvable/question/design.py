@@ -8,7 +8,7 @@ from improvable.errors import OptionError
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
 from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
-from improvable.question.utilities import Measure, Utility, as_accuracy, as_utility
+from improvable.question.utilities import Measure, Selection, Utility, as_accuracy, as_utility
 
 FEWEST_DRAWS = 100
 
@@ -35,6 +35,10 @@ class Question:
         How draws are made; None lets the number of cells decide.
     folds : int or None
         How many folds a repetition has; None for the paper's split.
+    selection : {"benefit", "burden"}
+        What being selected means.
+    lower_is_better : bool
+        Whether a lower outcome is better.
     """
 
     outcome: str
@@ -51,6 +55,8 @@ class Question:
     combine: Combine = "median"
     method: Method | None = None
     folds: int | None = None
+    selection: Selection = "benefit"
+    lower_is_better: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -129,8 +135,10 @@ def make_design(settings: Settings) -> Design:
         if setting.choices and value is not None:
             check_choice(setting.name, value, setting.choices)
     check_integer("min_group", settings.min_group, 0)
-    accuracies = [as_accuracy(spec) for spec in as_specs(settings.accuracy)]
-    fairnesses = accuracies if settings.fairness is None else [as_utility(spec) for spec in as_specs(settings.fairness)]
+    lower = bool(settings.lower_is_better)
+    named = [as_accuracy(spec, lower) for spec in as_specs(settings.accuracy)]
+    gaps = named if settings.fairness is None else [as_utility(spec) for spec in as_specs(settings.fairness)]
+    accuracies, fairnesses = ([one.meant(settings.selection, lower) for one in some] for some in (named, gaps))
     utilities = tuple(dict.fromkeys([*accuracies, *fairnesses]))
     claim = make_claim(
         delta_accuracy=settings.delta_accuracy,
@@ -139,6 +147,8 @@ def make_design(settings: Settings) -> Design:
         gap=settings.gap,
         protected=settings.protected,
         overall=settings.overall,
+        ask=settings.ask,
+        no_worse=settings.no_worse,
     )
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, FEWEST_DRAWS)
@@ -160,6 +170,8 @@ def make_design(settings: Settings) -> Design:
         combine=settings.combine,
         method=settings.method,
         folds=settings.folds,
+        selection=settings.selection,
+        lower_is_better=lower,
     )
     return Design(
         question=question,

@@ -9,9 +9,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
-from improvable.question.claim import Delta, Form, Gap, Overall
+from improvable.question.claim import Ask, Delta, Form, Gap, Overall
 from improvable.question.kinds import DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
-from improvable.question.utilities import Utility
+from improvable.question.utilities import Selection, Utility
 
 Combine = Literal["median", "running_median", "sequential"]
 Small = Literal["refuse", "pool"]
@@ -63,6 +63,9 @@ class Settings:
     """
 
     outcome: str = field(metadata=of_columns(TEXT, "Column of outcomes."))
+    lower_is_better: bool = field(
+        default=False, metadata=of_columns(FLAG, "A lower outcome is better: defaults, readmissions, costs.")
+    )
     group: str | Sequence[str] = field(
         metadata=of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
     )
@@ -115,6 +118,10 @@ class Settings:
             flag_help="Let a candidate read the group.",
         ),
     )
+    selection: Selection = field(
+        default="benefit", metadata=of_claim(TEXT, "What being selected means: it says which group is worse off.")
+    )
+    ask: Ask = field(default="both", metadata=of_claim(TEXT, "What must improve: accuracy, fairness, or both."))
     accuracy: str | Utility | Sequence[str | Utility] = field(
         default="calibration",
         metadata=of_claim(TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B."),
@@ -125,6 +132,10 @@ class Settings:
     delta_accuracy: Delta = field(
         default=0.0, metadata=of_claim(DELTA, "How much more accurate: 0.05, or white:0.02,black:0.")
     )
+    no_worse: float | None = field(
+        default=None,
+        metadata=of_claim(NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy."),
+    )
     delta_fairness: float = field(
         default=0.0, metadata=of_claim(NUMBER, "By how much the gap must be smaller: 0.1 is a tenth.")
     )
@@ -133,7 +144,7 @@ class Settings:
         default="signed", metadata=of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.")
     )
     protected: str | Sequence[str] | None = field(
-        default=None, metadata=of_claim(TEXTS, "The gap counts only where this group falls short.")
+        default=None, metadata=of_claim(TEXTS, "The gap counts only where this group is worse off.")
     )
     overall: Overall = field(
         default=None,

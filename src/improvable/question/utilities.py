@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from improvable.errors import DataError, OptionError, nearest
 
 Part = Callable[..., ArrayLike]
 FloatArray: TypeAlias = NDArray[np.float64]
+Selection = Literal["benefit", "burden"]
+Side = Literal["lower", "higher"]
+OTHER_SIDE: dict[Side, Side] = {"lower": "higher", "higher": "lower"}
 
 
 class Rows(Protocol):
@@ -26,12 +29,25 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Measure:
-    """What a result remembers of a utility: enough to speak of it, not to compute it."""
+    """What a result remembers of a utility: enough to speak of it, not to compute it.
+
+    Attributes
+    ----------
+    label, words, outcome : str
+    higher_is_better : bool
+        Which way accuracy goes.
+    worse_off : {"lower", "higher"}
+        On which side of other groups a group is worse off, given what being selected means.
+    sense : str
+        What being on that side means for the group.
+    """
 
     label: str
     words: str
     outcome: str
     higher_is_better: bool = True
+    worse_off: Side = "lower"
+    sense: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,14 @@ class Utility:
         What it measures, for sentences: "the mean outcome among the selected".
     higher_is_better : bool
         A utility where lower is better can measure fairness, not accuracy.
+    averages_outcome : bool
+        Whether it is a mean of outcomes, so that ``lower_is_better`` turns it around: in accuracy, and in who is
+        worse off.
+    worse_off : {"lower", "higher"} or a pair of these, optional
+        On which side of other groups a group is worse off: one for selection as a benefit and one for selection as a
+        burden, or one for both. By default the side that is less accurate.
+    sense : str or pair of str
+        What being on that side means for the group, for sentences: "a higher bar for the benefit".
     accuracy_instead : str
         For such a utility, the one to use as accuracy.
     binary_decision, binary_outcome : bool
@@ -74,6 +98,9 @@ class Utility:
     name: str = "utility"
     words: str = ""
     higher_is_better: bool = True
+    averages_outcome: bool = False
+    worse_off: Side | tuple[Side, Side] | None = None
+    sense: str | tuple[str, str] = ""
     accuracy_instead: str = ""
     binary_decision: bool = False
     binary_outcome: bool = False
@@ -87,6 +114,12 @@ class Utility:
                     f"a part of utility '{self.name}' takes {_arity(part)} arguments.",
                     "Write it as a function of (outcome, decision) or of (rows, outcome, decision).",
                 )
+        sides = self.worse_off if isinstance(self.worse_off, tuple) else (self.worse_off,) * 2
+        if len(sides) != 2 or any(side not in (None, *OTHER_SIDE) for side in sides):
+            raise OptionError(
+                f"worse_off of utility '{self.name}' is {self.worse_off!r}.",
+                "It is 'lower' or 'higher', or a pair of them: for selection as a benefit, and as a burden.",
+            )
 
     def on(self, outcome: str) -> "Utility":
         """The same utility, reading another outcome column."""
@@ -101,10 +134,31 @@ class Utility:
     def label(self) -> str:
         return self.name if self.outcome is None else f"{self.name}:{self.outcome}"
 
+    def meant(self, selection: Selection, lower_is_better: bool = False) -> "Utility":
+        """The same utility where it is known what being selected means, and which outcomes are good.
+
+        Examples
+        --------
+        >>> UTILITIES["calibration"].meant("benefit").worse_off, UTILITIES["calibration"].meant("burden").worse_off
+        ('higher', 'lower')
+        """
+        case = 0 if selection == "benefit" else 1
+        side = self.worse_off[case] if isinstance(self.worse_off, tuple) else self.worse_off
+        side = side or ("lower" if self.higher_is_better else "higher")
+        turned = lower_is_better and self.averages_outcome
+        return replace(
+            self,
+            higher_is_better=self.higher_is_better != turned,
+            worse_off=OTHER_SIDE[side] if turned else side,
+            sense=self.sense[case] if isinstance(self.sense, tuple) else self.sense,
+        )
+
     def measure(self, outcome: str) -> Measure:
         """What a result keeps of it; `outcome` is the audit's own outcome column."""
         read = (self.outcome or outcome) if self.reads_outcome else ""
-        return Measure(self.label, self.words or self.name, read, self.higher_is_better)
+        if not isinstance(self.worse_off, str) or not isinstance(self.sense, str):
+            return self.meant("benefit").measure(outcome)
+        return Measure(self.label, self.words or self.name, read, self.higher_is_better, self.worse_off, self.sense)
 
     def parts(self, rows: Rows, outcome: FloatArray, decision: FloatArray) -> tuple[FloatArray, FloatArray]:
         """U and w of every row."""
@@ -171,6 +225,21 @@ def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: s
             )
 
 
+A_BAR: dict[str, Any] = {
+    "averages_outcome": True,
+    "worse_off": ("higher", "lower"),
+    "sense": ("a higher bar for the benefit", "a lower bar for the burden"),
+}
+"""Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected."""
+AT_THE_SAME_OUTCOME = (
+    "selected less often for the benefit at the same outcome",
+    "selected more often for the burden at the same outcome",
+)
+CHOSEN: dict[str, Any] = {"worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
+"""Rates of selection: less of a benefit is worse, and more of a burden."""
+PASSED_OVER: dict[str, Any] = {"worse_off": ("higher", "lower"), "sense": AT_THE_SAME_OUTCOME}
+"""Rates of rejection: the reverse."""
+
 UTILITIES: dict[str, Utility] = {
     utility.name: utility
     for utility in (
@@ -180,6 +249,8 @@ UTILITIES: dict[str, Utility] = {
             words="the rate of correct decisions",
             binary_decision=True,
             binary_outcome=True,
+            worse_off="lower",
+            sense="more wrong decisions",
         ),
         Utility(
             lambda y, d: y * d,
@@ -187,6 +258,7 @@ UTILITIES: dict[str, Utility] = {
             name="calibration",
             words="the mean outcome among the selected",
             binary_decision=True,
+            **A_BAR,
         ),
         Utility(
             lambda y, d: y * (1 - d),
@@ -196,6 +268,7 @@ UTILITIES: dict[str, Utility] = {
             higher_is_better=False,
             accuracy_instead="calibration",
             binary_decision=True,
+            **A_BAR,
         ),
         Utility(
             lambda y, d: (1 - y) * d,
@@ -206,6 +279,7 @@ UTILITIES: dict[str, Utility] = {
             accuracy_instead="true_negative_rate",
             binary_decision=True,
             binary_outcome=True,
+            **CHOSEN,
         ),
         Utility(
             lambda y, d: y * (1 - d),
@@ -216,6 +290,7 @@ UTILITIES: dict[str, Utility] = {
             accuracy_instead="true_positive_rate",
             binary_decision=True,
             binary_outcome=True,
+            **PASSED_OVER,
         ),
         Utility(
             lambda y, d: y * d,
@@ -224,6 +299,7 @@ UTILITIES: dict[str, Utility] = {
             words="the rate of selection among outcomes of 1",
             binary_decision=True,
             binary_outcome=True,
+            **CHOSEN,
         ),
         Utility(
             lambda y, d: (1 - y) * (1 - d),
@@ -232,6 +308,7 @@ UTILITIES: dict[str, Utility] = {
             words="the rate of rejection among outcomes of 0",
             binary_decision=True,
             binary_outcome=True,
+            **PASSED_OVER,
         ),
         Utility(
             lambda y, d: y * d,
@@ -240,6 +317,7 @@ UTILITIES: dict[str, Utility] = {
             words="the share of outcomes of 1 among the selected",
             binary_decision=True,
             binary_outcome=True,
+            **A_BAR,
         ),
         Utility(
             lambda y, d: d,
@@ -247,11 +325,15 @@ UTILITIES: dict[str, Utility] = {
             words="the rate of selection",
             binary_decision=True,
             reads_outcome=False,
+            worse_off=("lower", "higher"),
+            sense=("selected less often for the benefit", "selected more often for the burden"),
         ),
         Utility(
             lambda y, d: d * (y >= d),
             name="profit",
             words="the mean profit",
+            worse_off="higher",
+            sense="it pays more",
         ),
     )
 }
@@ -275,9 +357,16 @@ def as_utility(spec: str | Utility) -> Utility:
     return UTILITIES[name].on(outcome) if outcome else UTILITIES[name]
 
 
-def as_accuracy(spec: str | Utility) -> Utility:
-    """A utility that can stand for accuracy: higher must be better."""
+def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
+    """A utility that can stand for accuracy: higher must be better, or it averages outcomes of which lower is."""
     utility = as_utility(spec)
+    if lower_is_better and utility.reads_outcome:
+        if utility.averages_outcome:
+            return utility
+        raise OptionError(
+            f"lower_is_better does not turn '{utility.label}' around, which is not a mean of outcomes.",
+            "Recode the outcome so that 1, or more, is what should be selected; or use 'calibration'.",
+        )
     if not utility.higher_is_better:
         instead = (
             f"Use '{utility.accuracy_instead}'." if utility.accuracy_instead else "Use one where higher is better."

@@ -20,9 +20,11 @@ from improvable.results.words import (
     alternative_hypothesis,
     combined_name,
     draws_text,
+    harm_words,
     limits,
     limits_of_not_rejecting,
     null_hypothesis,
+    rates_words,
     seal_words,
     training_text,
     verdict,
@@ -72,6 +74,8 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         null=null_hypothesis(facts),
         alternative=alternative_hypothesis(facts),
         table=paper_table(facts),
+        harms=[harm_words(gap, facts) for gap in facts["disparities"]],
+        rates_say=rates_words(facts),
         limits=_limits(facts),
         draws=draws_text(facts),
         combined=combined_name(facts["combine"]),
@@ -88,7 +92,8 @@ def notebook_html(facts: Facts) -> str:
     titles = "".join(f'<th colspan="{len(block.heads)}">{escape(block.title)}</th>' for block in table.blocks)
     heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    said = "".join(f"<p>{escape(text)}</p>" for text in (verdict(facts), limits(facts), *facts["warnings"]))
+    spoken = [verdict(facts), *(harm_words(gap, facts) for gap in facts["disparities"]), limits(facts)]
+    said = "".join(f"<p>{escape(text)}</p>" for text in (*spoken, *facts["warnings"]))
     head = f"<tr><th></th>{titles}</tr><tr><th></th>{heads}</tr>"
     return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
 
@@ -125,11 +130,10 @@ def slider_curves(result: Result) -> dict[str, Any]:
     for i, asked in enumerate(declared):
         if isinstance(asked, float):
             grids[i] = np.unique([*grids[i], asked])
-    by_split = []
-    for split in frontier.splits:
-        fair = split.signed if frontier.gap == "signed" else split.absolute
-        accuracy = tuple(one for group in split.accuracy.values() for one in group)
-        by_split.append((p_values(accuracy, grids[0]), p_values(fair, grids[1])))
+    by_split = [
+        (p_values(frontier.of_accuracy(split), grids[0]), p_values(frontier.of_gap(split), grids[1]))
+        for split in frontier.splits
+    ]
     distinct = np.unique(np.concatenate([curve for pair in by_split for curve in pair]))
     codes = [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_split]
     starts = [

@@ -11,8 +11,10 @@ from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
     draws_text,
+    harm_words,
     limits,
     null_hypothesis,
+    rates_words,
     utilities_words,
     verdict,
     welfare_words,
@@ -61,7 +63,7 @@ def _asked(facts: Facts) -> list[str]:
     return [
         f"Null hypothesis: {null_hypothesis(facts)}",
         f"Alternative: {alternative_hypothesis(facts)}",
-        f"Accuracy: {utilities_words(facts['accuracy_utilities'])}.",
+        f"Accuracy: {utilities_words(facts['accuracy_utilities'])}{'; lower is better' * facts['lower_is_better']}.",
         f"Gap: the difference between groups in {utilities_words(facts['fairness_utilities'])}.",
         f"Groups: {', '.join(facts['groups'])} (column {', '.join(facts['group'])}).",
         f"Level {facts['alpha']:g}; {len(facts['splits'])} split{'s' if len(facts['splits']) > 1 else ''}; "
@@ -74,9 +76,9 @@ def _gaps(facts: Facts) -> list[str]:
     return [
         f"{gap['utility']} by {gap['group']}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
         f"({level} interval {value_text(gap['interval'][0])} to {value_text(gap['interval'][1])}, "
-        f"{facts['rows']:,} rows)."
+        f"{facts['rows']:,} rows). {harm_words(gap, facts)}"
         for gap in facts["disparities"]
-    ]
+    ] + [words for words in (rates_words(facts),) if words]
 
 
 def _listed(lines: Sequence[str]) -> str:

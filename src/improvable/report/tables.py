@@ -66,10 +66,7 @@ def _by_split(facts: Facts) -> PaperTable:
         cells = [cell for one in components for cell in _cells(one[k], draws)]
         rows.append([name, *cells, p_text(split["p_value"], draws)])
     closing = _closing_rows(facts) if len(rows) > 1 else []
-    note = (
-        f"{_note(facts)} The last p is the largest of its row. "
-        f"The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is beside it."
-    )
+    note = f"{_note(facts)} The last p is the largest of its row. {_decides(facts, 'beside')}"
     return PaperTable((*blocks, Block("", ("p",))), rows + closing, len(closing), note)
 
 
@@ -89,10 +86,7 @@ def _by_component(facts: Facts) -> PaperTable:
         closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
     heads = tuple(f"split {split['split']}" for split in splits) if many else ("held out",)
     blocks = (Block("Mean over splits" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
-    note = (
-        f"{_note(facts)} All conditions: the largest p of those that decide. "
-        f"The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is below it."
-    )
+    note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
     return PaperTable(blocks, rows + closing, len(closing), note)
 
 
@@ -129,6 +123,13 @@ def _means(component: tuple[ComponentFacts, ...]) -> list[str]:
 
 def _other(facts: Facts) -> str:
     return "absolute" if facts["gap_statistic"] == "signed" else "signed"
+
+
+def _decides(facts: Facts, where: str) -> str:
+    if facts["ask"] == "accuracy":
+        return "Only accuracy is asked for."
+    only = "Only the gap is asked for. " if facts["ask"] == "fairness" else ""
+    return f"{only}The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is {where} it."
 
 
 def _note(facts: Facts) -> str:

@@ -10,7 +10,9 @@ from improvable.results.numbers import value_text
 from improvable.results.words import (
     conditions_words,
     draws_text,
+    harm_words,
     limits,
+    rates_words,
     seal_words,
     training_text,
     utilities_words,
@@ -19,6 +21,7 @@ from improvable.results.words import (
 )
 
 WIDTH = 99
+ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
 
 
 def summary(facts: Facts, warnings: bool = True) -> str:
@@ -48,13 +51,17 @@ def question(facts: Facts) -> str:
     accuracy, fairness = facts["accuracy_utilities"], facts["fairness_utilities"]
     whose = "Accuracy of a group" if facts["overall"] is None else "Accuracy of everyone"
     lines = [f"{whose}: {utilities_words(accuracy)}."]
+    if facts["lower_is_better"]:
+        lines.append("Lower is better: accuracy rises where that value falls.")
+    if facts["ask"] != "both":
+        lines.append(f"Only {ASKED[facts['ask']]} must improve.")
     if accuracy == fairness:
         lines.append(f"Gap: {'its difference' if len(accuracy) == 1 else 'their differences'} between groups.")
     else:
         lines.append(f"Gap: the difference between groups in {utilities_words(fairness)}.")
     if facts["protected"]:
         listed = " and ".join(facts["protected"])
-        lines.append(f"Only falling short of others counts as unfair, and only for {listed}.")
+        lines.append(f"Only being worse off than others counts as unfair, and only for {listed}.")
     units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
@@ -63,6 +70,8 @@ def question(facts: Facts) -> str:
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
             f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
         )
+        lines.append(harm_words(gap, facts))
+    lines += [words for words in (rates_words(facts),) if words]
     if facts["kind"] == "audit":
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -83,8 +83,8 @@ class Audit(Result):
         Parameters
         ----------
         **changes
-            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
-            `audit`; what is not named stays.
+            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
+            `alpha`, as in `audit`; what is not named stays.
         """
         question = change_question(self.question, self.splits[0].evidence.attributes, changes)
         setting = self.setting if question == self.question else self.setting | ASKED_AGAIN

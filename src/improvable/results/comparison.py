@@ -114,8 +114,8 @@ class Comparison(Result):
         Parameters
         ----------
         **changes
-            Any of `delta_accuracy`, `delta_fairness`, `form`, `gap`, `protected`, `overall` and `alpha`, as in
-            `compare`; what is not named stays.
+            Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
+            `alpha`, as in `compare`; what is not named stays.
         """
         return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
 
@@ -141,6 +141,11 @@ def change_question(question: Question, attributes: Sequence[Attribute], changes
     for name in changes:
         if name not in settings:
             raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
+    # A margin and its delta are one thing: whichever is changed, the other follows.
+    if "delta_accuracy" in changes:
+        settings["no_worse"] = None
+    elif "no_worse" in changes:
+        settings["delta_accuracy"] = 0.0
     changed = make_claim(**{**settings, **changes})
     check_claim(changed, [attribute.levels for attribute in attributes])
     check_number("alpha", alpha, 0, 0.5)

@@ -11,9 +11,11 @@ import numpy as np
 from improvable.inference.assessment import Component
 from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
+from improvable.inference.statistics import unfairness
 from improvable.question.utilities import Measure
 from improvable.results.findings import Findings, Tested
-from improvable.results.numbers import p_text
+from improvable.results.firmness import RerunFacts, ShortfallFacts, rerun_facts, shortfall_facts
+from improvable.results.numbers import number_or_null, p_text, steady
 from improvable.results.versions import VERSION
 
 Algorithm = Literal["status_quo", "candidate"]
@@ -34,6 +36,9 @@ class UtilityFacts(TypedDict):
     name: str
     words: str
     outcome: str
+    higher_is_better: bool
+    worse_off: str
+    sense: str
 
 
 class DisparityFacts(TypedDict):
@@ -43,6 +48,8 @@ class DisparityFacts(TypedDict):
     lower: str
     gap: float
     interval: list[float | None]
+    worse_off: str
+    better_off: str
 
 
 class ComponentFacts(TypedDict):
@@ -72,8 +79,8 @@ class SplitFacts(TypedDict):
     p_value: float
     p_value_text: str
     p_accuracy: dict[str, float]
-    p_fairness: float
-    p_fairness_other: float
+    p_fairness: float | None
+    p_fairness_other: float | None
     accuracy: dict[str, Pair]
     fairness: dict[str, Pair]
     gap: Pair
@@ -118,7 +125,7 @@ class SelectionRateFacts(TypedDict):
     rate: float
     ratio: float | None
     below_four_fifths: bool
-    highest: bool
+    best_off: bool
     standard_deviations: float
 
 
@@ -140,10 +147,14 @@ class Facts(TypedDict):
     alpha: float
     groups: list[str]
     outcome: str
+    lower_is_better: bool
+    selection: str
     group: list[str]
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
+    ask: str
     delta_accuracy: float | dict[str, float]
+    no_worse: float | None
     delta_fairness: float
     form: str
     gap_statistic: str
@@ -165,6 +176,8 @@ class Facts(TypedDict):
     disparity: DisparityFacts
     disparities: list[DisparityFacts]
     splits: list[SplitFacts]
+    rerun: RerunFacts | None
+    shortfall: ShortfallFacts | None
     diagnostics: DiagnosticFacts
     warnings: list[str]
     status_quo: NotRequired[str]
@@ -189,6 +202,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
     """Everything that a result says: what it has of its own, and what all results have."""
     question, claim = result.question, result.question.claim
     plain = [_disparity_facts(gap) for gap in gaps]
+    rows = int(own["rows"])
     facts: Facts = {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         "kind": kind,
@@ -199,10 +213,14 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "alpha": question.alpha,
         "groups": list(result.groups),
         "outcome": question.outcome,
+        "lower_is_better": question.lower_is_better,
+        "selection": question.selection,
         "group": list(question.group),
         "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
         "fairness_utilities": [_measure_facts(measure) for measure in question.fairness],
+        "ask": claim.ask,
         "delta_accuracy": _plain(claim.delta_accuracy),
+        "no_worse": claim.no_worse,
         "delta_fairness": claim.delta_fairness,
         "form": claim.form,
         "gap_statistic": claim.gap,
@@ -221,6 +239,8 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "disparity": plain[0],
         "disparities": plain,
         "splits": [split_facts(split) for split in result.splits],
+        "rerun": rerun_facts(result) if kind == "audit" else None,
+        "shortfall": None if result.reject else shortfall_facts(result, rows),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
     }
@@ -232,7 +252,14 @@ def _plain(value: Any) -> Any:
 
 
 def _measure_facts(measure: Measure) -> UtilityFacts:
-    return {"name": measure.label, "words": measure.words, "outcome": measure.outcome}
+    return {
+        "name": measure.label,
+        "words": measure.words,
+        "outcome": measure.outcome,
+        "higher_is_better": measure.higher_is_better,
+        "worse_off": measure.worse_off,
+        "sense": measure.sense,
+    }
 
 
 def _disparity_facts(gap: Disparity) -> DisparityFacts:
@@ -242,14 +269,15 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
         "higher": gap.higher,
         "lower": gap.lower,
         "gap": gap.estimate,
-        "interval": [_number(gap.low), _number(gap.high)],
+        "interval": [number_or_null(gap.low), number_or_null(gap.high)],
+        "worse_off": gap.worse_off,
+        "better_off": gap.lower if gap.worse_off == gap.higher else gap.higher,
     }
 
 
 def split_facts(result: Tested) -> SplitFacts:
     """One split: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
-    first = assessment.of("fairness")[0]
     reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
     return {
         "split": result.split,
@@ -259,20 +287,20 @@ def split_facts(result: Tested) -> SplitFacts:
         "p_value": assessment.p_value,
         "p_value_text": p_text(assessment.p_value, result.question.draws),
         "p_accuracy": assessment.p_accuracy,
-        "p_fairness": assessment.p_fairness,
-        "p_fairness_other": assessment.p_fairness_other,
+        "p_fairness": number_or_null(assessment.p_fairness),
+        "p_fairness_other": number_or_null(assessment.p_fairness_other),
         "accuracy": _by_group(result, evidence.accuracy[0]),
         "fairness": _by_group(result, evidence.fairness[0]),
-        "gap": {"status_quo": _number(first.status_quo), "candidate": _number(first.candidate)},
+        "gap": _first_gap(result),
         "components": [_component_facts(component) for component in assessment.components],
         "intervals": [
             {
                 "measure": one.measure,
                 "group": one.group,
                 "quantity": one.quantity,
-                "estimate": _number(one.estimate),
-                "low": _number(one.low),
-                "high": _number(one.high),
+                "estimate": number_or_null(one.estimate),
+                "low": number_or_null(one.low),
+                "high": number_or_null(one.high),
             }
             for one in estimates(evidence, result.question.alpha)
         ],
@@ -289,8 +317,8 @@ def _component_facts(component: Component) -> ComponentFacts:
         "kind": component.kind,
         "utility": component.measure,
         "group": component.group,
-        "status_quo": _number(component.status_quo),
-        "candidate": _number(component.candidate),
+        "status_quo": number_or_null(component.status_quo),
+        "candidate": number_or_null(component.candidate),
         "p_value": component.tail.p_value,
         "p_other": component.other.p_value if component.other else None,
     }
@@ -298,10 +326,19 @@ def _component_facts(component: Component) -> ComponentFacts:
 
 def _by_group(result: Tested, measure: int) -> dict[str, Pair]:
     return {
-        group: {"status_quo": _number(values[g, measure, 0]), "candidate": _number(values[g, measure, 1])}
+        group: {"status_quo": number_or_null(values[g, measure, 0]), "candidate": number_or_null(values[g, measure, 1])}
         for values, attribute in zip(result.evidence.values, result.evidence.attributes, strict=True)
         for g, group in enumerate(attribute.levels)
     }
+
+
+def _first_gap(result: Tested) -> Pair:
+    """Under both algorithms; also where fairness is not asked for."""
+    evidence = result.evidence
+    measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(result.question.claim.protected)
+    values = evidence.direction(measure, protected) * evidence.values[0][:, measure]
+    before, after = (number_or_null(float(unfairness(values[:, t], protected))) for t in (0, 1))
+    return {"status_quo": before, "candidate": after}
 
 
 def _selected(result: Tested) -> dict[str, CountPair]:
@@ -325,8 +362,8 @@ def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
         out["eigenvalues"].append(
             {
                 "split": split.split,
-                "covariance": _steady(least.covariance),
-                "correlation": _steady(least.correlation),
+                "covariance": steady(least.covariance),
+                "correlation": steady(least.correlation),
             }
         )
         for gap in candidate_gaps(split.evidence, result.question.claim):
@@ -337,17 +374,17 @@ def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
                     "group": gap.attribute,
                     "higher": gap.higher,
                     "lower": gap.lower,
-                    "gap": _number(gap.gap),
-                    "standard_errors": None if gap.standard_errors is None else _steady(gap.standard_errors),
+                    "gap": number_or_null(gap.gap),
+                    "standard_errors": None if gap.standard_errors is None else steady(gap.standard_errors),
                     "near_zero": gap.near_zero,
                 }
             )
     for one in welfare([split.evidence for split in result.splits], sizes):
-        before, after = _number(one.status_quo), _number(one.candidate)
+        before, after = number_or_null(one.status_quo), number_or_null(one.candidate)
         out["welfare"].append(
             {"criterion": one.criterion, "utility": one.measure, "status_quo": before, "candidate": after}
         )
-    for rate in selection_rates(first.attributes, rows, selected):
+    for rate in selection_rates(first.attributes, rows, selected, result.question.selection):
         out["selection_rates"].append(
             {
                 "attribute": rate.attribute,
@@ -357,21 +394,11 @@ def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
                 "rate": rate.rate,
                 "ratio": rate.ratio,
                 "below_four_fifths": rate.below_four_fifths,
-                "highest": rate.highest,
+                "best_off": rate.best_off,
                 "standard_deviations": rate.standard_deviations,
             }
         )
     return out
-
-
-def _number(value: float) -> float | None:
-    """JSON has no NaN and no infinity: what is undefined is null."""
-    return float(value) if np.isfinite(value) else None
-
-
-def _steady(value: float) -> float:
-    """Six digits: the last ones of a variance differ between machines, and a result must not."""
-    return float(f"{value:.6g}")
 
 
 def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:

@@ -14,7 +14,7 @@ from improvable.inference.combining import combine, combined_threshold, counted
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
-from improvable.question.claim import Claim, Form, Gap
+from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.settings import Combine
 
@@ -59,6 +59,10 @@ class Frontier:
     simultaneous : bool
         Whether all bounds and corners hold at once with confidence 1 - alpha. Otherwise each does separately: of the
         bounds of one comparison some bound is wrong more often.
+    ask : {"both", "accuracy", "fairness"}
+        Which conditions must hold; the deltas of the others change nothing.
+    lower_is_better : bool
+        Whether more accurate means a lower value.
     """
 
     splits: tuple[CriticalDeltas, ...]
@@ -69,6 +73,8 @@ class Frontier:
     combine: Combine = "median"
     folds: int | None = None
     simultaneous: bool = False
+    ask: Ask = "both"
+    lower_is_better: bool = False
 
     @property
     def components(self) -> int:
@@ -84,13 +90,13 @@ class Frontier:
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
 
-        The claim at a point asks the same delta of every group, as Figure 3 does.
+        The claim at a point asks the same delta of every group, as Figure 3 does. Any finite delta is allowed.
         """
         a, f = self._checked(accuracy, "accuracy"), self._checked(fairness, "fairness")
         layers = np.empty((len(self.splits), len(a), len(f)))
         for k, split in enumerate(self.splits):
-            p_a = p_values(tuple(one for group in split.accuracy.values() for one in group), a)
-            layers[k] = np.maximum(p_a[:, None], p_values(self._of_gap(split, gap), f)[None, :])
+            p_a = p_values(self.of_accuracy(split), a)
+            layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(split, gap), f)[None, :])
         return combine(layers, self.combine)
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
@@ -102,11 +108,12 @@ class Frontier:
 
         Each split rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`, the
         whole staircase holds at once; otherwise each corner does.
+        Where only accuracy or only fairness is asked for, the other delta of a corner is infinite.
         """
         if simultaneous and not self.simultaneous:
             return replace(self, simultaneous=True).edge(gap)
         corners = [
-            (self._accuracy_edge(split, split.accuracy), largest_delta(self._of_gap(split, gap), self.level))
+            (largest_delta(self.of_accuracy(split), self.level), largest_delta(self.of_gap(split, gap), self.level))
             for split in self.splits
         ]
         staircase: list[tuple[float, float]] = []
@@ -117,15 +124,15 @@ class Frontier:
         return staircase
 
     def bounds(self, gap: Gap = "signed", *, simultaneous: bool = False) -> list[Bound]:
-        """What is supported with confidence 1 - alpha, with no loss in the other respects.
+        """What is supported with confidence 1 - alpha, in each respect asked for, with no loss in the others.
 
         Each bound holds separately; where `simultaneous`, all of them do at once.
         """
         if simultaneous and not self.simultaneous:
             return replace(self, simultaneous=True).bounds(gap)
-        out = [Bound("fairness", *self._bound("fairness", None, gap))]
-        out.append(Bound("accuracy", *self._bound("accuracy", None, gap)))
-        if len(self.groups) > 1:
+        asked = [what for what in ("fairness", "accuracy") if self.ask in ("both", what)]
+        out = [Bound(what, *self._bound(what, None, gap)) for what in asked]
+        if len(self.groups) > 1 and "accuracy" in asked:
             out += [Bound(f"accuracy of {g}", *self._bound("accuracy", g, gap)) for g in self.groups]
         return out
 
@@ -133,12 +140,12 @@ class Frontier:
         zero = np.array([0.0])
         edges = []
         for split in self.splits:
-            fair = self._of_gap(split, gap)
-            asked = {g: c for g, c in split.accuracy.items() if what == "accuracy" and group in (None, g)}
-            others = tuple(one for g, c in split.accuracy.items() if g not in asked for one in c)
-            others += () if what == "fairness" else fair
-            holds = not others or float(p_values(others, zero)[0]) < self.level
-            edge = largest_delta(fair, self.level) if what == "fairness" else self._accuracy_edge(split, asked)
+            asked = [g for g in split.accuracy if what == "accuracy" and group in (None, g)]
+            others = self.of_accuracy(split, [g for g in split.accuracy if g not in asked])
+            others += () if what == "fairness" else self.of_gap(split, gap)
+            holds = float(p_values(others, zero)[0]) < self.level
+            own = self.of_gap(split, gap) if what == "fairness" else self.of_accuracy(split, asked)
+            edge = largest_delta(own, self.level)
             edges.append(edge if holds else -np.inf)
         value = self._combined(edges)
         return value, self._words(what, group, value)
@@ -151,26 +158,37 @@ class Frontier:
         sure = f"With {100 * (1 - self.alpha):g}% confidence{' in all bounds at once' if self.simultaneous else ''}"
         whose = "accuracy of every group" if group is None else f"accuracy of {group}"
         whose = "accuracy" if self.groups == ("everyone",) else whose
+        kept, rise = "", "improve" if self.lower_is_better else "rise"
+        if self.ask == "accuracy" and group is not None and len(self.groups) > 1:
+            kept = " with no loss to another group"
+        if self.ask == "both":
+            kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
         if not np.isfinite(value) or value <= 0:
             if what == "fairness":
-                return "The data do not show that the gap can be cut with no loss of accuracy."
-            return f"The data do not show that the {whose} can rise with no wider gap."
+                return f"The data do not show that the gap can be cut{kept}."
+            return f"The data do not show that the {whose} can {rise}{kept}."
         size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
         if what == "fairness":
-            return f"{sure}, the gap can be cut by at least {size} with no loss of accuracy."
-        return f"{sure}, the {whose} can rise by at least {size} with no wider gap."
+            return f"{sure}, the gap can be cut by at least {size}{kept}."
+        return f"{sure}, the {whose} can {rise} by at least {size}{kept}."
 
-    def _accuracy_edge(self, split: CriticalDeltas, groups: dict[str, Conditions]) -> float:
-        return largest_delta(tuple(one for group in groups.values() for one in group), self.level)
+    def of_accuracy(self, split: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
+        """The conditions on the accuracy of some groups, by default of all; none where it is not asked for."""
+        if self.ask == "fairness":
+            return ()
+        return tuple(one for g in (split.accuracy if groups is None else groups) for one in split.accuracy[g])
 
-    def _of_gap(self, split: CriticalDeltas, gap: Gap | None) -> Conditions:
+    def of_gap(self, split: CriticalDeltas, gap: Gap | None = None) -> Conditions:
+        """The conditions on the gap by a statistic, by default the one that decides; none where it is not asked for."""
+        if self.ask == "accuracy":
+            return ()
         return split.signed if (gap or self.gap) == "signed" else split.absolute
 
     def _checked(self, deltas: ArrayLike, name: str) -> FloatArray:
         """Any real delta, as in the paper: at -1 a share of accuracy asks for more than nothing."""
         grid = np.asarray(deltas, dtype=np.float64)
         if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
-            raise OptionError(f"the grid of {name} deltas is empty or has a hole.", "Give any finite numbers.")
+            raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
         return grid
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,5 +232,13 @@ def make_frontier(question: Question, splits: Sequence[Evidence], form: str | No
     )
     critical = tuple(critical_deltas(evidence, turned) for evidence in splits)
     return Frontier(
-        critical, question.alpha, turned.form, claim.gap, tuple(critical[0].accuracy), question.combine, question.folds
+        critical,
+        question.alpha,
+        turned.form,
+        claim.gap,
+        tuple(critical[0].accuracy),
+        question.combine,
+        folds=question.folds,
+        ask=claim.ask,
+        lower_is_better=question.lower_is_better,
     )

@@ -52,3 +52,19 @@ def percent(share: float) -> str:
     ('5%', '12.34%')
     """
     return f"{100 * share:.4g}%"
+
+
+def number_or_null(value: float) -> float | None:
+    """JSON has no NaN and no infinity: what is undefined is null."""
+    return float(value) if math.isfinite(value) else None
+
+
+def steady(value: float) -> float:
+    """Six digits: the last ones of a variance differ between machines, and a result must not.
+
+    Examples
+    --------
+    >>> steady(0.123456789)
+    0.123457
+    """
+    return float(f"{value:.6g}")

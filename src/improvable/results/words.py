@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
-from improvable.results.facts import ComponentFacts, Facts, UtilityFacts, by_component
+from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
+from improvable.results.firmness import ShortfallFacts
 from improvable.results.numbers import p_equals, value_text
+
+OFTEN = 0.1
+"""A verdict that another seed turns around more often than this says so in a sentence."""
+COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
 def _amount(delta: float, form: str) -> str:
@@ -13,6 +18,7 @@ def _amount(delta: float, form: str) -> str:
 
 
 def _accuracy_claim(facts: Facts) -> str:
+    """What the candidate is to be, after "is"."""
     deltas = facts["delta_accuracy"]
     if facts["overall"] is not None:
         whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
@@ -37,8 +43,7 @@ def _more_accurate(delta: float, form: str) -> str:
 
 
 def _gap_claim(facts: Facts) -> str:
-    delta, form = facts["delta_fairness"], facts["form"]
-    where = f"to the disadvantage of {' and '.join(facts['protected'])}" if facts["protected"] else "between groups"
+    delta, form, where = facts["delta_fairness"], facts["form"], _where(facts)
     if delta == 0:
         return f"has a smaller gap {where}"
     if delta > 0:
@@ -56,7 +61,7 @@ def utilities_words(measures: list[UtilityFacts]) -> str:
     return ", and ".join(measure_words(measure) for measure in measures)
 
 
-def component_name(component: ComponentFacts, facts: Facts) -> str:
+def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
     """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
     accuracy = component["kind"] == "accuracy"
     measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
@@ -101,41 +106,163 @@ def seal_words(facts: Mapping[str, Any]) -> str:
     return f"Sealed ({seal[:16]}...): the splits follow from the data and {chosen}; nobody chose a seed."
 
 
+def _loss(facts: Facts) -> str:
+    """The margin of non-inferiority, as a clause: "no group loses more than 1% of its accuracy"."""
+    amount = _amount(facts["no_worse"] or 0.0, facts["form"])
+    if facts["overall"] is None:
+        of = "of its accuracy" if facts["form"] == "ratio" else "of accuracy"
+        return f"no group loses more than {amount} {of}"
+    whose = "overall accuracy" if facts["overall"] == "population" else "the weighted mean of the groups' accuracies"
+    return f"{whose} falls by no more than {amount}"
+
+
+def _gap_clause(facts: Facts) -> str:
+    """The gap that is claimed, as a clause: "the gap between groups is smaller"."""
+    delta, form = facts["delta_fairness"], facts["form"]
+    size = "smaller" if delta == 0 else f"smaller by over {_amount(delta, form)}"
+    size = f"wider by no more than {_amount(delta, form)}" if delta < 0 else size
+    return f"the gap {_where(facts)} is {size}"
+
+
+def _where(facts: Facts) -> str:
+    return f"to the disadvantage of {' and '.join(facts['protected'])}" if facts["protected"] else "between groups"
+
+
+def claim_conditions(facts: Facts) -> list[str]:
+    """The conditions asked for, each as a clause about the candidate."""
+    if facts["no_worse"] is not None:
+        accuracy, gap = _loss(facts), _gap_clause(facts)
+    else:
+        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {_gap_claim(facts)}"
+    return [clause for kind, clause in (("accuracy", accuracy), ("fairness", gap)) if facts["ask"] in ("both", kind)]
+
+
 def claim_words(facts: Facts) -> str:
-    return f"is {_accuracy_claim(facts)} and {_gap_claim(facts)} than the status quo"
+    """The claim after "an algorithm": what it is, or what holds with it."""
+    conditions = claim_conditions(facts)
+    if facts["no_worse"] is not None:
+        return (
+            f"with which {', and '.join(conditions)} than under the status quo"
+            if len(conditions) > 1
+            else (f"with which {conditions[0]}")
+        )
+    return f"that {' and '.join(one.removeprefix('it ') for one in conditions)} than the status quo"
 
 
 def null_hypothesis(facts: Facts) -> str:
     """H0 in words."""
     if facts["kind"] == "comparison":
-        return (
-            "Compared with the status quo, the candidate fails at least one of these conditions: "
-            f"it is {_accuracy_claim(facts)}; it {_gap_claim(facts)}."
-        )
-    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
+        conditions = claim_conditions(facts)
+        fails = "at least one of these conditions" if len(conditions) > 1 else "this condition"
+        return f"Compared with the status quo, the candidate fails {fails}: {'; '.join(conditions)}."
+    if facts["no_worse"] is not None:
+        return f"There is no algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts).removeprefix('that ')}."
 
 
 def alternative_hypothesis(facts: Facts) -> str:
     """H1 in words."""
     if facts["kind"] == "comparison":
-        return f"The candidate {claim_words(facts)}."
-    return f"The rule '{facts['rule']}' can find an algorithm that {claim_words(facts)}."
+        if facts["no_worse"] is not None:
+            return f"The candidate is one {claim_words(facts)}."
+        return f"The candidate {claim_words(facts).removeprefix('that ')}."
+    return f"The rule '{facts['rule']}' can find an algorithm {claim_words(facts)}."
 
 
 def verdict(facts: Facts) -> str:
-    """What was found, in plain words."""
+    """What was found: in plain words, then as statisticians say it, then how firm it is."""
+    claim = alternative_hypothesis(facts)
+    plain = f"Shown: {_small(claim)}" if facts["reject"] else f"Not shown: that {_small(claim)}"
+    return " ".join(part for part in (plain, decision(facts), shortfall_words(facts), rerun_words(facts)) if part)
+
+
+def _small(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def decision(facts: Facts) -> str:
+    """The decision as statisticians say it, with the p-value, what it must be below, and how often it would differ."""
     splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
     p = f"{combined_name(facts['combine'])} {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
-    level = f"{facts['alpha']:.4g}"
-    if facts["reject"]:
-        return f"REJECTED at level {level} ({p}, below {bound}). {alternative_hypothesis(facts)}"
-    found = (
-        "The test does not show that the candidate"
-        if facts["kind"] == "comparison"
-        else f"With these data, the rule '{facts['rule']}' did not find an algorithm that"
+    word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
+    rerun = facts["rerun"]
+    again = "" if rerun is None else f"; a rerun decides otherwise with probability {_chance(rerun['otherwise'])}"
+    return f"{word} at level {facts['alpha']:.4g} ({p}, {side} {bound}{again})."
+
+
+def _chance(probability: float) -> str:
+    return "below 0.001" if probability < 0.001 else f"{probability:.2g}"
+
+
+def rerun_words(facts: Facts) -> str:
+    """How often another seed would decide otherwise, where that is more than one time in ten."""
+    rerun = facts["rerun"]
+    if rerun is None or rerun["otherwise"] <= OFTEN:
+        return ""
+    # A run that was given a challenge has no seed of its own.
+    source = "another seed" if facts.get("challenge") is None else "another challenge"
+    return f"With {source} this audit would decide otherwise about {_one_in(rerun['otherwise'])}."
+
+
+def _one_in(probability: float) -> str:
+    """A probability above a tenth as people say it.
+
+    Examples
+    --------
+    >>> _one_in(0.21), _one_in(0.12), _one_in(0.47)
+    ('one time in five', 'one time in eight', 'every other time')
+    """
+    times = round(1 / probability)
+    return "every other time" if times <= 2 else f"one time in {COUNTED[times]}"
+
+
+def shortfall_words(facts: Facts) -> str:
+    """Which condition failed, by how much, and about how many rows would be needed; empty after a rejection."""
+    lack = facts["shortfall"]
+    if lack is None:
+        return ""
+    name = component_name(lack, facts)
+    where = f"In the deciding split ({lack['split']}) the" if len(facts["splits"]) > 1 else "The"
+    if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
+        return f"{where} {name} could not be tested, so its p-value is 1."
+    side = "above" if lack["above"] else "below"
+    value, needed, errors = value_text(lack["candidate"]), value_text(lack["needed"]), lack["standard_errors"]
+    if errors <= 0:
+        return (
+            f"{where} {name} fell short: it is {value}, {abs(errors):.1f} standard errors on the wrong side of the "
+            f"{needed} that it had to be {side}; if that estimate is right, more rows would not show it."
+        )
+    rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
+    return (
+        f"{where} {name} fell short: it is {value}, only {errors:.1f} standard errors {side} {needed}; if that "
+        f"estimate is right, {rows} would show it with probability 0.8."
     )
-    return f"NOT REJECTED at level {level} ({p}, not below {bound}). {found} {claim_words(facts)}."
+
+
+def harm_words(gap: DisparityFacts, facts: Facts) -> str:
+    """Which group is worse off under the status quo, and in which sense."""
+    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    sense = f", {measure['sense']}" if measure["sense"] else ""
+    return (
+        f"Under the status quo {gap['worse_off']} is worse off than {gap['better_off']}: {measure_words(measure)} is "
+        f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a "
+        f"{facts['selection']})."
+    )
+
+
+def rates_words(facts: Facts) -> str:
+    """Where selection rates point to another group than the gap does, that they do; else nothing."""
+    worse = {gap["worse_off"] for gap in facts["disparities"]}
+    for rate in facts["diagnostics"]["selection_rates"]:
+        if rate["below_four_fifths"] and rate["group"] not in worse:
+            named = " and ".join(sorted(worse))
+            often = "less" if facts["selection"] == "benefit" else "more"
+            return (
+                f"Selection rates and the gap point to different groups: {rate['group']} is selected {often} often, "
+                f"but by what the gap measures {named} is worse off. Rates do not look at the outcome."
+            )
+    return ""
 
 
 def limits(facts: Facts) -> str:
@@ -168,8 +295,8 @@ def conditions_words(facts: Facts) -> str:
     errors = [gap["standard_errors"] for gap in diagnostics["candidate_gaps"]]
     known = [error for error in errors if error is not None]
     near = len({gap["split"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
-    if not known:
-        return f"{first} The candidate's gap has no standard error."
+    if not known or facts["ask"] == "accuracy":
+        return first if facts["ask"] == "accuracy" else f"{first} The candidate's gap has no standard error."
     if not near:
         at_least = "at least " if len(known) > 1 else ""
         return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."

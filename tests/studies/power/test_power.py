@@ -99,12 +99,14 @@ CLAIMS: dict[str, dict[str, Any]] = {
     "absolute": {"gap": "absolute"},
     "absolute with a delta": {"gap": "absolute", "delta_fairness": 0.3},
     "protected": {"protected": "b"},
+    "accuracy": {"ask": "accuracy", "delta_accuracy": 0.02},
+    "fairness": {"ask": "fairness"},
     "population": {"overall": "population", "delta_accuracy": 0.02, "delta_fairness": -4.0},
     "weighted": {"overall": {"a": 1.0, "b": 3.0}, "delta_accuracy": 0.02, "delta_fairness": -4.0},
 }
 UTILITIES: list[dict[str, Any]] = [
-    {"outcome": "count", "accuracy": "calibration"},
-    {"outcome": "binary", "accuracy": "classification_rate", "fairness": "false_positive_rate"},
+    {"outcome": "count", "accuracy": "calibration", "selection": "burden"},
+    {"outcome": "binary", "accuracy": "classification_rate", "fairness": "false_positive_rate", "selection": "burden"},
     {"outcome": "binary", "accuracy": ["classification_rate", "true_positive_rate"], "fairness": "selection_rate"},
 ]
 

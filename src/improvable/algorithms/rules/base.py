@@ -58,7 +58,11 @@ class Training:
 
     @property
     def target(self) -> FloatArray:
-        return self.rows.numbers(self.target_column)
+        """What to predict, turned around where a lower outcome is better: the highest predictions are selected."""
+        values = self.rows.numbers(self.target_column)
+        if not self.design.question.lower_is_better or self.numeric_decisions:
+            return values
+        return 1 - values if bool(((values == 0) | (values == 1)).all()) else -values
 
     @property
     def binary_target(self) -> bool:

@@ -18,7 +18,7 @@ from improvable.algorithms.rules.linear.program import TIME_LIMIT, solve
 from improvable.algorithms.rules.linear.search import Found, search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError, nearest
-from improvable.inference.cells import contributions
+from improvable.inference.cells import U, contributions
 from improvable.inference.resampling import child
 from improvable.inference.statistics import utilities_of
 
@@ -225,6 +225,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     now = decide(status_quo, training.rows, "status quo")
     nobody, everybody = np.zeros(len(now)), np.ones(len(now))
     rows = contributions(design.utilities, training.rows, sample.outcomes, [nobody, everybody, now])
+    # The problem raises accuracy; where lower is better, that of the negative. A gap does not change with the sign.
+    rows[..., U] *= np.array([1 if utility.higher_is_better or m not in design.accuracy else -1
+                              for m, utility in enumerate(design.utilities)])[:, None]  # fmt: skip
     count = np.ones(len(now)) if sample.weights is None else sample.weights
     levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]

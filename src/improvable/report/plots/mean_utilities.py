@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded
-from improvable.report.plots.utilities import reference_groups, utility_rows
+from improvable.report.plots.utilities import reference_groups, utility_rows, way_to_accuracy
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,7 +45,7 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
         shape=alt.Shape("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes)),
     )
     subtitle = [
-        "Means over the splits. Right and up: more accurate.",
+        f"Means over the splits. {way_to_accuracy(facts)}: more accurate.",
         "Nearer to the dashed 45-degree line: smaller gap.",
     ]
     return finished([line.encode(x=x, y=y), points], "Accuracy of both groups", subtitle, 340, 340)

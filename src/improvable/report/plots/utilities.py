@@ -32,7 +32,7 @@ def utilities(result: "Result") -> "alt.LayerChart":
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     measure = facts["accuracy_utilities"][0]
     same = measure == facts["fairness_utilities"][0]
-    subtitle = [f"Accuracy: {measure_words(measure)}.", "Right and up: more accurate."]
+    subtitle = [f"Accuracy: {measure_words(measure)}.", f"{way_to_accuracy(facts)}: more accurate."]
     subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
     if len(facts["splits"]) > 1:
         subtitle.append("Light: each split. Bold: mean of the splits.")
@@ -44,6 +44,11 @@ def utilities(result: "Result") -> "alt.LayerChart":
     light = points.transform_filter("!datum.mean").mark_point(filled=False, size=60, opacity=0.55)
     bold = points.transform_filter("datum.mean").mark_point(filled=True, size=190, opacity=1, stroke="black")
     return finished([line.encode(x=x, y=y), light, bold], "Accuracy of both groups", subtitle, 340, 340)
+
+
+def way_to_accuracy(facts: Facts) -> str:
+    """Where in the picture accuracy is higher."""
+    return "Right and up" if facts["accuracy_utilities"][0]["higher_is_better"] else "Left and down"
 
 
 def reference_groups(facts: Facts) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError
 from improvable.question.checks import check_integer, check_number
-from improvable.question.claim import Claim, Delta, Overall, check_claim, make_claim
+from improvable.question.claim import Ask, Claim, Delta, Overall, check_claim, make_claim
 from improvable.studies.power.assumptions import AssumedGroup, assume
 from improvable.studies.power.outlook import Outlook, root
 from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
@@ -127,6 +127,8 @@ def power_from_assumptions(
     gap: str = "signed",
     protected: str | Sequence[str] | None = None,
     overall: Overall = None,
+    ask: Ask = "both",
+    no_worse: float | None = None,
     splits: int = 7,
     train_fraction: float = 0.5,
     alpha: float = 0.05,
@@ -144,7 +146,7 @@ def power_from_assumptions(
     groups : sequence of AssumedGroup
     rows : int
         Rows that the audit will have.
-    delta_accuracy, delta_fairness, form, gap, protected, overall, splits, train_fraction, alpha
+    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, splits, train_fraction, alpha
         As in `audit`.
     wanted, tried, repetitions, seed
         As in `power_from_pilot`.
@@ -174,6 +176,8 @@ def power_from_assumptions(
         gap=gap,
         protected=protected,
         overall=overall,
+        ask=ask,
+        no_worse=no_worse,
     )
     outlook = assume(groups)
     check_claim(claim, [attribute.levels for attribute in outlook.attributes])
@@ -290,6 +294,8 @@ def _with_delta(claim: Claim, name: str, delta: float) -> Claim:
         gap=claim.gap,
         protected=claim.protected,
         overall=claim.overall,
+        ask=claim.ask,
+        no_worse=None if name == "delta_accuracy" else claim.no_worse,
     )
 
 

@@ -228,7 +228,8 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
     """Which values each accuracy statistic reads, and how."""
     names = [name for name, _ in places]
     out = []
-    for measure in outlook.accuracy:
+    for measure in outlook.accuracy if claim.asks("accuracy") else ():
+        better = 1 if outlook.measures[measure].higher_is_better else -1
         if claim.overall is None:
             weights = [(name, {name: 1.0}) for name in names[:-1]]
         else:
@@ -239,9 +240,11 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
             share = np.array([shares[group] for group in counted]) / sum(shares.values())
             delta = claim.delta_of(name)
 
-            def statistic(values: FloatArray, share: FloatArray = share, delta: float = delta) -> FloatArray:
+            def statistic(
+                values: FloatArray, share: FloatArray = share, delta: float = delta, better: int = better
+            ) -> FloatArray:
                 both = np.einsum("g,pgt->pt", share, values.reshape(len(values), -1, 2))
-                return accuracy_statistic(both[:, :1], both[:, 1:], delta, claim.form)
+                return accuracy_statistic(both[:, :1], both[:, 1:], delta, claim.form, better)
 
             out.append((which.ravel(), _affine(statistic, which.size)))
     return out
@@ -260,11 +263,11 @@ class _FairnessBlock:
 
 def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _FairnessBlock]]:
     out = []
-    for measure in outlook.fairness:
+    for measure in outlook.fairness if claim.asks("fairness") else ():
         first = 0
         for attribute in outlook.attributes:
             protected = attribute.place_of(claim.protected)
-            upward = protected is None or outlook.measures[measure].higher_is_better
+            upward = protected is None or outlook.measures[measure].worse_off == "lower"
             block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0)
             which = [_value(outlook, first + g, measure) for g in range(block.groups)]
             out.append((np.array(which).ravel(), block))

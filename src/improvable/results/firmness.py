@@ -1,0 +1,62 @@
+"""How firm a verdict is: whether another seed would decide otherwise, and what a test that did not reject lacked."""
+
+from typing import TypedDict
+
+from improvable.inference.reruns import rerun_risk
+from improvable.inference.shortfall import rows_needed, shortfall
+from improvable.results.findings import Findings
+from improvable.results.numbers import number_or_null, steady
+
+MOST_ROWS = 1e12
+"""More rows than these are as good as none."""
+
+
+class RerunFacts(TypedDict):
+    otherwise: float
+    otherwise_range: list[float]
+    splits: int
+    rejecting: int
+
+
+class ShortfallFacts(TypedDict):
+    split: int
+    kind: str
+    utility: str
+    group: str
+    candidate: float | None
+    needed: float | None
+    above: bool
+    standard_errors: float | None
+    rows: int | None
+
+
+def rerun_facts(result: Findings) -> RerunFacts:
+    """How another seed would fare, from the audit's own splits."""
+    question = result.question
+    p_values = [split.assessment.p_value for split in result.splits]
+    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold, combine=question.combine)
+    return {
+        "otherwise": steady(risk.otherwise),
+        "otherwise_range": [steady(end) for end in risk.otherwise_range],
+        "splits": risk.splits,
+        "rejecting": risk.rejecting,
+    }
+
+
+def shortfall_facts(result: Findings, rows: int) -> ShortfallFacts:
+    """The condition that failed in the deciding split, whose p-value is the combined one."""
+    split = next(split for split in result.splits if split.assessment.p_value == result.p_value)
+    lack = shortfall(split.evidence, split.question.claim, split.assessment)
+    enough = rows_needed(rows, lack.standard_errors, result.threshold)
+    component, measures = lack.component, {one.label: one for one in split.evidence.measures}
+    return {
+        "split": split.split,
+        "kind": component.kind,
+        "utility": component.measure,
+        "group": component.group,
+        "candidate": number_or_null(component.candidate),
+        "needed": number_or_null(lack.needed),
+        "above": component.kind == "accuracy" and measures[component.measure].higher_is_better,
+        "standard_errors": None if lack.standard_errors is None else steady(lack.standard_errors),
+        "rows": None if enough is None or enough > MOST_ROWS else int(float(f"{enough:.2g}")),
+    }

@@ -1,0 +1,167 @@
+"""One rule for deltas; a margin of non-inferiority; questions about accuracy or fairness alone."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from conftest import Case
+from improvable.inference.combining import combine
+from improvable.question.claim import make_claim
+from improvable.report.html import html_page
+from improvable.report.latex import latex_table
+from improvable.report.markdown import markdown
+from improvable.results.words import verdict
+
+CLAIM: dict[str, Any] = {
+    "delta_accuracy": 0.0, "delta_fairness": 0.0, "form": "ratio", "gap": "signed", "protected": None, "overall": None
+}  # fmt: skip
+
+
+def claim(**changes: Any) -> Any:
+    return make_claim(**{**CLAIM, **changes})
+
+
+def compared(**options: Any) -> improvable.Comparison:
+    return improvable.compare(
+        Case(seed=1, rows=800).frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400,
+        **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def audit() -> improvable.Audit:
+    return improvable.audit(
+        improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], splits=5, draws=500, seed=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+@pytest.mark.parametrize("delta", [-5.0, -1.0, 1.0, 7.5])
+def test_any_finite_delta_is_a_claim_and_a_point_of_the_surface(form: Any, delta: float) -> None:
+    result = compared(form=form, delta_accuracy=delta, delta_fairness=delta)
+    assert result.p_value == pytest.approx(result.frontier().p_value(delta, delta), abs=1e-9)
+    mixed = result.reconsider(delta_accuracy=-delta)
+    assert mixed.p_value == pytest.approx(result.frontier().p_value(-delta, delta), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["delta_accuracy", "delta_fairness"])
+@pytest.mark.parametrize("delta", [np.inf, np.nan, "0.1", True])
+def test_what_is_no_number_is_refused(name: str, delta: Any) -> None:
+    with pytest.raises(improvable.OptionError, match=f"{name} is .* It must be a number."):
+        claim(**{name: delta})
+
+
+@pytest.mark.parametrize("gap", ["signed", "absolute"])
+def test_a_gap_below_zero_is_never_shown(gap: Any) -> None:
+    assert compared(gap=gap, delta_accuracy=-1.0, delta_fairness=1.5).p_value > 0.5
+
+
+def test_a_margin_is_a_negative_delta_with_a_name() -> None:
+    named, plain = compared(no_worse=0.01), compared(delta_accuracy=-0.01)
+    assert named.p_value == plain.p_value
+    assert (named.facts["no_worse"], named.facts["delta_accuracy"]) == (0.01, -0.01)
+    assert plain.facts["no_worse"] is None
+    assert compared(no_worse=0.01, delta_accuracy=-0.01).p_value == plain.p_value
+    assert "no group loses more than 1% of its accuracy, and the gap between groups is smaller" in (
+        named.alternative_hypothesis
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta_accuracy": 0.02}, "contradicts delta_accuracy"),
+        ({"delta_accuracy": {"a": 0.0, "b": -0.02}}, "contradicts delta_accuracy"),
+        ({"no_worse": 0.0}, "no_worse is 0.0. It must be a number above 0 and below 1"),
+        ({"no_worse": 1.0}, "below 1"),
+        ({"ask": "fairness"}, "only fairness is asked for"),
+    ],
+)
+def test_a_margin_that_contradicts_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(improvable.OptionError, match=message):
+        claim(**{"no_worse": 0.01, **changes})
+
+
+def test_a_margin_can_be_an_amount_or_about_everyone() -> None:
+    words = compared(no_worse=0.5, form="difference").alternative_hypothesis
+    assert "no group loses more than 0.5 of accuracy" in words
+    words = compared(no_worse=0.02, overall="population").alternative_hypothesis
+    assert "overall accuracy falls by no more than 2%" in words
+
+
+def test_another_question_replaces_the_margin() -> None:
+    result = compared(no_worse=0.01)
+    assert result.reconsider(delta_accuracy=0.0).question.claim.no_worse is None
+    assert result.reconsider(no_worse=0.05).question.claim.delta_accuracy == -0.05
+    assert result.reconsider(no_worse=None).question.claim.delta_accuracy == 0.0
+    assert result.reconsider(delta_fairness=0.1).question.claim.no_worse == 0.01
+
+
+@pytest.mark.parametrize("ask", ["accuracy", "fairness"])
+def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit, ask: Any) -> None:
+    alone = audit.reconsider(ask=ask)
+    by_split = [max(component.tail.p_value for component in split.assessment.of(ask)) for split in audit.splits]
+    assert alone.p_value == combine(by_split, "median")
+    assert {one["kind"] for split in alone.facts["splits"] for one in split["components"]} == {ask}
+    assert alone.facts["p_value"] <= audit.facts["p_value"]
+    assert alone.frontier().p_value(0.0, 0.0) == pytest.approx(alone.p_value, abs=1e-9)
+    other = {"accuracy": (0.0, 3.0), "fairness": (3.0, 0.0)}[ask]
+    assert alone.frontier().p_value(*other) == pytest.approx(alone.p_value, abs=1e-9), "the other delta does not matter"
+    assert {bound.what.split()[0] for bound in alone.bounds()} == {ask}
+
+
+def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
+    accuracy, fairness = audit.reconsider(ask="accuracy"), audit.reconsider(ask="fairness")
+    assert accuracy.null_hypothesis == (
+        "No algorithm that the rule 'linear' can find is more accurate for every group than the status quo."
+    )
+    assert fairness.alternative_hypothesis == (
+        "The rule 'linear' can find an algorithm that has a smaller gap between groups than the status quo."
+    )
+    assert "fails this condition: it has a smaller gap" in fairness.splits[0].null_hypothesis
+    for result, words in ((accuracy, "Only accuracy must improve."), (fairness, "Only the gap must improve.")):
+        facts = result.facts
+        assert words in result.summary()
+        assert verdict(facts) in " ".join(result.summary().split())
+        assert "only" in html_page(result)
+        assert markdown(facts)
+        assert latex_table(facts)
+    assert accuracy.facts["splits"][0]["p_fairness"] is None
+    assert fairness.facts["splits"][0]["p_accuracy"] == {}
+    assert accuracy.facts["splits"][0]["gap"] == audit.facts["splits"][0]["gap"], "the gap is still reported"
+
+
+def test_accuracy_alone_needs_no_gap() -> None:
+    """Assumption 1 is about fairness: a status quo without a gap can be tested for accuracy."""
+    frame = Case(seed=1, rows=800).frame().with_columns(now=pl.lit(1.0))
+    asked: dict[str, Any] = {
+        "outcome": "count",
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+        "draws": 200,
+    }
+    with pytest.raises(improvable.DataError, match="no gap at all"):
+        improvable.compare(frame, accuracy="calibration", fairness="selection_rate", **asked)
+    result = improvable.compare(frame, accuracy="calibration", fairness="selection_rate", ask="accuracy", **asked)
+    assert result.facts["ask"] == "accuracy"
+
+
+def test_power_follows_the_question() -> None:
+    from improvable.studies.power import AssumedGroup, power_from_assumptions
+
+    groups = [
+        AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
+        AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
+    ]
+    both, accuracy, margin = (
+        power_from_assumptions(groups, rows=20_000, repetitions=300, **asked).asked.power
+        for asked in ({}, {"ask": "accuracy"}, {"no_worse": 0.05})
+    )
+    assert both <= accuracy
+    assert both <= margin

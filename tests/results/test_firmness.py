@@ -1,0 +1,145 @@
+"""Verdicts say how firm they are: reruns, what failed, by how much, and how many rows would do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import improvable
+from conftest import Case
+from improvable.inference.combining import combine
+from improvable.inference.reruns import rerun_risk
+from improvable.inference.shortfall import rows_needed
+from improvable.results.facts import Facts
+from improvable.results.words import rerun_words, shortfall_words, verdict
+
+
+@pytest.fixture(scope="module")
+def audit() -> improvable.Audit:
+    return improvable.audit(
+        improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], splits=5, draws=500, seed=1,
+    )  # fmt: skip
+
+
+def test_the_probability_of_a_rerun_stands_beside_every_verdict(audit: improvable.Audit) -> None:
+    risk = rerun_risk([split.p_value for split in audit.splits], alpha=0.05)
+    rerun = audit.facts["rerun"]
+    assert rerun is not None
+    assert rerun["otherwise"] == pytest.approx(risk.otherwise, rel=1e-5)
+    assert (rerun["splits"], rerun["rejecting"]) == (5, risk.rejecting)
+    assert f"a rerun decides otherwise with probability {risk.otherwise:.2g}" in verdict(audit.facts)
+    assert audit.splits[0].facts["rerun"] is None, "a comparison splits nothing"
+
+
+def with_rerun(facts: Facts, otherwise: float) -> Facts:
+    return {**facts, "rerun": {"otherwise": otherwise, "otherwise_range": [0.0, 0.5], "splits": 5, "rejecting": 2}}
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "words"),
+    [(0.2, "one time in five"), (0.25, "one time in four"), (0.12, "one time in eight"), (0.45, "every other time"),
+     (0.101, "one time in ten"), (0.1, ""), (0.02, "")],
+)  # fmt: skip
+def test_a_shaky_verdict_says_so_in_words(audit: improvable.Audit, otherwise: float, words: str) -> None:
+    facts = with_rerun(audit.facts, otherwise)
+    expected = f"With another seed this audit would decide otherwise about {words}." if words else ""
+    assert rerun_words(facts) == expected
+    assert expected in verdict(facts)
+    if words:
+        assert "With another challenge" in rerun_words({**facts, "challenge": "docket"})
+
+
+def test_running_medians_have_their_own_risk() -> None:
+    """By simulation: Jeffreys posterior, fresh splits, the same rule of combination; three standard errors."""
+    p_values, level = [0.2, 0.01, 0.3, 0.4, 0.02, 0.3, 0.6], 0.025
+    for first in (0.2, 0.01):
+        values = [first, *p_values[1:]]
+        risk = rerun_risk(values, threshold=level, combine="running_median")
+        assert risk.reject == (combine(values, "running_median") < level)
+        rng, times = np.random.default_rng(1), 40_000
+        shares = rng.beta(risk.rejecting + 0.5, 7 - risk.rejecting + 0.5, times)
+        fresh = np.where(rng.random((7, times)) < shares, 0.001, 0.5)
+        rejects = combine(fresh, "running_median") < level
+        share = float(np.mean(rejects != risk.reject))
+        assert risk.otherwise == pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / times) + 1e-3)
+
+
+def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable.Audit) -> None:
+    result = audit.reconsider(delta_accuracy=0.0)
+    facts = result.facts
+    assert not result.reject
+    lack = facts["shortfall"]
+    assert lack is not None
+    split = next(split for split in result.splits if split.p_value == result.p_value)
+    assert lack["split"] == split.split
+    p_values = {**{("accuracy", g): p for g, p in split.assessment.p_accuracy.items()},
+                ("fairness", "race"): split.assessment.p_fairness}  # fmt: skip
+    assert max(p_values, key=lambda key: p_values[key]) == (lack["kind"], lack["group"])
+    # By hand, for the accuracy of a group.
+    evidence, g = split.evidence, split.groups.index(lack["group"])
+    values, drawn = evidence.values[0][g, 0], evidence.drawn[0][:, g, 0]
+    errors = (values[1] - values[0]) / np.std(drawn[:, 1] - drawn[:, 0])
+    assert lack["standard_errors"] == pytest.approx(errors, rel=1e-5)
+    assert lack["needed"] == pytest.approx(values[0])
+    rows = 4_000 * ((ndtri(0.975) + ndtri(0.8)) / errors) ** 2
+    assert lack["rows"] == pytest.approx(rows, rel=0.06), "two digits"
+    text = verdict(facts)
+    assert text.startswith("Not shown: that the rule 'linear' can find an algorithm that is more accurate")
+    assert "NOT REJECTED at level 0.05 (lower median p = " in text
+    assert f"the accuracy of {lack['group']} fell short: it is {lack['candidate']:.3f}, only {errors:.1f}" in text
+    assert f"about {lack['rows']:,} rows would show it with probability 0.8." in text
+
+
+def test_what_is_on_the_wrong_side_needs_no_more_rows(audit: improvable.Audit) -> None:
+    result = audit.reconsider(delta_accuracy=0.8)
+    lack = result.facts["shortfall"]
+    assert lack is not None
+    assert lack["rows"] is None
+    assert lack["standard_errors"] is not None
+    assert lack["standard_errors"] < 0
+    assert "on the wrong side" in verdict(result.facts)
+    assert "more rows would not show it" in verdict(result.facts)
+
+
+def test_a_rejection_lacks_nothing(audit: improvable.Audit) -> None:
+    result = audit.reconsider(delta_accuracy=-0.9, delta_fairness=-2.0)
+    assert result.reject
+    assert result.facts["shortfall"] is None
+    assert verdict(result.facts).startswith("Shown: the rule 'linear' can find")
+    assert "REJECTED at level 0.05 (lower median p" in verdict(result.facts)
+
+
+def test_identical_algorithms_could_not_be_tested() -> None:
+    with pytest.warns(improvable.ImprovableWarning):
+        result = improvable.compare(
+            Case().frame(), outcome="count", group="group", status_quo="now", candidate="now", draws=200
+        )
+    assert shortfall_words(result.facts).endswith("could not be tested, so its p-value is 1.")
+
+
+def test_rows_needed_give_the_power_they_promise() -> None:
+    """A mean of normal rows, tested at that many rows: power .8 within three Monte Carlo errors."""
+    effect, rows = 0.1, 100
+    enough = rows_needed(rows, effect * np.sqrt(rows), 0.025)
+    assert enough is not None
+    z = np.random.default_rng(0).normal(effect * np.sqrt(enough), 1.0, 20_000)
+    assert np.mean(z > ndtri(0.975)) == pytest.approx(0.8, abs=3 * np.sqrt(0.16 / 20_000))
+    assert rows_needed(rows, 0.0, 0.025) is None
+    assert rows_needed(rows, None, 0.025) is None
+
+
+@pytest.mark.parametrize("gap", ["signed", "absolute"])
+def test_a_gap_that_fell_short_is_told_by_its_own_statistic(case: Case, gap: Any) -> None:
+    result = improvable.compare(
+        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400, gap=gap,
+        ask="fairness", delta_fairness=0.9,
+    )  # fmt: skip
+    lack = result.facts["shortfall"]
+    assert lack is not None
+    assert (lack["kind"], lack["group"], lack["above"]) == ("fairness", "group", False)
+    before = result.facts["splits"][0]["gap"]["status_quo"]
+    assert before is not None
+    assert lack["needed"] == pytest.approx(0.1 * before)
