@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from improvable.algorithms.constraints import check_features
 from improvable.algorithms.deciding import reads_of
 from improvable.data.columns import Columns, make_columns
@@ -14,7 +16,8 @@ from improvable.data.fingerprint import Fingerprint
 from improvable.data.frames import FrameLike
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
-from improvable.procedure.parallel import worker_count
+from improvable.procedure.looking import Look, look_at
+from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
@@ -24,6 +27,9 @@ from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
+
+ROWS_HELD_OUT = 8_000
+"""Of the rows brought, so many are looked at for test rows of a split."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Prepared:
     drawn : Drawn
         Training rows of the first splits, and those of all rows.
     features : Features
+    look : Look
+        What was seen of the data.
     data : Fingerprint
         Of the columns that are read.
     """
@@ -51,6 +59,7 @@ class Prepared:
     splitting: Splitting
     drawn: Drawn
     features: Features
+    look: Look
     data: Fingerprint
 
     @property
@@ -60,11 +69,19 @@ class Prepared:
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        return [*self.surveyed.cautions, *self.features.cautions, *_few_training_rows(self.plan, self.drawn)]
+        seen = (*self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
+        return [*seen, *_few_training_rows(self.plan, self.drawn)]
 
     def sample(self, split: int = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
         """The training rows of a split that its rule sees; by default of all rows."""
         return (drawn or self.drawn).sample(self.surveyed.reading, split)
+
+    def held_out(self, split: int) -> Sample:
+        """Some test rows of a split, of those brought for all rows: to look at, not to test on."""
+        some = self.drawn.rows.take(self.drawn.chosen[ALL_ROWS][:ROWS_HELD_OUT])
+        sample = self.surveyed.reading.sample(some)
+        tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), split), split)
+        return sample.take(np.flatnonzero(tests))
 
     def bring(self, splits: Sequence[int]) -> Drawn:
         """Training rows of further splits."""
@@ -84,6 +101,7 @@ class Prepared:
         return {
             **self.plan.facts(),
             "features": self.features.treatment,
+            "look": self.look.facts,
             "rows": self.surveyed.rows,
             "clusters": None if clusters is None else len(clusters),
             "challenge": settings.challenge,
@@ -151,8 +169,11 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
     drawn = _bring(plan, engine, columns, surveyed, splitting, range(plan.splits + 1))
     check_keys(drawn, settings.row_id)
-    features = _choose(plan, columns, surveyed, drawn)
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, fingerprint)
+    some = drawn.sample(surveyed.reading, ALL_ROWS)
+    features = _choose(plan, columns, surveyed, some, engine.columns)
+    with limited_threads(workers=1, splits=1):
+        look = look_at(plan, some, features, surveyed)
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint)
     ready.check_sizes(drawn)
     return ready
 
@@ -164,12 +185,11 @@ def _bring(
     return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, splits)
 
 
-def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> Features:
+def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]) -> Features:
     """Features, judged by the rows that were brought; of missing and infinite values in all rows the survey knows."""
-    some = drawn.sample(surveyed.reading, ALL_ROWS)
     settings = plan.settings
     exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
-    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude)
+    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude, available)
     for name in chosen.columns:
         if surveyed.infinite[name]:
             raise DataError(
@@ -180,8 +200,11 @@ def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> F
         name: f"number: {count:,} missing values take the training mean and are flagged"
         for name, count in missing.items()
     }
-    check_features(plan.constraints, some.rows, chosen.columns, some)
-    return replace(chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing)
+    check_features(plan.constraints, some.rows, chosen.columns)
+    left_out = chosen.left_out | ({} if settings.row_id is None else {settings.row_id: "row id"})
+    return replace(
+        chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing, left_out=left_out
+    )
 
 
 def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
-from improvable.algorithms.deciding import capacity_of
+from improvable.algorithms.deciding import capacity_of, decide
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import FrameLike
@@ -23,6 +23,7 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions,
 from improvable.procedure.counting import Contest, count_contests
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
+from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
@@ -222,10 +223,21 @@ def _finish(ready: Prepared, fitted: Fitted, tally: Tally, workers: int) -> Comp
     cautions = [*capacity_cautions(capacities, fitted.shares), *result.cautions]
     if plan.constraints.capacity is None:
         cautions += share_cautions(tally.shares())
+    if fitted.split == 1:  # where a feature holds the answer, every split's candidate finds it
+        cautions += _perfection(ready, fitted)
     if fitted.selection.algorithm is None:
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
     notes = {**fitted.selection.notes, "reached": {"train": fitted.reached, "test": _reached(ready, tally)}}
     return replace(result, shares=shares, cautions=tuple(cautions), split=fitted.split, notes=notes)
+
+
+def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
+    """Whether the candidate decides as if it knew the outcomes of test rows."""
+    some = ready.held_out(fitted.split)
+    if not len(some):
+        return []
+    decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.split))
+    return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 
 def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:
