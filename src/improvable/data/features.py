@@ -14,6 +14,7 @@ from improvable.question.design import Design
 MOST_CATEGORIES = 40
 FEWEST_ROWS_OF_AN_ID = 100
 NEARLY_ALL = 0.95
+EXCLUDED, NOT_NAMED = "excluded", "not among the features named"
 AN_ID = "tells rows apart, as an id does"
 
 
@@ -97,13 +98,12 @@ def choose_features(
         cautions.append(Caution("ids", text))
     reasons = _reasons(design, in_use, target, excluded, features is not None)
     reasons |= dict.fromkeys(useless, "constant or empty") | dict.fromkeys(ids, AN_ID)
-    not_named = "not among the features named"
     return Features(
         columns=kept,
         treatment={name: kinds[name].words for name in kept},
         plain=all(kinds[name].plain for name in kept),
         cautions=tuple(cautions),
-        left_out={name: reasons.get(name, not_named) for name in available if name not in kept},
+        left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(available) if name not in kept},
     )
 
 
@@ -111,7 +111,7 @@ def _reasons(design: Design, in_use: Sequence[str], target: str, excluded: set[s
     """Why columns that have another part to play are no features; the last reason given holds."""
     question = design.question
     way = "name it" if named else "--features '*'"
-    reasons = dict.fromkeys(excluded, "excluded")
+    reasons = dict.fromkeys(excluded, EXCLUDED)
     reasons |= dict.fromkeys(in_use, f"the status quo decides by it; {way} lets a candidate read it")
     reasons |= {name: word for name, word in ((question.cluster, "cluster"), (question.weight, "weight")) if name}
     reasons |= {target: "what the rule predicts"}

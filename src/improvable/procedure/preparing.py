@@ -11,7 +11,7 @@ from improvable.algorithms.deciding import reads_of
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
-from improvable.data.features import Features, choose_features
+from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
 from improvable.data.fingerprint import Fingerprint
 from improvable.data.frames import FrameLike
 from improvable.data.sample import Sample
@@ -201,7 +201,10 @@ def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, avai
         for name, count in missing.items()
     }
     check_features(plan.constraints, some.rows, chosen.columns)
-    left_out = chosen.left_out | ({} if settings.row_id is None else {settings.row_id: "row id"})
+    left_out = dict(chosen.left_out)
+    left_out |= {name: EXCLUDED for name in columns.excluded if left_out.get(name) == NOT_NAMED}
+    if settings.row_id is not None:
+        left_out[settings.row_id] = "row id"
     return replace(
         chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing, left_out=left_out
     )
