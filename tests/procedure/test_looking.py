@@ -293,7 +293,10 @@ def test_no_column_determines_by_accident(seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = outcome_target("y", (rng.random(300) < 0.03).astype(float))
     amounts = outcome_target("amount", rng.normal(size=300))
-    for column in (Column("x", rng.normal(size=300), ordered=True), Column("t", rng.integers(0, 30, 300) * 1.0, False)):
+    for column in (
+        Column("x", rng.normal(size=300), ordered=True),
+        Column("t", rng.integers(0, 30, 300).astype(np.float64), False),
+    ):
         assert not determines(column, y, where_given=True)
         assert not determines(column, amounts, where_given=True)
 
