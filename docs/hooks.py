@@ -12,6 +12,7 @@ WIDTH = "80"
 TABLES = {
     "common": "Every result",
     "audit": "Audits only",
+    "look": "`look`",
     "split": "Each entry of `splits`",
     "component": "Each entry of `components`",
     "interval": "Each entry of `intervals`",

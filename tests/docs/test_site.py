@@ -60,6 +60,7 @@ def test_every_key_of_the_schema_is_on_the_site(site: Path) -> None:
     for part in (
         "common",
         "audit",
+        "look",
         "split",
         "component",
         "interval",

@@ -10,15 +10,12 @@ import numpy as np
 from improvable.algorithms.deciding import Algorithm
 from improvable.data.arrays import BoolArray, FloatArray
 from improvable.data.frames import Rows
-from improvable.data.groups import Attribute, Grouping
+from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
-from improvable.errors import DataError, OptionError
+from improvable.errors import OptionError
 from improvable.question.checks import check_capacity
 
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
-MOST_VALUES = 50
-FEWEST_ROWS_PER_VALUE = 10
-ROWS_TO_CONTRADICT = 2_000
 
 
 @dataclass(frozen=True)
@@ -78,53 +75,14 @@ def make_constraints(
     return Constraints(None if capacity is None else check_capacity(capacity), signs, selection_gap, group_blind)
 
 
-def check_features(constraints: Constraints, rows: Rows, features: Sequence[str], sample: Sample) -> None:
-    """Monotone features must be numeric features; with group blindness no feature may tell the group."""
+def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]) -> None:
+    """Monotone features must be numeric features."""
     for name in constraints.monotone:
         if name not in features:
             rows.require([name])
             raise OptionError(f"monotone names '{name}', which is not a feature.", "Name it in features, too.")
         if not rows.is_numeric(name):
             raise OptionError(f"monotone names '{name}', which is not a number.", "Only numbers can rise or fall.")
-    if constraints.group_blind:
-        for name in features:
-            for attribute in sample.grouping.attributes:
-                if determines(sample.rows, name, attribute, sample.grouping):
-                    raise DataError(
-                        f"the feature '{name}' determines the group '{attribute.name}' exactly.",
-                        "Exclude it, or use group_blind=False (--allow-group); that may be disparate treatment.",
-                    )
-
-
-def determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
-    """Whether a column tells the group of every row: few values, each of one group; or a cutoff between groups.
-
-    What some rows already contradict need not be looked for in all of them.
-    """
-    few = np.arange(min(len(rows), ROWS_TO_CONTRADICT))
-    return _determines(rows.take(few), name, attribute, grouping.take(few)) and (
-        len(few) == len(rows) or _determines(rows, name, attribute, grouping)
-    )
-
-
-def _determines(rows: Rows, name: str, attribute: Attribute, grouping: Grouping) -> bool:
-    level = attribute.member[grouping.codes]
-    if rows.is_numeric(name):
-        values = rows.numbers(name)
-        ordered = level[np.argsort(values, kind="stable")]
-        if np.isfinite(values).all() and int((np.diff(ordered) != 0).sum()) == len(attribute.levels) - 1:
-            edges = np.sort(values)[np.flatnonzero(np.diff(ordered)) + np.array([[0], [1]])]
-            if (edges[0] < edges[1]).all():
-                return True
-        keys: Any = values
-    else:
-        keys = np.array([str(value) for value in rows.frame[name].to_list()], dtype=object)
-    distinct, codes = np.unique(keys, return_inverse=True)
-    if len(distinct) > min(MOST_VALUES, len(level) // FEWEST_ROWS_PER_VALUE):
-        return False
-    seen = np.zeros((len(distinct), len(attribute.levels)), dtype=np.bool_)
-    seen[codes, level] = True
-    return bool((seen.sum(axis=1) == 1).all())
 
 
 def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from improvable.cli.audit import audit
+from improvable.cli.check import check
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
 from improvable.cli.frontier import frontier
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate):
+for command in (demo, check, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate):
     app.command()(command)
 
 

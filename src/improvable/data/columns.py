@@ -85,7 +85,8 @@ def make_columns(
     if features is None:
         chosen = tuple(name for name in available if name not in left_out)
     else:
-        chosen = match_columns(available, features, {*numeric, *labels})
+        barred = {*design.outcome_columns, target, question.weight, *labels}
+        chosen = match_columns(available, features, {name for name in barred if name is not None})
     taken = set(roles) - set(inputs)
     unknown = any(one.anything for one in algorithms) or any(utility.reads_rows for utility in design.utilities)
     in_use = algorithms[0].numbers

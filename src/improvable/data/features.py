@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from improvable.data.arrays import FloatArray
 from improvable.data.columns import match_columns, require_columns
 from improvable.data.frames import Rows
 from improvable.errors import Caution, DataError, OptionError
@@ -12,6 +13,9 @@ from improvable.question.design import Design
 
 MOST_CATEGORIES = 40
 FEWEST_ROWS_OF_AN_ID = 100
+NEARLY_ALL = 0.95
+EXCLUDED, NOT_NAMED = "excluded", "not among the features named"
+AN_ID = "tells rows apart, as an id does"
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,16 @@ class Features:
     plain : bool
         Whether all are complete numbers, so that nothing needs to be encoded.
     cautions : tuple of Caution
-        What was left out, and why.
+        What was left out for what it holds, and why.
+    left_out : dict
+        Every other column of the data, with the reason.
     """
 
     columns: tuple[str, ...]
     treatment: dict[str, str]
     plain: bool
     cautions: tuple[Caution, ...]
+    left_out: dict[str, str]
 
 
 def choose_features(
@@ -42,22 +49,29 @@ def choose_features(
     target: str,
     features: Sequence[str] | None,
     exclude: Sequence[str],
+    available: Sequence[str],
 ) -> Features:
     """The columns asked for; by default all but outcomes, groups, weights, clusters, and the columns in use.
 
-    In use are the status quo's score or decisions.
+    In use are the status quo's score or decisions; a pattern such as * matches these too.
 
     Constant and empty columns are dropped. A column that names its rows (a name, an id) is left out unless it was asked
     for by its own name.
+
+    Parameters
+    ----------
+    available : sequence of str
+        All columns of the data, read or not.
     """
     question = design.question
     outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
     roles = [name for name in (question.weight, question.cluster, question.stratum) if name is not None]
     require_columns(rows.columns, [*question.group, *outcomes, *roles])
     excluded = set(match_columns(rows.columns, exclude))
-    barred = {*question.group, *outcomes, *roles, *in_use, *excluded}
+    taken = {*question.group, *outcomes, *roles, *excluded}
+    barred = {*taken, *in_use}
     if features is not None:
-        chosen = match_columns(rows.columns, features, barred)
+        chosen = match_columns(rows.columns, features, taken)
         leaked = [name for name in chosen if name in outcomes]
         if leaked:
             raise OptionError(
@@ -82,12 +96,27 @@ def choose_features(
             f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. Name one to use it."
         )
         cautions.append(Caution("ids", text))
+    reasons = _reasons(design, in_use, target, excluded, features is not None)
+    reasons |= dict.fromkeys(useless, "constant or empty") | dict.fromkeys(ids, AN_ID)
     return Features(
         columns=kept,
         treatment={name: kinds[name].words for name in kept},
         plain=all(kinds[name].plain for name in kept),
         cautions=tuple(cautions),
+        left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(available) if name not in kept},
     )
+
+
+def _reasons(design: Design, in_use: Sequence[str], target: str, excluded: set[str], named: bool) -> dict[str, str]:
+    """Why columns that have another part to play are no features; the last reason given holds."""
+    question = design.question
+    way = "name it" if named else "--features '*'"
+    reasons = dict.fromkeys(excluded, EXCLUDED)
+    reasons |= dict.fromkeys(in_use, f"the status quo decides by it; {way} lets a candidate read it")
+    reasons |= {name: word for name, word in ((question.cluster, "cluster"), (question.weight, "weight")) if name}
+    reasons |= {target: "what the rule predicts"}
+    reasons |= dict.fromkeys(design.outcome_columns, "outcome")
+    return reasons | dict.fromkeys(question.group, "group")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -129,6 +158,20 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
         return _Kind("constant or empty", useless=True)
     if missing:
         return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
-    distinct = bool(rows.frame[name].dtype.is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
-    identifies = distinct and len(np.unique(values)) == len(values)
-    return _Kind("number", plain=True, identifies=identifies)
+    whole = bool(rows.frame[name].dtype.is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    return _Kind("number", plain=True, identifies=whole and _tells_rows_apart(values))
+
+
+def _tells_rows_apart(values: FloatArray) -> bool:
+    """Whether whole numbers are different in all rows; or in nearly all, and in more than chance makes different.
+
+    Of n numbers drawn at random from a range, some are equal. A count or an amount has at least as many that are.
+    """
+    rows, distinct = len(values), len(np.unique(values))
+    if distinct == rows:
+        return True
+    if distinct < NEARLY_ALL * rows:
+        return False
+    span = float(values.max() - values.min()) + 1
+    by_chance = rows + span * np.expm1(rows * np.log1p(-1 / span))
+    return bool(rows - distinct < by_chance - 4 * np.sqrt(by_chance))

@@ -90,8 +90,9 @@ def audit(
         or pipeline, or an object with ``select(training, status_quo)``.
     features : sequence of str, optional
         Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the
-        status quo reads (its score or decisions), and columns that tell rows apart as a name or an id does. Text,
-        categories, dates and missing values become numbers, fitted on training rows only.
+        status quo reads (its score or decisions), and columns that tell rows apart as a name or an id does; ``["*"]``
+        includes what the status quo reads. Text, categories, dates and missing values become numbers, fitted on
+        training rows only. A feature that determines an outcome is refused.
     exclude : sequence of str
         Columns to leave out of the default.
     target : str, optional

@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from improvable.algorithms.constraints import check_features
 from improvable.algorithms.deciding import reads_of
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
-from improvable.data.features import Features, choose_features
+from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
 from improvable.data.fingerprint import Fingerprint
 from improvable.data.frames import FrameLike
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.parallel import worker_count
+from improvable.procedure.looking import Look, look_at
+from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
@@ -26,6 +29,9 @@ from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
+
+ROWS_HELD_OUT = 8_000
+"""Of the rows brought, so many are looked at for test rows of a split."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,8 @@ class Prepared:
     drawn : Drawn
         Training rows of the first splits, and those of all rows.
     features : Features
+    look : Look
+        What was seen of the data.
     data : Fingerprint
         Of the columns that are read.
     """
@@ -53,6 +61,7 @@ class Prepared:
     splitting: Splitting
     drawn: Drawn
     features: Features
+    look: Look
     data: Fingerprint
 
     @property
@@ -62,11 +71,19 @@ class Prepared:
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        return [*self.surveyed.cautions, *self.features.cautions, *_few_training_rows(self.plan, self.drawn)]
+        seen = (*self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
+        return [*seen, *_few_training_rows(self.plan, self.drawn)]
 
     def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""
         return (drawn or self.drawn).sample(self.surveyed.reading, part)
+
+    def held_out(self, part: Part) -> Sample:
+        """Some test rows of a part, of those brought for all rows: to look at, not to test on."""
+        some = self.drawn.rows.take(self.drawn.chosen[ALL_ROWS][:ROWS_HELD_OUT])
+        sample = self.surveyed.reading.sample(some)
+        tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part), part)
+        return sample.take(np.flatnonzero(tests))
 
     def bring(self, splits: Sequence[int]) -> Drawn:
         """Training rows of further splits."""
@@ -87,6 +104,7 @@ class Prepared:
         return {
             **self.plan.facts(),
             "features": self.features.treatment,
+            "look": self.look.facts,
             "rows": self.surveyed.rows,
             "clusters": None if clusters is None else len(clusters),
             "challenge": settings.challenge,
@@ -155,8 +173,11 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
     drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(range(1, plan.splits + 1))])
     check_keys(drawn, settings.row_id)
-    features = _choose(plan, columns, surveyed, drawn)
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, fingerprint)
+    some = drawn.sample(surveyed.reading, ALL_ROWS)
+    features = _choose(plan, columns, surveyed, some, engine.columns)
+    with limited_threads(workers=1, splits=1):
+        look = look_at(plan, some, features, surveyed)
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint)
     ready.check_sizes(drawn)
     return ready
 
@@ -168,12 +189,11 @@ def _bring(
     return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, parts)
 
 
-def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> Features:
+def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]) -> Features:
     """Features, judged by the rows that were brought; of missing and infinite values in all rows the survey knows."""
-    some = drawn.sample(surveyed.reading, ALL_ROWS)
     settings = plan.settings
     exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
-    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude)
+    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude, available)
     for name in chosen.columns:
         if surveyed.infinite[name]:
             raise DataError(
@@ -184,8 +204,14 @@ def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, drawn: Drawn) -> F
         name: f"number: {count:,} missing values take the training mean and are flagged"
         for name, count in missing.items()
     }
-    check_features(plan.constraints, some.rows, chosen.columns, some)
-    return replace(chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing)
+    check_features(plan.constraints, some.rows, chosen.columns)
+    left_out = dict(chosen.left_out)
+    left_out |= {name: EXCLUDED for name in columns.excluded if left_out.get(name) == NOT_NAMED}
+    if settings.row_id is not None:
+        left_out[settings.row_id] = "row id"
+    return replace(
+        chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing, left_out=left_out
+    )
 
 
 def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:

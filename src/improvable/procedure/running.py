@@ -12,7 +12,7 @@ from typing import Any
 
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
-from improvable.algorithms.deciding import Algorithm, capacity_of
+from improvable.algorithms.deciding import Algorithm, capacity_of, decide
 from improvable.algorithms.mixture import even_mixture
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
@@ -25,6 +25,7 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions,
 from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
+from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
@@ -251,6 +252,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     cautions = [*capacity_cautions(capacities, learned), *result.cautions]
     if plan.constraints.capacity is None:
         cautions += share_cautions(tally.shares())
+    if first.part.split == 1:  # where a feature holds the answer, every split's candidate finds it
+        cautions += _perfection(ready, first)
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
@@ -265,6 +268,15 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     if plan.folds is not None:
         notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
     return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
+
+
+def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
+    """Whether the candidate decides as if it knew the outcomes of test rows."""
+    some = ready.held_out(fitted.part)
+    if not len(some):
+        return []
+    decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.part))
+    return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 
 def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:

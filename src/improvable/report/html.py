@@ -11,6 +11,7 @@ import numpy as np
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.report import plots
+from improvable.report.look import look_document
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
@@ -49,6 +50,17 @@ EXPLAINED = {
     "spanning": "Whole clusters are resampled, so rows that belong together are never treated as independent.",
     "useless": "These columns cannot help to predict anything.",
     "ids": "A rule would memorize a column that identifies rows, and it says nothing about new rows.",
+    "near outcome": "A feature that is recorded after the decision, or made from the outcome, tells a candidate the "
+    "answer. No result rests on such a candidate.",
+    "near group": "Such a feature is a proxy of the group.",
+    "together": "Features that together tell the group are a proxy of it.",
+    "direction": "If lower outcomes are better, every comparison here is the wrong way around.",
+    "perfect": "Real outcomes are hardly ever this predictable.",
+    "repeats": "Rows of one person are not independent; treated as if they were, p-values are too small.",
+    "codes": "Averages over a code for missing mean nothing.",
+    "levels": "The same level, spelled in two ways, is read as two.",
+    "text numbers": "Read as text, numbers lose their order.",
+    "stray text": "Read as text, numbers lose their order.",
     "no candidate": "The split counts against rejection.",
     "not reproducible": "The p-value is valid all the same, but other random splits might give another verdict.",
 }
@@ -78,6 +90,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         rates_say=rates_words(facts),
         limits=_limits(facts),
         draws=draws_text(facts),
+        look=look_document(facts["look"]) if "look" in facts else None,
         combined=combined_name(facts["combine"]),
         training=training_text(facts) if "train_rows" in facts else "",
         level=f"{100 * (1 - facts['alpha']):g}%",

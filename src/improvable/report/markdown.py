@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from improvable.report.look import left_out_lines, look_lines
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
@@ -45,6 +46,8 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
     parts += ["## Diagnostics", _listed([line for line in (conditions_words(facts), welfare_words(facts)) if line])]
     if facts["warnings"]:
         parts += ["## Warnings", _listed(facts["warnings"])]
+    if "look" in facts:
+        parts += ["## A look at the data", _listed([*look_lines(facts["look"]), *left_out_lines(facts["look"])])]
     sources = [f"{name}: {words}" for name, words in provenance(facts, command, runs)]
     parts += ["## Where this comes from", _listed(sources)]
     return "\n\n".join(parts) + "\n"

@@ -183,6 +183,7 @@ class Facts(TypedDict):
     status_quo: NotRequired[str]
     rule: NotRequired[str]
     features: NotRequired[dict[str, str]]
+    look: NotRequired[dict[str, Any]]
     target: NotRequired[str]
     capacity: NotRequired[float | None]
     monotone: NotRequired[dict[str, str]]

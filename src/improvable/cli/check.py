@@ -1,0 +1,66 @@
+"""`improvable check`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from improvable.cli import options as o
+from improvable.cli.audit import refuse_options_beside_protocol, settings_of_options, settings_of_protocol
+from improvable.cli.settings import with_settings
+
+
+@with_settings("audit")
+def check(
+    context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
+    ],
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
+    *,
+    asked: dict[str, Any],
+    candidates: o.Candidates = None,
+    jobs: o.Jobs = None,
+    json: o.Json = None,
+) -> int:
+    """Look at the data before an audit: what is read and how, what is left out and why, and what looks wrong.
+
+    Takes the options of an audit and tests nothing: no row is split, and nothing is recorded in the ledger. Every
+    audit takes the same look.
+
+    A feature that determines the outcome or the group is refused. Warnings name features that nearly do, an outcome
+    that may be the wrong way round, ids that repeat, and values that are probably not meant as they stand.
+
+    Example:
+
+    \b
+      improvable demo --write patients.csv
+      improvable check patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --exclude '*_t'
+    """
+    import json as writer
+    from pathlib import Path
+
+    from improvable.data.files import write_whole
+    from improvable.procedure.preparing import prepare_audit
+    from improvable.report.look import look_text
+    from improvable.report.text import WIDTH
+
+    o.check_writable(json)
+    if source.endswith(".toml"):
+        refuse_options_beside_protocol(context)
+        settings, _, file = settings_of_protocol(source, data)
+    else:
+        settings, file = settings_of_options(asked, candidates, data), source
+    ready = prepare_audit(file, settings, n_jobs=jobs)
+    for caution in ready.cautions:
+        typer.echo(f"warning: {caution.text}", err=True)
+    facts = {**ready.look.facts, "warnings": [caution.text for caution in ready.cautions]}
+    document = writer.dumps(facts, indent=2, ensure_ascii=False)
+    if json == "-":
+        typer.echo(document)
+        return 0
+    if json is not None:
+        write_whole(Path(json), f"{document}\n".encode())
+    typer.echo(look_text(ready.look.facts, WIDTH))
+    return 0

@@ -1,0 +1,357 @@
+"""A look at the data before the first split: what is there, and what would make any result meaningless.
+
+It reads the rows brought for all rows (split 0), which are the same for every engine, draws nothing at random, and
+changes no p-value. A feature that determines the outcome or the group is refused; other suspects are cautions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from improvable.algorithms.constraints import Constraints
+from improvable.algorithms.deciding import decide
+from improvable.algorithms.telling import (
+    MOST_TOGETHER,
+    Column,
+    Target,
+    bins_of,
+    determines,
+    group_target,
+    outcome_target,
+    read_column,
+    told,
+    told_together,
+)
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.features import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
+from improvable.data.frames import Rows
+from improvable.data.oddities import code_cautions, repeating_ids, text_cautions
+from improvable.data.sample import Sample
+from improvable.errors import Caution, DataError
+from improvable.procedure.planning import Plan
+from improvable.procedure.selecting import complete_status_quo
+from improvable.procedure.survey import Surveyed
+from improvable.question.utilities import Utility
+
+ROWS_LOOKED_AT = 10_000
+"""How well columns tell the outcome and the group is measured on so many rows, unless the outcome is rare."""
+FEWEST_OF_AN_OUTCOME = 100
+NEARLY_OUTCOME, NEARLY_GROUP, NEARLY_PERFECT = 0.98, 0.95, 0.98
+STANDARD_ERRORS = 2.0
+CLEAR_OF_CHANCE = 5.0
+MOST_LISTED = 8
+MOST_REPEATED = 0.8
+"""Ids that repeat a few times are nearly all different in the first hundred rows."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen.
+
+    Attributes
+    ----------
+    facts : dict
+        Plain data; the JSON's `look`.
+    cautions : tuple of Caution
+    """
+
+    facts: dict[str, Any]
+    cautions: tuple[Caution, ...]
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What each feature tells alone.
+
+    Attributes
+    ----------
+    outcomes, groups : dict
+        From the name of a target to that of a feature to an AUC or an R squared; None where too few rows say.
+    together : dict
+        From a group column to the AUC of all features.
+    """
+
+    outcomes: dict[str, dict[str, float | None]]
+    groups: dict[str, dict[str, float | None]]
+    together: dict[str, float | None]
+
+
+def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) -> Look:
+    """Look at the rows brought for all rows."""
+    question, rows = plan.design.question, sample.rows
+    outcomes = [outcome_target(name, values) for name, values in _outcomes(plan, sample).items()]
+    groups = [
+        group_target(one.name, one.member[sample.grouping.codes], len(one.levels)) for one in sample.grouping.attributes
+    ]
+    screened = _screen(rows, features.columns, outcomes, groups, plan.constraints)
+    decision = decide(complete_status_quo(plan.status_quo, sample), rows, "status quo")
+    direction = _direction(sample, decision)
+    facts = {
+        "rows": {"total": surveyed.total, "used": surveyed.rows, "looked_at": len(sample)},
+        "roles": {
+            "outcome": plan.design.outcome_columns,
+            "group": list(question.group),
+            "target": plan.target,
+            "weight": question.weight,
+            "cluster": question.cluster,
+            "row_id": plan.settings.row_id,
+        },
+        "outcomes": [_outcome_facts(target) for target in outcomes],
+        "groups": _group_facts(sample, decision),
+        "direction": direction,
+        "features": {
+            name: {
+                "treatment": features.treatment[name],
+                "missing": surveyed.missing[name] if rows.is_numeric(name) else int(rows.frame[name].is_null().sum()),
+                "tells_outcome": {target: found[name] for target, found in screened.outcomes.items()},
+                "tells_group": {target: found[name] for target, found in screened.groups.items()},
+            }
+            for name in features.columns
+        },
+        "left_out": features.left_out,
+        "features_tell_group": screened.together,
+    }
+    cautions = [
+        *_outcome_cautions(screened.outcomes),
+        *(_group_cautions(screened) if plan.constraints.group_blind else []),
+        *(_direction_cautions(direction, question.outcome, plan.design.utilities)),
+        *(caution for target in outcomes for caution in code_cautions(target.name, target.values)),
+        *_repeat_cautions(sample, features, groups[0].codes),
+        *text_cautions(rows, [*question.group, *features.columns]),
+    ]
+    return Look(facts, tuple(cautions))
+
+
+def _outcomes(plan: Plan, sample: Sample) -> dict[str, FloatArray]:
+    """All outcomes, and what the rule predicts."""
+    found = {plan.design.question.outcome: sample.outcomes[None]}
+    found |= {name: values for name, values in sample.outcomes.items() if name is not None}
+    return found if plan.target in found else found | {plan.target: sample.rows.numbers(plan.target)}
+
+
+def _screen(
+    rows: Rows, names: Sequence[str], outcomes: Sequence[Target], groups: Sequence[Target], constraints: Constraints
+) -> Screened:
+    """Refuse features that determine an outcome or the group; measure how well the others tell them."""
+    few = _enough(len(rows), outcomes)
+    columns: list[Column] = []
+    bins: list[tuple[IntArray, int]] = []
+    answers: list[str] = []
+    found = Screened({one.name: {} for one in outcomes}, {one.name: {} for one in groups}, {})
+    some = Rows(rows.frame[few], None)
+    short = {target.name: target.take(few) for target in (*outcomes, *groups)}
+    for name in names:
+        column = read_column(some, name)
+        for target in outcomes:
+            if _determines(rows, column, target, short[target.name], where_given=True):
+                answers.append(name)
+                break
+        for target in groups if constraints.group_blind else ():
+            if _determines(rows, column, target, short[target.name], where_given=False):
+                raise DataError(
+                    f"the feature '{name}' determines the group '{target.name}' exactly.",
+                    "Exclude it, or use group_blind=False (--allow-group); that may be disparate treatment.",
+                )
+        columns.append(column)
+        bins.append(bins_of(column))
+        for targets, into in ((outcomes, found.outcomes), (groups, found.groups)):
+            for target in targets:
+                into[target.name][name] = told(column, *bins[-1], short[target.name])
+    if answers:
+        raise _refuse_answers(answers, outcomes)
+    for target in groups:
+        alone = found.groups[target.name]
+        ranked = np.argsort([-(alone[name] or 0.0) for name in names], kind="stable")
+        chosen = np.sort(ranked[:MOST_TOGETHER])
+        found.together[target.name] = told_together(
+            [columns[j] for j in chosen], [bins[j] for j in chosen], short[target.name]
+        )
+    return found
+
+
+def _enough(rows: int, outcomes: Sequence[Target]) -> slice:
+    """The rows that are measured: more of them where an outcome is rare."""
+    few = min(rows, ROWS_LOOKED_AT)
+    counts = [np.bincount(target.codes[:few]) for target in outcomes if target.named]
+    rare = any(few - count.max() < FEWEST_OF_AN_OUTCOME for count in counts)
+    return slice(0, rows if rare else few)
+
+
+def _determines(rows: Rows, column: Column, target: Target, short: Target, *, where_given: bool) -> bool:
+    """What some rows already contradict need not be looked for in all of them."""
+    if not determines(column, short, where_given=where_given):
+        return False
+    return len(column.values) == len(rows) or determines(
+        read_column(rows, column.name), target, where_given=where_given
+    )
+
+
+def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> DataError:
+    listed = " and ".join(f"'{name}'" for name in names)
+    which = " or ".join(f"'{target.name}'" for target in outcomes)
+    subject = f"the feature {listed} determines" if len(names) == 1 else f"the features {listed} determine"
+    return DataError(
+        f"{subject} the outcome {which} exactly: a candidate would read the answer.",
+        f"Exclude what is not known when the decision is made: --exclude {','.join(names)}.",
+    )
+
+
+def _outcome_facts(target: Target) -> dict[str, Any]:
+    values = target.values
+    return {
+        "column": target.name,
+        "values": target.levels,
+        "mean": _rounded(values.mean()),
+        "least": float(values.min()),
+        "most": float(values.max()),
+    }
+
+
+def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
+    """Base rates and selection rates, weighted where rows are."""
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    outcome, chosen = sample.outcomes[None], decision != 0
+    out = []
+    for attribute in sample.grouping.attributes:
+        level = attribute.member[sample.grouping.codes]
+        for g, group in enumerate(attribute.levels):
+            mine = level == g
+            out.append(
+                {
+                    "attribute": attribute.name,
+                    "group": group,
+                    "rows": int(mine.sum()),
+                    "mean_outcome": _mean(outcome, weights, mine),
+                    "selected": _mean(chosen.astype(np.float64), weights, mine),
+                    "mean_outcome_selected": _mean(outcome, weights, mine & chosen),
+                }
+            )
+    return out
+
+
+def _mean(values: FloatArray, weights: FloatArray, among: BoolArray) -> float | None:
+    weight = float(weights[among].sum())
+    return _rounded(float((weights[among] * values[among]).sum()) / weight) if weight else None
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _direction(sample: Sample, decision: FloatArray) -> dict[str, float] | None:
+    """Mean outcomes of the status quo's selected and of the rest; None where it does not divide the rows."""
+    chosen, outcome = decision != 0, sample.outcomes[None]
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    sizes = [float(weights[side].sum()) for side in (chosen, ~chosen)]
+    if not all(sizes) or not np.isin(decision, (0.0, 1.0)).all():
+        return None
+    means = [float((weights * outcome)[side].sum()) / size for side, size in zip((chosen, ~chosen), sizes, strict=True)]
+    influence = weights * np.where(chosen, (outcome - means[0]) / sizes[0], -(outcome - means[1]) / sizes[1])
+    error = float(np.sqrt((np.bincount(sample.unit_codes(), weights=influence) ** 2).sum()))
+    apart = (means[0] - means[1]) / error if error else 0.0
+    return {"selected": _rounded(means[0]), "others": _rounded(means[1]), "standard_errors": round(apart, 2)}
+
+
+def _direction_cautions(
+    direction: Mapping[str, float] | None, outcome: str, utilities: Sequence[Utility]
+) -> list[Caution]:
+    """Ask whether lower is better where the status quo selects the rows with the lower outcomes."""
+    reads = any(utility.reads_outcome and utility.outcome is None for utility in utilities)
+    if direction is None or not reads or direction["standard_errors"] > -STANDARD_ERRORS:
+        return []
+    text = (
+        f"those whom the status quo selects have a lower mean '{outcome}' ({direction['selected']:.4g}) than the rest "
+        f"({direction['others']:.4g}), and higher counts as better. Is lower better? Then say so: --lower-is-better."
+    )
+    return [Caution("direction", text)]
+
+
+def _outcome_cautions(outcomes: Mapping[str, Mapping[str, float | None]]) -> list[Caution]:
+    out = []
+    for target, found in outcomes.items():
+        near = {name: share for name, share in found.items() if share is not None and share > NEARLY_OUTCOME}
+        if near:
+            text = (
+                f"features that alone nearly tell the outcome '{target}': {_listed(near)} (AUC or R squared, out of "
+                f"sample). Is each known when the decision is made? If not: --exclude {','.join(near)}."
+            )
+            out.append(Caution(f"near outcome {target}", text))
+    return out
+
+
+def _group_cautions(screened: Screened) -> list[Caution]:
+    out = []
+    for target, found in screened.groups.items():
+        near = {name: share for name, share in found.items() if share is not None and share > NEARLY_GROUP}
+        together = screened.together[target]
+        if near:
+            text = (
+                f"features that alone nearly tell the group '{target}': {_listed(near)} (AUC). A candidate that reads "
+                f"them can act on the group. To leave them out: --exclude {','.join(near)}."
+            )
+            out.append(Caution(f"near group {target}", text))
+        elif together is not None and together > NEARLY_GROUP:
+            best = dict(sorted(found.items(), key=lambda one: -(one[1] or 0.0))[:3])
+            text = (
+                f"the features together nearly tell the group '{target}' (AUC {together:.3f}); alone, the best are "
+                f"{_listed({name: share for name, share in best.items() if share is not None})}. "
+                "A candidate can act on the group without reading it."
+            )
+            out.append(Caution(f"together {target}", text))
+    return out
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    shown = [f"'{name}' {share:.3f}" for name, share in list(shares.items())[:MOST_LISTED]]
+    return ", ".join(shown) + (", ..." if len(shares) > MOST_LISTED else "")
+
+
+def _repeat_cautions(sample: Sample, features: Features, level: IntArray) -> list[Caution]:
+    """Hint at clusters where a column looks like the id of somebody who has several rows."""
+    if sample.clusters is not None:
+        return []
+    few, first = (slice(0, count) for count in (ROWS_LOOKED_AT, FEWEST_ROWS_OF_AN_ID))
+    rows = Rows(sample.rows.frame[few], None)
+    names = [*features.columns, *(name for name, why in features.left_out.items() if why == AN_ID)]
+    columns = {}
+    for name in names:
+        series = rows.frame[name]
+        named = series.dtype.is_integer() or not (rows.is_numeric(name) or rows.is_date(name))
+        if named and int(series[first].n_unique()) > MOST_REPEATED * len(series[first]):
+            columns[name] = read_column(rows, name).values
+    found = repeating_ids(columns, level[few])
+    return [
+        Caution(
+            f"repeats {name}",
+            f"'{name}' looks like an id of people with several rows each ({mean:.1f} on average, always of one group). "
+            f"If so, rows of one person belong together: --cluster {name}.",
+        )
+        for name, mean in found.items()
+    ]
+
+
+def perfection_cautions(sample: Sample, decision: FloatArray, outcome: str) -> list[Caution]:
+    """A candidate that selects almost exactly the rows with the highest, or lowest, outcomes may know them."""
+    chosen = decision != 0
+    selected, rows = int(chosen.sum()), len(sample)
+    if selected in (0, rows) or not np.isin(decision, (0.0, 1.0)).all():
+        return []
+    for name, values in sample.outcomes.items():
+        mean, reached = float(values.mean()), float(values[chosen].mean())
+        ordered = np.sort(values)
+        chance = float(values.std()) * np.sqrt((1 - selected / rows) / selected)
+        for which, ends in (("highest", ordered[-selected:]), ("lowest", ordered[:selected])):
+            possible = float(ends.mean()) - mean
+            if abs(possible) < CLEAR_OF_CHANCE * chance or not possible:
+                continue
+            share = (reached - mean) / possible
+            if share > NEARLY_PERFECT:
+                text = (
+                    f"the candidate selects almost exactly the test rows with the {which} '{name or outcome}': "
+                    f"{share:.1%} of what one that knew the outcomes would gain. Does a feature hold the answer? See "
+                    "improvable check."
+                )
+                return [Caution(f"perfect {name or outcome}", text)]
+    return []
