@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.algorithms.deciding import cutoff
+from improvable.algorithms.cutoffs import cutoff
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 

@@ -13,6 +13,7 @@ from improvable.results.words import (
     draws_text,
     limits,
     null_hypothesis,
+    shares_words,
     utilities_words,
     verdict,
     welfare_words,
@@ -34,7 +35,9 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
     -------
     str
     """
-    parts = ["# Can the status quo be improved?", escaped(verdict(facts)), escaped(limits(facts))]
+    parts = ["# Can the status quo be improved?", escaped(verdict(facts))]
+    parts += [escaped(f"But: {text}") for text in facts["verdict_warnings"]]
+    parts += [escaped(limits(facts)), escaped(shares_words(facts))]
     parts += ["## What was asked", _listed(_asked(facts))]
     parts += ["## The status quo's gap", _listed(_gaps(facts))]
     if bounds:
@@ -45,7 +48,7 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
         parts += ["## Warnings", _listed(facts["warnings"])]
     sources = [f"{name}: {words}" for name, words in provenance(facts, command, runs)]
     parts += ["## Where this comes from", _listed(sources)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def markdown_table(facts: Facts) -> str:

@@ -82,6 +82,7 @@ class SplitFacts(TypedDict):
     reference: list[str]
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
+    share_selected_by_group: dict[str, dict[str, float]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -165,11 +166,13 @@ class Facts(TypedDict):
     splits: list[SplitFacts]
     diagnostics: DiagnosticFacts
     warnings: list[str]
+    verdict_warnings: list[str]
     status_quo: NotRequired[str]
     rule: NotRequired[str]
     features: NotRequired[dict[str, str]]
     target: NotRequired[str]
-    capacity: NotRequired[float | None]
+    capacity: NotRequired[float | str | None]
+    ties: NotRequired[str]
     monotone: NotRequired[dict[str, str]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
@@ -219,6 +222,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "splits": [split_facts(split) for split in result.splits],
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
+        "verdict_warnings": list(result.verdict_warnings),
     }
     return facts
 
@@ -275,6 +279,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "reference": [reference.higher, reference.lower],
         "selected": _selected(result),
         "share_selected": result.shares,
+        "share_selected_by_group": result.group_shares,
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }

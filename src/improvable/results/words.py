@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
+from improvable.inference.evidence import ALGORITHMS
 from improvable.results.facts import ComponentFacts, Facts, UtilityFacts, by_component
 from improvable.results.numbers import p_equals, value_text
 
@@ -125,6 +126,23 @@ def verdict(facts: Facts) -> str:
         else f"With these data, the rule '{facts['rule']}' did not find an algorithm that"
     )
     return f"NOT REJECTED at level {level} ({p}, not below {bound}). {found} {claim_words(facts)}."
+
+
+def shares_words(facts: Facts) -> str:
+    """Whom either algorithm selects of the test rows, overall and by group, as means over splits; "" of prices."""
+    splits = facts["splits"]
+
+    def mean(shares: list[float]) -> str:
+        return f"{sum(shares) / len(shares):.1%}"
+
+    before, after = ([split["share_selected"][name]["test"] for split in splits] for name in ALGORITHMS)
+    if min(before) == 1 and min(after) == 1:
+        return ""
+    by_group = []
+    for group in facts["groups"]:
+        pair = [mean([split["share_selected_by_group"][group][name] for split in splits]) for name in ALGORITHMS]
+        by_group.append(f"{group} {' -> '.join(pair)}")
+    return f"Selected: status quo {mean(before)}, candidate {mean(after)} of test rows ({', '.join(by_group)})."
 
 
 def limits(facts: Facts) -> str:

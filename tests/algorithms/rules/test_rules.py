@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
-from improvable.algorithms.deciding import prepare
+from improvable.algorithms.decisions import prepare
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
 from improvable.data.frames import read_rows
 from improvable.procedure.preparing import prepare_audit

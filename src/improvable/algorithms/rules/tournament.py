@@ -5,13 +5,12 @@ Valid by construction: the contest sees training rows only, so the winner is one
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, decide
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
-from improvable.data.arrays import FloatArray
+from improvable.algorithms.decisions import Algorithm, decide
+from improvable.algorithms.rules.base import Selection, SelectionRule, Training, fold_rows, run_rule
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import DataError, OptionError, RuleError
 from improvable.inference.margins import studentised_margins
 from improvable.inference.resampling import child
@@ -62,7 +61,7 @@ class Tournament:
         for fold, (learn, judge) in enumerate(self._folds(training)):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
             try:
-                selection = run_rule(rule, part, status_quo)
+                selection = run_rule(rule, part, status_quo, cutoff_rows=training.sample.take(judge))
             except RuleError as error:
                 raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
             if selection.algorithm is None:
@@ -75,17 +74,12 @@ class Tournament:
         evidence = with_draws(evidence, counted, DRAWS, child(training.seed, MEASURING), workers=1)
         return min(studentised_margins(evidence, design.question.claim))
 
-    def _folds(self, training: Training) -> list[tuple[Any, Any]]:
+    def _folds(self, training: Training) -> list[tuple[IntArray, IntArray]]:
         """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
-        unit = training.sample.unit_codes()
-        units = int(unit.max()) + 1
+        units = int(training.sample.unit_codes().max()) + 1
         if units < 2 * self.folds:
             raise DataError(f"{units} training rows are too few for {self.folds} folds.", "Bring more rows.")
-        order = np.random.default_rng(child(training.seed, FOLDING)).permutation(units)
-        fold_of_unit = np.empty(units, dtype=np.int64)
-        fold_of_unit[order] = np.arange(units) % self.folds
-        fold = fold_of_unit[unit]
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.folds)]
+        return fold_rows(training, self.folds, child(training.seed, FOLDING))
 
 
 def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament:

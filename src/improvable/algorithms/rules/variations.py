@@ -1,13 +1,16 @@
 """Variations of a rule, for tournaments: without some features, or blended with the status quo's own score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE
-from improvable.algorithms.deciding import Algorithm, Score, Threshold, ThresholdedScore
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore
+from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.rules.base import SelectionRule, Training
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import Rows
@@ -29,14 +32,14 @@ class WithoutFeatures:
     def honours(self) -> frozenset[str]:
         return getattr(self.rule, "honours", frozenset({CAPACITY})) - {MONOTONE}
 
-    def select(self, training: Training, status_quo: Algorithm) -> Selection:
+    def select(self, training: Training, status_quo: Algorithm) -> Any:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
         if not kept or len(kept) == len(training.features):
             raise RuleError(
                 f"'{self.pattern}' matches {'every' if not kept else 'no'} feature.",
                 "Drop some features and keep some.",
             )
-        return run_rule(self.rule, replace(training, features=kept), status_quo)
+        return self.rule.select(replace(training, features=kept), status_quo)
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,15 @@ class BlendedScore:
     parts: tuple[tuple[Score, float, float, float], ...]
 
     def score(self, rows: Rows) -> FloatArray:
-        blended: FloatArray = np.zeros(len(rows))
-        for score, weight, mean, spread in self.parts:
-            blended += weight * (score.score(rows) - mean) / spread
-        return blended
+        return blend_scores([score.score(rows) for score, *_ in self.parts], self.parts)
+
+
+def blend_scores(values: Sequence[FloatArray], parts: Sequence[tuple[Score, float, float, float]]) -> FloatArray:
+    """The weighted mean of scores, each standardized as its part says."""
+    blended: FloatArray = np.zeros(len(values[0]))
+    for own, (_, weight, mean, spread) in zip(values, parts, strict=True):
+        blended += weight * (own - mean) / spread
+    return blended
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,13 @@ class Blend:
         for score, weight in ((status_quo.scorer, 1 - self.weight), (model, self.weight)):
             values = score.score(training.rows)
             parts.append((score, weight, float(values.mean()), float(values.std()) or 1.0))
-        return Threshold(BlendedScore(tuple(parts)), training.constraints.capacity)
+
+        def honest() -> FloatArray:
+            return blend_scores(
+                [status_quo.scorer.score(training.rows), self.rule.honest_scores(model, training)], parts
+            )
+
+        return Threshold(BlendedScore(tuple(parts)), training.constraints.capacity, honest)
 
 
 def blend(weight: str, rule: SelectionRule) -> Blend:

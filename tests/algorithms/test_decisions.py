@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import improvable
 from conftest import Case
-from improvable.algorithms.deciding import prepare
+from improvable.algorithms.decisions import prepare
 from improvable.data.frames import read_rows
 
 
