@@ -35,6 +35,7 @@ TRUSTED = frozenset(
         "improvable.algorithms.models.LinearClassifier",
         "improvable.algorithms.cutoffs.ScoreColumn",
         "improvable.algorithms.cutoffs.ThresholdedScore",
+        "improvable.algorithms.cutoffs.TieBreaking",
         "improvable.algorithms.encoding.Encoder",
         "improvable.algorithms.rules.monotone.BoundedLinearRegression",
         "improvable.algorithms.rules.randomized.GroupThresholds",

@@ -136,7 +136,7 @@ CAPACITY = Kind(
     lambda value: _is_number(value) or value == SAME_SHARE,
     _plain_table,
     parse=parse_capacity,
-    example="a share such as 0.03, or same",
+    example="0.03 or same",
 )
 WHOLE = Kind(
     "a whole number",
