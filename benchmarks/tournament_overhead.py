@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 import improvable
-from improvable.algorithms.deciding import decide
+from improvable.algorithms.decisions import decide
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import Training, run_rule
 from improvable.algorithms.rules.folding import folds_of
@@ -41,7 +41,7 @@ def main() -> None:
         sample, features.columns, features.plain, plan.target, plan.design, plan.constraints,
         np.random.SeedSequence(2),
     )  # fmt: skip
-    status_quo = complete_status_quo(plan.status_quo, sample)
+    status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
     contest = as_tournament(RULES)
     with limited_threads(workers=1, splits=1):
         parts = 0.0

@@ -8,7 +8,8 @@ from importlib.metadata import version as _version
 __version__ = _version("improvable")
 
 from improvable import datasets
-from improvable.algorithms.deciding import Algorithm, threshold
+from improvable.algorithms.cutoffs import threshold
+from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.exchange import export_algorithm, import_algorithm
 from improvable.algorithms.rules import Selection, SelectionRule, Training
 from improvable.errors import (

@@ -58,12 +58,21 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
+CAPACITY, SHARES = "capacity", "shares"
+"""First words of kinds of cautions that belong beside the verdict."""
+
+
 @dataclass(frozen=True)
 class Caution:
     """A warning, with a name by which the same warning of several splits is gathered."""
 
     kind: str
     text: str
+
+    @property
+    def beside_verdict(self) -> bool:
+        """Whether it must be read with the verdict: the two algorithms may not be comparable."""
+        return self.kind.split(" ")[0] in (CAPACITY, SHARES)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

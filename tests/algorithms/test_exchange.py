@@ -19,8 +19,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 import improvable
 from improvable.algorithms import exchange as export
-from improvable.algorithms.deciding import Algorithm, DecisionColumn, FittedModel, RowFunction, ThresholdedScore
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.decisions import Algorithm, DecisionColumn
 from improvable.algorithms.exchange import export_algorithm, import_algorithm
+from improvable.algorithms.models import FittedModel, RowFunction
 from improvable.algorithms.rules import PredictiveRule
 
 skops_io = pytest.importorskip("skops.io")
@@ -160,7 +162,7 @@ def test_a_file_that_names_another_type_is_refused_before_anything_is_made(tmp_p
     contents = {"format": 1, "versions": {}, "algorithm": RowFunction(anything)}
     path.write_bytes(skops_io.dumps(contents))
     with pytest.raises(
-        improvable.StorageError, match=r"not trusted: builtins.print, improvable.algorithms.deciding.RowFunction"
+        improvable.StorageError, match=r"not trusted: builtins.print, improvable.algorithms.models.RowFunction"
     ):
         import_algorithm(path)
 

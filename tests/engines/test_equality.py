@@ -190,3 +190,17 @@ def test_tables_are_of_a_kind_that_goes_with_the_data(people: pl.DataFrame) -> N
     }
     for kind, data in frames.items():
         assert type(improvable.compare(data, **settings).table()) is kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ties", ["random", "strict"])
+def test_tied_rows_are_drawn_alike_everywhere(people: pl.DataFrame, ties: str, tmp_path: Path) -> None:
+    """Six scores, and a candidate of six values: most decisions at the cutoffs are draws by the rows' keys."""
+    coarse = people.with_columns(pl.col("score").clip(0, 5).round(0), pl.col("signal").clip(0, 5).round(0))
+    options = {"features": ["signal"], "ties": ties}
+    for work in (audited, compared):
+        asked = options if work is audited else {"ties": ties}
+        whole = work(coarse, engine="memory", **asked)
+        assert work(Memory(read_rows(shuffled(coarse, 3)), 2, 97), **asked) == whole
+        assert work(shuffled(coarse, 4).to_pandas(), **asked) == whole
+        assert work(write_folder(coarse, tmp_path / work.__name__, [0, 500, 800]), **asked) == whole
+        assert work(dd.from_pandas(shuffled(coarse, 2).to_pandas(), npartitions=5), **asked) == whole

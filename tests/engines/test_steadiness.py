@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from improvable.algorithms.by_column import ByColumns, steady
-from improvable.algorithms.deciding import FittedModel, ThresholdedScore, fitted_model
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.models import FittedModel, fitted_model
 from improvable.data.frames import read_rows
 
 LINEAR = [

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from improvable.algorithms.constraints import reached
-from improvable.algorithms.deciding import decide
+from improvable.algorithms.decisions import decide
 from improvable.algorithms.mixture import EvenMixture
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import read_rows

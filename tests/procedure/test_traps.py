@@ -186,8 +186,11 @@ def test_trap_10_ties_that_break_the_capacity_are_reported(case: Case) -> None:
     rng = np.random.default_rng(0)
     frame = case.frame().with_columns(coarse=pl.Series(rng.integers(0, 4, 500)))
     now = improvable.threshold("coarse", capacity=0.4)
-    with pytest.warns(improvable.ImprovableWarning, match=r"ties in the status quo's score: it selects 2\d\.\d\d%"):
-        result = compared(frame, status_quo=now)
+    met = compared(frame, status_quo=now)
+    assert met.shares["status_quo"]["test"] == pytest.approx(0.4, abs=0.04)
+    with pytest.warns(improvable.ImprovableWarning, match=r"status quo selects 2\d\.\d\d% .* fewer than its capacity"):
+        result = compared(frame, status_quo=now, ties="strict")
+    assert any("fewer than its capacity" in text for text in result.to_dict()["verdict_warnings"])
     assert result.shares["status_quo"]["test"] == pytest.approx(float((frame["coarse"] == 3).mean()))  # type: ignore[arg-type]
 
 

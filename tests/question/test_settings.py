@@ -94,7 +94,7 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 
 
 def test_these_are_choices() -> None:
-    assert CHOSEN == ["small", "selection", "ask", "form", "gap", "combine", "method", "engine"]
+    assert CHOSEN == ["small", "selection", "ask", "form", "gap", "combine", "ties", "method", "engine"]
     assert get_args(EngineName) == tuple(ENGINES)
 
 
@@ -139,7 +139,8 @@ OTHER: dict[str, Any] = {
     "group_blind": False,
     "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
     "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "splits": 3,
-    "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "seed": 1, "method": "delta",
+    "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
+    "method": "delta",
     "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest",
 }  # fmt: skip
 

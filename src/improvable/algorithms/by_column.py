@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, FittedModel, ThresholdedScore, linear_sum
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.models import FittedModel, linear_sum
 from improvable.data.arrays import FloatArray
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm
+from improvable.algorithms.decisions import Algorithm
 from improvable.data.arrays import BoolArray, FloatArray
 from improvable.data.frames import Rows
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
 from improvable.errors import OptionError
-from improvable.question.checks import check_capacity
+from improvable.question.checks import SAME_SHARE, check_capacity
 
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 
@@ -26,6 +26,8 @@ class Constraints:
     ----------
     capacity : float or None
         Share of rows that it may select.
+    same_share : bool
+        Whether that share is the status quo's own on the training rows, which a plan does not know yet.
     monotone : dict
         From a feature to +1 (a higher value never turns a selection into a rejection) or -1.
     selection_gap : float or None
@@ -38,12 +40,13 @@ class Constraints:
     monotone: Mapping[str, int] = field(default_factory=dict)
     selection_gap: float | None = None
     group_blind: bool = True
+    same_share: bool = False
 
     @property
     def active(self) -> list[str]:
         """The constraints that a rule must honor."""
         asked = {
-            CAPACITY: self.capacity is not None,
+            CAPACITY: self.capacity is not None or self.same_share,
             MONOTONE: bool(self.monotone),
             SELECTION_GAP: self.selection_gap is not None,
         }
@@ -51,7 +54,7 @@ class Constraints:
 
     def facts(self) -> dict[str, Any]:
         return {
-            "capacity": self.capacity,
+            "capacity": SAME_SHARE if self.same_share else self.capacity,
             "monotone": {name: "+" if sign > 0 else "-" for name, sign in self.monotone.items()},
             "selection_gap": self.selection_gap,
             "group_blind": self.group_blind,
@@ -59,7 +62,7 @@ class Constraints:
 
 
 def make_constraints(
-    capacity: float | None,
+    capacity: float | str | None,
     monotone: Mapping[str, str | int] | None,
     selection_gap: float | None,
     group_blind: bool,
@@ -72,7 +75,9 @@ def make_constraints(
         signs[name] = 1 if sign in ("+", 1) else -1
     if selection_gap is not None and not 0 <= selection_gap < 1:
         raise OptionError(f"selection_gap is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
-    return Constraints(None if capacity is None else check_capacity(capacity), signs, selection_gap, group_blind)
+    same_share = capacity == SAME_SHARE
+    share = None if capacity is None or same_share else check_capacity(capacity)
+    return Constraints(share, signs, selection_gap, group_blind, same_share)
 
 
 def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]) -> None:
@@ -133,7 +138,7 @@ def monotone_falls(algorithm: Algorithm, rows: Rows, steps: Mapping[str, float])
     before = np.asarray(algorithm.decide(rows))
     worse = np.zeros(len(rows), dtype=np.bool_)
     for name, step in steps.items():
-        moved = Rows(rows.frame.with_columns((nw.col(name).cast(nw.Float64) + step).alias(name)))
+        moved = Rows(rows.frame.with_columns((nw.col(name).cast(nw.Float64) + step).alias(name)), rows.keys)
         worse |= np.asarray(algorithm.decide(moved)) < before
     return worse
 

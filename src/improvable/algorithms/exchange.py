@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, RowFunction, Threshold
+from improvable.algorithms.cutoffs import Threshold
+from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.models import RowFunction
 from improvable.data.files import write_whole
 from improvable.errors import ImprovableWarning, OptionError, StorageError
 
@@ -28,11 +30,12 @@ _TREE = "sklearn.tree._tree.Tree"
 _BOOSTED_TREE = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 TRUSTED = frozenset(
     {
-        "improvable.algorithms.deciding.DecisionColumn",
-        "improvable.algorithms.deciding.FittedModel",
-        "improvable.algorithms.deciding.LinearClassifier",
-        "improvable.algorithms.deciding.ScoreColumn",
-        "improvable.algorithms.deciding.ThresholdedScore",
+        "improvable.algorithms.decisions.DecisionColumn",
+        "improvable.algorithms.models.FittedModel",
+        "improvable.algorithms.models.LinearClassifier",
+        "improvable.algorithms.cutoffs.ScoreColumn",
+        "improvable.algorithms.cutoffs.ThresholdedScore",
+        "improvable.algorithms.cutoffs.TieBreaking",
         "improvable.algorithms.encoding.Encoder",
         "improvable.algorithms.mixture.EvenMixture",
         "improvable.algorithms.rules.monotone.BoundedLinearRegression",
@@ -117,7 +120,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     write_whole(Path(path), data)
 
 
-_FUNCTION = "improvable.algorithms.deciding.RowFunction"
+_FUNCTION = "improvable.algorithms.models.RowFunction"
 _SUPPORTED = "Export columns of decisions or scores, and fitted models of this package or of scikit-learn."
 
 

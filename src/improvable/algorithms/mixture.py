@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, decide
+from improvable.algorithms.decisions import Algorithm, decide
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import FrameLike, read_rows
 from improvable.data.keys import Keying

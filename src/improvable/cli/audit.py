@@ -27,7 +27,7 @@ def audit(
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
-    jobs: o.Jobs = None,
+    jobs: o.Jobs = -1,
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to resume.")
     ] = None,
@@ -103,7 +103,7 @@ def audit(
 
 
 def run_recorded(
-    settings: "Settings", seal: "Seal | None", file: str, jobs: int | None, out: str | None, ledger: str | None
+    settings: "Settings", seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
 ) -> "tuple[Audit, str]":
     """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
     from improvable.data.engines import as_engine

@@ -20,7 +20,7 @@ def check(
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
-    jobs: o.Jobs = None,
+    jobs: o.Jobs = -1,
     json: o.Json = None,
 ) -> int:
     """Look at the data before an audit: what is read and how, what is left out and why, and what looks wrong.

@@ -14,7 +14,7 @@ Data = Annotated[
 Candidates = Annotated[
     str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
 ]
-Jobs = Annotated[int | None, typer.Option(help="Workers; -1 for all cores.", show_default="1")]
+Jobs = Annotated[int, typer.Option(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
 Report = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html or .md.")]
 Table = Annotated[str | None, typer.Option("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]

@@ -48,7 +48,7 @@ def power(
     try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
     repetitions: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
     fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
-    jobs: o.Jobs = None,
+    jobs: o.Jobs = -1,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from improvable.errors import OptionError
-from improvable.question.checks import check_choice
+from improvable.question.checks import SAME_SHARE, check_choice
 from improvable.question.kinds import FLAG, parse_names
 from improvable.question.settings import SETTINGS, STATUS_QUO, STATUS_QUO_KEYS, Setting
 
@@ -127,6 +127,11 @@ def status_quo_from(given: Mapping[str, Any]) -> dict[str, Any]:
         if "above" in given:
             raise OptionError("--above goes with --score.", "A column of decisions needs no cutoff.")
         return {"decision": given["decision"]}
+    if given.get("capacity") == SAME_SHARE and "above" not in given:
+        raise OptionError(
+            "--capacity same is the share that the status quo selects, and --score alone selects none.",
+            "Give --capacity 0.03, or --score S --above 4 --capacity same.",
+        )
     for key in ("above", "capacity"):
         if key in given:
             return {"score": given["score"], key: given[key]}

@@ -27,7 +27,7 @@ def verify(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
-    jobs: Jobs = None,
+    jobs: Jobs = -1,
 ) -> int:
     """Recompute a result from the protocol it carries, and say for each number whether it is the same.
 

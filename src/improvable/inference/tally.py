@@ -58,6 +58,15 @@ class Tally:
             return np.column_stack([self.sizes, self.selected]).astype(np.float64)
         return np.array([to_float(total) for total in self.weighed]).reshape(-1, 3)
 
+    def rates(self, attributes: Sequence[Attribute]) -> dict[str, tuple[float, float]]:
+        """The share of every group that either algorithm selects, of rows or of their weight."""
+        weights, out = self.weights(), {}
+        for attribute in attributes:
+            for g, group in enumerate(attribute.levels):
+                everyone, before, after = weights[attribute.member == g].sum(axis=0)
+                out[group] = float(before / everyone), float(after / everyone)
+        return out
+
     def shares(self) -> tuple[float, float]:
         """The share selected by either algorithm, of rows or of their weight."""
         if not self.weighed:

@@ -8,7 +8,7 @@ from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
 from improvable.question.claim import Ask, Delta, Form, Gap, Overall
-from improvable.question.settings import Combine, EngineName, Method, Settings, Small, asked
+from improvable.question.settings import Capacity, Combine, EngineName, Method, Settings, Small, Ties, asked
 from improvable.question.utilities import Selection, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -51,7 +51,8 @@ def audit(
     folds: int | None = None,
     draws: int = 10_000,
     alpha: float = 0.05,
-    capacity: float | None = None,
+    ties: Ties = "random",
+    capacity: Capacity = None,
     monotone: Mapping[str, str | int] | None = None,
     selection_gap: float | None = None,
     group_blind: bool = True,
@@ -158,8 +159,12 @@ def audit(
         Bootstrap draws per split.
     alpha : float
         Level of the test.
-    capacity : float, optional
-        Share of rows that a candidate may select. By default that of the status quo, where it has one.
+    ties : {"random", "strict"}
+        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
+        capacity is met in expectation; or none, the paper's letter.
+    capacity : float or "status_quo", optional
+        Share of rows that a candidate may select. By default that of the status quo, where it has one;
+        ``"status_quo"`` is the share that the status quo selects of the training rows, whatever decides it.
     monotone : mapping from feature to "+" or "-", optional
         A higher value of the feature may only help ("+"), or only hurt ("-").
     selection_gap : float, optional
@@ -242,6 +247,7 @@ def compare(
     stratum: str | None = None,
     draws: int = 10_000,
     alpha: float = 0.05,
+    ties: Ties = "random",
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
@@ -309,6 +315,9 @@ def compare(
         Bootstrap draws.
     alpha : float
         Level of the test.
+    ties : {"random", "strict"}
+        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
+        capacity is met in expectation; or none, the paper's letter.
     seed : int
         Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional

@@ -5,12 +5,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from improvable.errors import Caution, DataError, ImprovableWarning
+from improvable.errors import CAPACITY, SHARES, Caution, DataError, ImprovableWarning
 from improvable.inference.assessment import Assessment
 from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import ALGORITHMS, Evidence
 
 FEWEST_SELECTED = 30
+CAPACITY_MARGIN, CHANCE = 0.05, 3.0
 PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -76,29 +77,37 @@ def gap_cautions(disparities: Sequence[Disparity], alpha: float) -> list[Caution
     return out
 
 
-def capacity_cautions(capacities: Sequence[float | None], reached: Sequence[float]) -> list[Caution]:
-    """Ties in scores can break the capacity on the rows that set the threshold: (status quo, candidate)."""
+def capacity_cautions(
+    capacities: Sequence[float | None], shares: Sequence[float], errors: Sequence[float]
+) -> list[Caution]:
+    """An algorithm whose share of the test rows is not its capacity: (status quo, candidate).
+
+    A difference counts beyond 5% of the capacity and beyond chance, which is `CHANCE` of its standard errors.
+    """
     out = []
-    for name, capacity, share in zip(ALGORITHMS, capacities, reached, strict=True):
-        if capacity is not None and share < 0.9 * capacity:
-            text = (
-                f"ties in the {name.replace('_', ' ')}'s score: it selects {share:.2%} of the rows that set its "
-                f"threshold, where the capacity is {capacity:.2%}."
-            )
-            out.append(Caution(f"ties {name}", text))
+    for name, capacity, share, error in zip(ALGORITHMS, capacities, shares, errors, strict=True):
+        if capacity is None or abs(share - capacity) <= max(CAPACITY_MARGIN * capacity, CHANCE * error):
+            continue
+        whose, over = name.replace("_", " "), "more" if share > capacity else "fewer"
+        reached = f"{share:.2%} of the rows it is judged on, {over} than its capacity of {capacity:.2%}"
+        text = f"the {whose} selects {reached}."
+        out.append(Caution(f"{CAPACITY} {name}", text))
     return out
 
 
-def share_cautions(shares: Sequence[float]) -> list[Caution]:
-    """Algorithms that select very different shares may differ for that reason alone: (status quo, candidate)."""
+def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[Caution]:
+    """Algorithms that select different shares may differ for that reason alone: (status quo, candidate).
+
+    A difference counts beyond a tenth of the status quo's share and beyond chance. `hint` says how to hold the share.
+    """
     before, after = shares
-    if abs(after - before) <= 0.1 * before:
+    if abs(after - before) <= max(0.1 * before, CHANCE * ((before + after) / rows) ** 0.5):
         return []
     text = (
         f"the candidate selects {after:.1%} of the rows and the status quo {before:.1%}, which alone can change "
-        f"accuracy and gap. To hold the share selected, give a capacity (--capacity {before:.2g})."
+        f"accuracy and gap. {hint}"
     )
-    return [Caution("shares", text)]
+    return [Caution(SHARES, text.rstrip())]
 
 
 def gather(by_split: Sequence[Sequence[Caution]]) -> list[Caution]:

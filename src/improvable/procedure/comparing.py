@@ -7,35 +7,31 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.by_column import steady, steady_model
-from improvable.algorithms.deciding import (
-    Algorithm,
-    FittedModel,
-    Score,
-    ScoreColumn,
-    Threshold,
-    as_algorithm,
-    capacity_of,
-    reads_of,
-)
+from improvable.algorithms.cutoffs import Score, ScoreColumn, Threshold, TieBreaking
+from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, reads_of
+from improvable.algorithms.models import FittedModel
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
+from improvable.data.engines.memory import Memory
 from improvable.data.fingerprint import Fingerprint
 from improvable.data.frames import FrameLike, Rows
 from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
 from improvable.inference.estimates import disparities
-from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
-from improvable.procedure.counting import Contest, count_contests
+from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, share_cautions
+from improvable.procedure.counting import Contest, count_contests, draws_ties
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.parallel import worker_count
+from improvable.procedure.planning import tie_breaking
 from improvable.procedure.selecting import refuse_constant_score
-from improvable.procedure.splitting import ALL_ROWS
+from improvable.procedure.splitting import ALL_ROWS, make_splitting
 from improvable.procedure.survey import survey
-from improvable.question.design import make_design
+from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
+from improvable.question.utilities import averages_over_selected
 from improvable.results.comparison import Comparison
 
 MOST_SCORES = 50_000_000
@@ -50,11 +46,18 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading, question = surveyed.reading, design.question
-    before, after = (_complete(engine, reading, spec, columns.read, first=spec is specs[0]) for spec in specs)
-    (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read)
+    keyed = make_splitting(question.seed, 0.5, None, engine.columns)
+    breaking = tie_breaking(settings, question.seed)
+    before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
+    if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
+        engine = engine.keyed(keyed.keying, keyed.columns)
+    (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
-    cautions = [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
+    capacities, shares = [*map(capacity_of, specs)], tally.shares()
+    chance = [0.0 if c is None else float(np.sqrt(c * (1 - c) / tally.rows)) for c in capacities]
+    cautions = [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
+    cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
     if question.claim.asks("fairness"):
         cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
     cautions += result.cautions
@@ -62,8 +65,19 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     return replace(result.with_cautions(cautions), data=Fingerprint(engine, columns.read))
 
 
+def _share_hint(design: Design, shares: Sequence[float]) -> str:
+    if not averages_over_selected(design.utilities):
+        return ""
+    return f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
+
+
 def _complete(
-    engine: Engine, reading: Reading, spec: Algorithm | Threshold, columns: Sequence[str], first: bool
+    engine: Engine,
+    reading: Reading,
+    spec: Algorithm | Threshold,
+    columns: Sequence[str],
+    breaking: TieBreaking | None,
+    first: bool,
 ) -> Algorithm:
     """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
     if not isinstance(spec, Threshold):
@@ -74,7 +88,7 @@ def _complete(
     scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
     if first and isinstance(spec.scorer, ScoreColumn):
         refuse_constant_score(spec.scorer, scores)
-    return spec.complete(scores, weights if reading.weighted else None)
+    return spec.complete(scores, weights if reading.weighted else None, breaking)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from typing import TypeAlias
 import numpy as np
 
 from improvable.algorithms.constraints import monotone_falls
-from improvable.algorithms.deciding import Algorithm, decide, is_own_code
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.decisions import Algorithm, decide, is_own_code
 from improvable.data.arrays import FloatArray
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import run
+from improvable.data.engines.memory import Memory
 from improvable.data.frames import Rows
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError
@@ -47,14 +49,20 @@ Tallies: TypeAlias = tuple[Tally, ...]
 
 @dataclass(frozen=True)
 class Counting:
-    """The work of the third pass: one tally per contest. Without a splitting, every row is a test row."""
+    """The work of the third pass: one tally per contest. Without a splitting, every row is a test row.
+
+    Rows get their keys from `keyed` where they have none, for algorithms that draw among tied rows.
+    """
 
     reading: Reading
     splitting: Splitting | None
     contests: tuple[Contest, ...]
+    keyed: Splitting | None = None
 
     def __call__(self, rows: Rows) -> Tallies:
         sample = self.reading.sample(rows)
+        if self.keyed is not None and sample.rows.keys is None:
+            sample = replace(sample, rows=Rows(sample.rows.frame, self.keyed.keys(sample)))
         if self.splitting is None:
             return tuple(self._tally(sample, contest) for contest in self.contests)
         units = self.splitting.units(sample)
@@ -92,10 +100,21 @@ def count_contests(
     splitting: Splitting | None,
     contests: Sequence[Contest],
     columns: Sequence[str],
+    keyed: Splitting | None = None,
 ) -> Tallies:
-    """Count all contests in one pass."""
-    work = Counting(reading, splitting, tuple(contests))
+    """Count all contests in one pass; where an algorithm draws among tied rows, with the keys that `keyed` makes."""
+    drawing = any(draws_ties(one) for contest in contests for one in (contest.status_quo, contest.candidate))
+    if not drawing:
+        keyed = None
+    elif keyed is not None and not isinstance(engine, Memory):
+        columns = [*columns, *keyed.columns]
+    work = Counting(reading, splitting, tuple(contests), keyed)
     return run(engine, work, columns, MergeTallies(most_counted(reading)))
+
+
+def draws_ties(algorithm: Algorithm | None) -> bool:
+    """Whether some decisions of an algorithm depend on the keys of rows."""
+    return isinstance(algorithm, ThresholdedScore) and algorithm.draws_ties
 
 
 def most_counted(reading: Reading) -> float:

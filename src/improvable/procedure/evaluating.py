@@ -56,6 +56,9 @@ def conclude(
         sizes=tally.sizes,
         weight=tally.weights()[:, 0],
         shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
+        group_shares={
+            group: dict(zip(ALGORITHMS, pair, strict=True)) for group, pair in tally.rates(attributes).items()
+        },
         cautions=(),
         backend=backend,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import Constraints
-from improvable.algorithms.deciding import decide
+from improvable.algorithms.decisions import decide
 from improvable.algorithms.telling import (
     MOST_TOGETHER,
     Column,
@@ -86,7 +86,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
         group_target(one.name, one.member[sample.grouping.codes], len(one.levels)) for one in sample.grouping.attributes
     ]
     screened = _screen(rows, features.columns, outcomes, groups, plan.constraints)
-    decision = decide(complete_status_quo(plan.status_quo, sample), rows, "status quo")
+    decision = decide(complete_status_quo(plan.status_quo, sample, plan.breaking), rows, "status quo")
     direction = _direction(sample, decision)
     facts = {
         "rows": {"total": surveyed.total, "used": surveyed.rows, "looked_at": len(sample)},

@@ -4,13 +4,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
-from improvable.algorithms.deciding import Algorithm, Threshold, as_algorithm, capacity_of, describe
+from improvable.algorithms.cutoffs import Threshold, TieBreaking
+from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe
 from improvable.algorithms.rules import RULES, as_rule
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.errors import OptionError
 from improvable.procedure.sealing import check_challenge
 from improvable.procedure.stopping import Stopping
-from improvable.question.checks import check_integer, check_number
+from improvable.question.checks import SAME_SHARE, check_integer, check_number
 from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
 
@@ -52,6 +53,11 @@ class Plan:
     train_rows: int
     stopping: Stopping | None
 
+    @property
+    def breaking(self) -> TieBreaking | None:
+        """Which of the rows that tie at a cutoff are selected."""
+        return tie_breaking(self.settings, self.design.question.seed)
+
     def facts(self) -> dict[str, Any]:
         """How candidates are found, as plain data."""
         return {
@@ -59,12 +65,18 @@ class Plan:
             "rule": self.rule.name,
             "target": self.target,
             **self.constraints.facts(),
+            "ties": self.settings.ties,
             "train_fraction": self.train_fraction if self.folds is None else 1 - 1 / self.folds,
             "folds": self.folds,
             "train_rows": self.train_rows,
             "row_id": self.settings.row_id,
             "stopping": None if self.stopping is None else asdict(self.stopping),
         }
+
+
+def tie_breaking(settings: Settings, seed: int) -> TieBreaking | None:
+    """How ties are broken under a seed, which a sealed audit knows only later."""
+    return TieBreaking(seed, settings.row_id) if settings.ties == "random" else None
 
 
 def make_plan(settings: Settings) -> Plan:
@@ -91,6 +103,8 @@ def make_plan(settings: Settings) -> Plan:
         check_challenge(settings.challenge)
     status_quo = as_algorithm(settings.status_quo)
     capacity = capacity_of(status_quo) if settings.capacity is None else settings.capacity
+    if capacity == SAME_SHARE and capacity_of(status_quo) is not None:
+        capacity = capacity_of(status_quo)
     constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
     rule = as_rule(settings.rule)
     refuse_unhonored(constraints, rule, RULES)

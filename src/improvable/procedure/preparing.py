@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
-from improvable.algorithms.deciding import reads_of
+from improvable.algorithms.decisions import reads_of
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory

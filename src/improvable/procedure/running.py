@@ -10,9 +10,11 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
-from improvable.algorithms.deciding import Algorithm, capacity_of, decide
+from improvable.algorithms.decisions import Algorithm, capacity_of, decide
 from improvable.algorithms.mixture import even_mixture
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
@@ -27,12 +29,14 @@ from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
+from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
 from improvable.procedure.selecting import Fitted, candidate_name, complete_status_quo, fit_part, select_on_all_rows
 from improvable.procedure.splitting import ALL_ROWS, DRAWING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
+from improvable.question.utilities import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -145,8 +149,9 @@ def _run(
 
 def _against_itself(ready: Prepared, workers: int) -> Comparison:
     """The status quo on all rows: its own gaps (Assumption 1), from comparing it with itself, and whom it selects."""
-    contest = Contest(ALL_ROWS, steady(complete_status_quo(ready.plan.status_quo, ready.sample())), None)
-    (tally,) = count_contests(ready.engine, ready.surveyed.reading, None, [contest], ready.columns.judged)
+    complete = complete_status_quo(ready.plan.status_quo, ready.sample(), ready.plan.breaking)
+    contest, reading = Contest(ALL_ROWS, steady(complete), None), ready.surveyed.reading
+    (tally,) = count_contests(ready.engine, reading, None, [contest], ready.columns.judged, ready.splitting)
     return _conclude(ready, tally, ALL_ROWS.split, None, workers)
 
 
@@ -211,7 +216,8 @@ def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
 
 def _count(ready: Prepared, contests: Sequence[Contest]) -> tuple[Tally, ...]:
     """The third pass."""
-    return count_contests(ready.engine, ready.surveyed.reading, ready.splitting, contests, ready.columns.read)
+    splitting, columns = ready.splitting, ready.columns.read
+    return count_contests(ready.engine, ready.surveyed.reading, splitting, contests, columns, splitting)
 
 
 def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
@@ -248,10 +254,11 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     result = _conclude(ready, tally, first.part.split, first.reference if plan.folds is None else None, workers)
     learned = [sum(one.shares[t] for one in fitted) / len(fitted) for t in range(2)]
     shares = {name: {"train": share, **result.shares[name]} for name, share in zip(result.shares, learned, strict=True)}
-    capacities = capacity_of(plan.status_quo), plan.constraints.capacity
-    cautions = [*capacity_cautions(capacities, learned), *result.cautions]
-    if plan.constraints.capacity is None:
-        cautions += share_cautions(tally.shares())
+    rows = sum(one.rows for one in fitted) / len(fitted)
+    chance = [first.errors[t] * np.sqrt(1 + rows / tally.rows) for t in range(2)]
+    cautions = capacity_cautions((capacity_of(plan.status_quo), first.capacity), tally.shares(), chance)
+    cautions += share_cautions(tally.shares(), tally.rows, _share_hint(plan))
+    cautions += result.cautions
     if first.part.split == 1:  # where a feature holds the answer, every split's candidate finds it
         cautions += _perfection(ready, first)
     without = [one for one in fitted if one.selection.algorithm is None]
@@ -279,14 +286,17 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 
+def _share_hint(plan: Plan) -> str:
+    """How to hold the share selected, where that is what makes the algorithms comparable."""
+    if plan.constraints.active or not averages_over_selected(plan.design.utilities):
+        return ""
+    return "To give the candidate the status quo's own share: capacity='status_quo' (--capacity same)."
+
+
 def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:
     """What the candidate reached of each constraint on the test rows."""
-    weights, attributes = tally.weights(), ready.surveyed.reading.attributes
-    rates = {}
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            everyone, *chosen = weights[attribute.member == g].sum(axis=0)
-            rates[group] = float(chosen[CANDIDATE] / everyone)
+    attributes = ready.surveyed.reading.attributes
+    rates = {group: pair[CANDIDATE] for group, pair in tally.rates(attributes).items()}
     out: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
     if ready.plan.constraints.monotone:
         out["monotone_violations"] = tally.falls

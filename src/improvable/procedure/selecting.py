@@ -1,12 +1,13 @@
 """On training rows: the status quo is completed, and the rule selects a candidate (Section 3.1)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.algorithms.constraints import reached
-from improvable.algorithms.deciding import Algorithm, ScoreColumn, Threshold, decide, prepare
+from improvable.algorithms.constraints import Constraints, reached
+from improvable.algorithms.cutoffs import ScoreColumn, Threshold, TieBreaking
+from improvable.algorithms.decisions import Algorithm, decide, prepare
 from improvable.algorithms.rules.base import Selection, Training, run_rule
 from improvable.data.arrays import FloatArray
 from improvable.data.features import Features
@@ -32,8 +33,14 @@ class Fitted:
         What the rule says of it.
     reference : array of shape (strata, utilities, 2)
         The status quo's sums.
+    rows : int
+        How many training rows there were.
     shares : tuple of two floats
         Share selected by either.
+    errors : tuple of two floats
+        Standard errors of these shares, over rows or clusters.
+    capacity : float or None
+        The candidate's.
     reached : dict
         What the candidate reached of each constraint.
     """
@@ -43,7 +50,10 @@ class Fitted:
     candidate: Algorithm
     selection: Selection
     reference: FloatArray
+    rows: int
     shares: tuple[float, float]
+    errors: tuple[float, float]
+    capacity: float | None
     reached: dict[str, float | int]
 
 
@@ -59,13 +69,14 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
     """Complete the status quo and let the rule select, on the training rows of one part."""
     where, purpose = f"{part_name(plan, part)}: ", (SELECTING, part.fold) if part.fold else (SELECTING,)
     progress.stage(part.split, f"rule '{plan.rule.name}' on {len(training):,} rows")
-    status_quo = complete_status_quo(plan.status_quo, training)
+    status_quo = complete_status_quo(plan.status_quo, training, plan.breaking)
+    before = decide(status_quo, training.rows, "status quo")
+    constraints = settle_capacity(plan.constraints, before, training, where)
     selection = _select(
-        plan, features, training, status_quo, seed_of(seed, part.split, *purpose), where,
+        plan, constraints, features, training, status_quo, seed_of(seed, part.split, *purpose), where,
         lambda text: progress.stage(part.split, text),
     )  # fmt: skip
     candidate = status_quo if selection.algorithm is None else selection.algorithm
-    before = decide(status_quo, training.rows, "status quo")
     after = decide(candidate, training.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
     refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
@@ -75,28 +86,47 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         candidate=candidate,
         selection=selection,
         reference=reference,
+        rows=len(training),
         shares=(_share(before, training), _share(after, training)),
-        reached=reached(plan.constraints, candidate, after, training),
+        errors=(_share_error(before, training), _share_error(after, training)),
+        capacity=constraints.capacity,
+        reached=reached(constraints, candidate, after, training),
     )
 
 
 def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
     with limited_threads(workers=1, splits=1):
-        status_quo = complete_status_quo(plan.status_quo, sample)
+        status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
+        before = decide(status_quo, sample.rows, "status quo")
+        constraints = settle_capacity(plan.constraints, before, sample, "all rows: ")
         purpose = seed_of(seed, ALL_ROWS.split, SELECTING)
-        found = _select(plan, features, sample, status_quo, purpose, "all rows: ").algorithm
+        found = _select(plan, constraints, features, sample, status_quo, purpose, "all rows: ").algorithm
     if found is None:
         raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
     algorithm: Algorithm = found
     return algorithm
 
 
-def complete_status_quo(algorithm: Algorithm | Threshold, training: Sample) -> Algorithm:
+def settle_capacity(constraints: Constraints, before: FloatArray, training: Sample, where: str) -> Constraints:
+    """A capacity that is the status quo's own share becomes a number, learned from training rows."""
+    if not constraints.same_share:
+        return constraints
+    share = _share(before, training)
+    if not 0 < share < 1:
+        raise DataError(
+            f"{where}the status quo selects {'everyone' if share else 'nobody'} among the training rows, and the "
+            "candidate's capacity is to be the same.",
+            "Give the capacity as a number, or leave it out.",
+        )
+    return replace(constraints, capacity=share)
+
+
+def complete_status_quo(algorithm: Algorithm | Threshold, training: Sample, breaking: TieBreaking | None) -> Algorithm:
     """Complete the status quo; a score that never varies cannot be thresholded."""
     if isinstance(algorithm, Threshold) and isinstance(algorithm.scorer, ScoreColumn):
         refuse_constant_score(algorithm.scorer, algorithm.scorer.score(training.rows))
-    return prepare(algorithm, training.rows, training.weights)
+    return prepare(algorithm, training.rows, training.weights, breaking)
 
 
 def refuse_constant_score(scorer: ScoreColumn, scores: FloatArray) -> None:
@@ -113,8 +143,18 @@ def _share(decision: FloatArray, sample: Sample) -> float:
     return float(chosen.mean() if sample.weights is None else sample.weights[chosen].sum() / sample.weights.sum())
 
 
+def _share_error(decision: FloatArray, sample: Sample) -> float:
+    """The standard error of a share over rows, or over clusters, as they are weighted."""
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    chosen = decision != 0
+    deviation = weights * (chosen - float(np.average(chosen, weights=weights)))
+    total = np.bincount(sample.unit_codes(), weights=deviation)
+    return float(np.sqrt((total**2).sum()) / weights.sum())
+
+
 def _select(
     plan: Plan,
+    constraints: Constraints,
     features: Features,
     sample: Sample,
     status_quo: Algorithm,
@@ -129,8 +169,9 @@ def _select(
         plain=features.plain,
         target_column=plan.target,
         design=plan.design,
-        constraints=plan.constraints,
+        constraints=constraints,
         seed=seed,
+        breaking=plan.breaking,
         report=report,
     )
     try:

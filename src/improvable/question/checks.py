@@ -37,7 +37,15 @@ def check_integer(name: str, value: int, low: int) -> None:
         raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {low:,}.")
 
 
-def check_capacity(capacity: float) -> float:
-    if not 0 < capacity < 1:
-        raise OptionError(f"capacity is {capacity:g}.", "It is a share of the rows, above 0 and below 1, such as 0.03.")
+SAME_SHARE = "status_quo"
+"""A candidate's capacity that is the share which the status quo selects."""
+
+
+def check_capacity(capacity: Any) -> float:
+    number = isinstance(capacity, float | int | np.floating | np.integer) and not isinstance(capacity, bool)
+    if not number or not 0 < capacity < 1:
+        raise OptionError(
+            f"capacity is {capacity:g}." if number else f"capacity is {capacity!r}.",
+            "It is a share of the rows, above 0 and below 1, such as 0.03.",
+        )
     return float(capacity)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from improvable.question.checks import as_names
+from improvable.question.checks import SAME_SHARE, as_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +106,17 @@ def _plain_table(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
+def parse_capacity(text: str) -> float | str:
+    """A share of rows, or the share of the status quo.
+
+    Examples
+    --------
+    >>> parse_capacity("0.03"), parse_capacity("same")
+    (0.03, 'status_quo')
+    """
+    return SAME_SHARE if text in ("same", SAME_SHARE) else float(text)
+
+
 POPULATION = "population"
 _NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
 
@@ -119,6 +130,14 @@ TEXTS = Kind(
     example="names between commas",
 )
 NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)
+CAPACITY = Kind(
+    f"a number, or '{SAME_SHARE}'",
+    {"anyOf": [{"type": "number"}, {"const": SAME_SHARE}]},
+    lambda value: _is_number(value) or value == SAME_SHARE,
+    _plain_table,
+    parse=parse_capacity,
+    example="0.03 or same",
+)
 WHOLE = Kind(
     "a whole number",
     {"type": "integer"},

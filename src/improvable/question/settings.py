@@ -10,12 +10,14 @@ from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
 from improvable.question.claim import Ask, Delta, Form, Gap, Overall
-from improvable.question.kinds import DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
+from improvable.question.kinds import CAPACITY, DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Selection, Utility
 
 Combine = Literal["median", "running_median", "sequential"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
+Ties = Literal["random", "strict"]
+Capacity = float | Literal["status_quo"] | None
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
 AUDIT, COMPARE, POWER = "audit", "compare", "power"
@@ -98,9 +100,13 @@ class Settings:
     )
     exclude: Sequence[str] = field(default=(), metadata=of_rule(TEXTS, "Columns it may not read."))
     target: str | None = field(default=None, metadata=of_rule(TEXT, "Column the rule predicts.", unset="the outcome"))
-    capacity: float | None = field(
+    capacity: Capacity = field(
         default=None,
-        metadata=of_rule(NUMBER, "Share of rows that may be selected.", unset="that of the status quo, if any"),
+        metadata=of_rule(
+            CAPACITY,
+            "Share of rows that may be selected; status_quo (same) is the status quo's own share.",
+            unset="that of the status quo, if any",
+        ),
     )
     monotone: Mapping[str, str | int] | None = field(
         default=None, metadata=of_rule(SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.")
@@ -184,6 +190,14 @@ class Settings:
     )
     draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))
     alpha: float = field(default=0.05, metadata=of_test(NUMBER, "Level of the test.", commands=EVERYWHERE))
+    ties: Ties = field(
+        default="random",
+        metadata=of_test(
+            TEXT,
+            "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.",
+            commands=EVERYWHERE,
+        ),
+    )
     seed: int = field(default=0, metadata=of_test(WHOLE, "Same seed, same data: same result.", commands=EVERYWHERE))
     method: Method | None = field(
         default=None,

@@ -357,6 +357,22 @@ def as_utility(spec: str | Utility) -> Utility:
     return UTILITIES[name].on(outcome) if outcome else UTILITIES[name]
 
 
+def averages_over_selected(utilities: Sequence[Utility]) -> bool:
+    """Whether some utility is a mean over the selected, which the share selected moves by itself.
+
+    Examples
+    --------
+    >>> averages_over_selected([as_utility("calibration")]), averages_over_selected([as_utility("true_positive_rate")])
+    (True, False)
+    """
+    nobody, everybody, outcomes = np.zeros(2), np.ones(2), np.array([0.0, 1.0])
+    parts = [utility.normalizer for utility in utilities if utility.normalizer is not None]
+    known = [part for part in parts if _arity(part) == 2]
+    return any(
+        not np.asarray(part(outcomes, nobody)).any() and np.asarray(part(outcomes, everybody)).all() for part in known
+    )
+
+
 def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
     """A utility that can stand for accuracy: higher must be better, or it averages outcomes of which lower is."""
     utility = as_utility(spec)

@@ -41,8 +41,8 @@ EXPLAINED = {
     "cautious.",
     "gap": "If the status quo has no gap, there is nothing to narrow, and the test's error rate is not guaranteed "
     "(Assumption 1).",
-    "ties": "Many rows share the score at the threshold, so the algorithm selects fewer than it may. The test "
-    "compares the algorithms as they decide here.",
+    "capacity": "The algorithm does not select the share it was given, so an improvement may come from that alone. The "
+    "test compares the algorithms as they decide here.",
     "shares": "The algorithms select different shares of rows. The test compares them as they decide here.",
     "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
     "group note": "This is how the groups were read.",

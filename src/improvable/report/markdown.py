@@ -16,6 +16,7 @@ from improvable.results.words import (
     limits,
     null_hypothesis,
     rates_words,
+    shares_words,
     utilities_words,
     verdict,
     welfare_words,
@@ -37,7 +38,9 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
     -------
     str
     """
-    parts = ["# Can the status quo be improved?", escaped(verdict(facts)), escaped(limits(facts))]
+    parts = ["# Can the status quo be improved?", escaped(verdict(facts))]
+    parts += [escaped(f"But: {text}") for text in facts["verdict_warnings"]]
+    parts += [escaped(limits(facts)), escaped(shares_words(facts))]
     parts += ["## What was asked", _listed(_asked(facts))]
     parts += ["## The status quo's gap", _listed(_gaps(facts))]
     if bounds:
@@ -50,7 +53,7 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
         parts += ["## A look at the data", _listed([*look_lines(facts["look"]), *left_out_lines(facts["look"])])]
     sources = [f"{name}: {words}" for name, words in provenance(facts, command, runs)]
     parts += ["## Where this comes from", _listed(sources)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def markdown_table(facts: Facts) -> str:

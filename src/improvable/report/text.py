@@ -14,6 +14,7 @@ from improvable.results.words import (
     limits,
     rates_words,
     seal_words,
+    shares_words,
     training_text,
     utilities_words,
     verdict,
@@ -33,14 +34,16 @@ def summary(facts: Facts, warnings: bool = True) -> str:
     warnings : bool
         Whether to repeat the warnings, which a command has already printed.
     """
-    parts = [question(facts), aligned(paper_table(facts))]
+    parts = [question(facts), aligned(paper_table(facts)), paragraph(shares_words(facts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
-    parts += [paragraph(verdict(facts)), paragraph(limits(facts))]
+    beside = [f"But: {text}" for text in facts["verdict_warnings"]]
+    parts.append("\n".join(paragraph(line) for line in (verdict(facts), *beside)))
+    parts.append(paragraph(limits(facts)))
     parts.append("\n".join(paragraph(line) for line in (conditions_words(facts), welfare_words(facts)) if line))
     parts.append(paragraph(seal_words(facts)))
     if facts["warnings"] and warnings:
         parts.append("\n".join(paragraph(f"Warning: {text}") for text in facts["warnings"]))
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
 def paragraph(text: str) -> str:

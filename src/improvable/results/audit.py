@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.algorithms.deciding import Algorithm
+from improvable.algorithms.decisions import Algorithm
 from improvable.errors import Caution, OptionError
 from improvable.inference.combining import combine as combine_p_values
 from improvable.inference.combining import combined_threshold

@@ -45,6 +45,8 @@ class Comparison(Result):
         Rows by stratum, and their weight.
     shares : dict
         Share selected, by algorithm and sample: the capacity reached.
+    group_shares : dict
+        Share of each group's held-out rows that is selected, by group and algorithm.
     cautions : tuple of Caution
     split : int
         Number of the split, from 1; 0 in a plain comparison.
@@ -62,6 +64,7 @@ class Comparison(Result):
     sizes: IntArray
     weight: FloatArray
     shares: dict[str, dict[str, float]]
+    group_shares: dict[str, dict[str, float]]
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
     split: int = 0

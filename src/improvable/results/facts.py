@@ -89,6 +89,7 @@ class SplitFacts(TypedDict):
     reference: list[str]
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
+    share_selected_by_group: dict[str, dict[str, float]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -180,12 +181,14 @@ class Facts(TypedDict):
     shortfall: ShortfallFacts | None
     diagnostics: DiagnosticFacts
     warnings: list[str]
+    verdict_warnings: list[str]
     status_quo: NotRequired[str]
     rule: NotRequired[str]
     features: NotRequired[dict[str, str]]
     look: NotRequired[dict[str, Any]]
     target: NotRequired[str]
-    capacity: NotRequired[float | None]
+    capacity: NotRequired[float | str | None]
+    ties: NotRequired[str]
     monotone: NotRequired[dict[str, str]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
@@ -244,6 +247,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "shortfall": None if result.reject else shortfall_facts(result, rows),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
+        "verdict_warnings": list(result.verdict_warnings),
     }
     return facts
 
@@ -308,6 +312,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "reference": [reference.higher, reference.lower],
         "selected": _selected(result),
         "share_selected": result.shares,
+        "share_selected_by_group": result.group_shares,
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }

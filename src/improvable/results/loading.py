@@ -62,6 +62,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         sizes=arrays["sizes"],
         weight=arrays["weight"],
         shares=meta["shares"],
+        group_shares=meta["group_shares"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         split=meta["split"],

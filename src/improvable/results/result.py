@@ -79,6 +79,11 @@ class Result(ABC):
         return tuple(caution.text for caution in self.cautions)
 
     @property
+    def verdict_warnings(self) -> tuple[str, ...]:
+        """Of these, what must be read with the verdict: the two algorithms may not be comparable."""
+        return tuple(caution.text for caution in self.cautions if caution.beside_verdict)
+
+    @property
     def null_hypothesis(self) -> str:
         """H0 in words."""
         return null_hypothesis(self.facts)

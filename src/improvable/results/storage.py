@@ -25,7 +25,7 @@ from improvable.errors import StorageError
 from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 
-FORMAT = 3
+FORMAT = 4
 RESULT, RUN = "result.json", "run.json"
 
 
@@ -63,6 +63,7 @@ def write_split(result: Tested, folder: Path) -> None:
         "rows": result.rows,
         "clusters": result.clusters,
         "shares": result.shares,
+        "group_shares": result.group_shares,
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
+from improvable.inference.evidence import ALGORITHMS
 from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
 from improvable.results.firmness import ShortfallFacts
 from improvable.results.numbers import p_equals, value_text
@@ -263,6 +264,23 @@ def rates_words(facts: Facts) -> str:
                 f"but by what the gap measures {named} is worse off. Rates do not look at the outcome."
             )
     return ""
+
+
+def shares_words(facts: Facts) -> str:
+    """Whom either algorithm selects of the test rows, overall and by group, as means over splits; "" of prices."""
+    splits = facts["splits"]
+
+    def mean(shares: list[float]) -> str:
+        return f"{sum(shares) / len(shares):.1%}"
+
+    before, after = ([split["share_selected"][name]["test"] for split in splits] for name in ALGORITHMS)
+    if min(before) == 1 and min(after) == 1:
+        return ""
+    by_group = []
+    for group in facts["groups"]:
+        pair = [mean([split["share_selected_by_group"][group][name] for split in splits]) for name in ALGORITHMS]
+        by_group.append(f"{group} {' -> '.join(pair)}")
+    return f"Selected: status quo {mean(before)}, candidate {mean(after)} of test rows ({', '.join(by_group)})."
 
 
 def limits(facts: Facts) -> str:

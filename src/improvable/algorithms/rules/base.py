@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from improvable.algorithms.constraints import Constraints
-from improvable.algorithms.deciding import Algorithm, as_algorithm, prepare
+from improvable.algorithms.cutoffs import Threshold, TieBreaking
+from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows
 from improvable.data.sample import Sample
@@ -40,6 +41,8 @@ class Training:
         The only source of randomness.
     report : callable
         Long work may say here, in a few words, how far it is.
+    breaking : TieBreaking or None
+        Which of the rows that tie at a cutoff are selected; None selects none.
     """
 
     sample: Sample
@@ -50,6 +53,7 @@ class Training:
     constraints: Constraints
     seed: np.random.SeedSequence
     report: Callable[[str], None] = _silent
+    breaking: TieBreaking | None = None
 
     @property
     def rows(self) -> Rows:
@@ -109,12 +113,30 @@ class SelectionRule(Protocol):
         ...
 
 
-def run_rule(rule: SelectionRule, training: Training, status_quo: Algorithm) -> Selection:
-    """Let a rule select, and complete what it found from the same training rows."""
+def run_rule(
+    rule: SelectionRule, training: Training, status_quo: Algorithm, cutoff_rows: Sample | None = None
+) -> Selection:
+    """Let a rule select, and complete what it found from the same training rows.
+
+    A cutoff can also come from `cutoff_rows`, which the rule did not learn from: where only the rule is judged, that
+    saves the work of finding out how its own rows would score as new ones.
+    """
     found = rule.select(training, status_quo)
     selection = found if isinstance(found, Selection) else Selection(found)
     if selection.algorithm is None:
         return selection
-    return replace(
-        selection, algorithm=prepare(as_algorithm(selection.algorithm), training.rows, training.sample.weights)
-    )
+    algorithm, sample = as_algorithm(selection.algorithm), training.sample
+    if cutoff_rows is not None and isinstance(algorithm, Threshold):
+        algorithm, sample = replace(algorithm, honest=None), cutoff_rows
+    return replace(selection, algorithm=prepare(algorithm, sample.rows, sample.weights, training.breaking))
+
+
+def fold_rows(training: Training, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
+    """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
+    unit = training.sample.unit_codes()
+    units = int(unit.max()) + 1
+    order = np.random.default_rng(seed).permutation(units)
+    fold_of_unit = np.empty(units, dtype=np.int64)
+    fold_of_unit[order] = np.arange(units) % folds
+    fold = fold_of_unit[unit]
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(min(folds, units))]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
-from improvable.algorithms.deciding import Algorithm, LinearClassifier, decide
+from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.linear.judging import standard_errors
 from improvable.algorithms.rules.linear.model import entries_of

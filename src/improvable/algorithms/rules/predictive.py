@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
-from improvable.algorithms.deciding import Algorithm, FittedModel, Threshold, ThresholdedScore, named_columns
+from improvable.algorithms.cutoffs import Threshold, ThresholdedScore
+from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.honest import forget_out_of_bag, honest_scores, may_keep_out_of_bag
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import RuleError
@@ -22,10 +25,10 @@ Maker = Callable[[bool, IntArray | None], Any]
 class PredictiveRule:
     """Fit an estimator on the training rows.
 
-    With a capacity the candidate selects rows whose score is strictly above the (1 - capacity) quantile of the
-    training scores. Without one, a classifier's own decision stands, and a regression of a 0/1 target selects
-    predictions above one half. Where decisions are numbers (prices), the prediction is the decision. A bound on the
-    selection gap is met by `bound_selection_gap`.
+    With a capacity the candidate selects rows whose score is above the (1 - capacity) quantile of the scores that the
+    training rows would have as new rows (`honest_scores`). Without one, a classifier's own decision stands,
+    and a regression of a 0/1 target selects predictions above one half. Where decisions are numbers (prices), the
+    prediction is the decision. A bound on the selection gap is met by `bound_selection_gap`.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ class PredictiveRule:
         if training.numeric_decisions:
             return fitted
         if capacity is not None:
-            return Threshold(fitted, capacity)
+            return Threshold(fitted, capacity, lambda: self.honest_scores(fitted, training))
         if is_classifier(fitted.estimator):
             return fitted
         return ThresholdedScore(fitted, self._cutoff(training))
@@ -76,6 +79,12 @@ class PredictiveRule:
             "Give a capacity (--capacity 0.03): the highest predictions are selected.",
         )
 
+    def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
+        """The scores that the training rows would have as new rows."""
+        scores = honest_scores(fitted, training, self.fit)
+        forget_out_of_bag(fitted.estimator)
+        return scores
+
     def fit(self, training: Training) -> FittedModel:
         """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
@@ -91,6 +100,8 @@ class PredictiveRule:
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
         model = clone(self.estimator(training.binary_target, rising))
         _seed(model, training.seed)
+        if training.constraints.capacity is not None and may_keep_out_of_bag(model):
+            model.set_params(oob_score=True)
         target: Any = training.target
         if is_classifier(model):
             if not training.binary_target:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from improvable.algorithms.constraints import MONOTONE
-from improvable.algorithms.deciding import Algorithm, FittedModel
+from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.models import FittedModel
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.folding import folds_of
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule

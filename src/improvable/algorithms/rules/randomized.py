@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from improvable.algorithms.deciding import FittedModel
+from improvable.algorithms.models import FittedModel
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows, labels_of, missing_labels
 from improvable.data.groups import MOST_LEVELS

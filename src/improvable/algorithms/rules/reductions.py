@@ -33,8 +33,10 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import SELECTION_GAP, selection_gap
-from improvable.algorithms.deciding import Algorithm, FittedModel, ThresholdedScore
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.encoding import Encoder, fit_encoder
+from improvable.algorithms.models import FittedModel
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.randomized import Classifier, GroupThresholds, Mixture, combinations_of, level_codes
 from improvable.data.arrays import FloatArray, IntArray

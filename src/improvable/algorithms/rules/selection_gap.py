@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import selection_gap, selection_rates
-from improvable.algorithms.deciding import Encoder, Score, Threshold, ThresholdedScore, cutoff, linear_sum
+from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore, cutoff
 from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.models import Encoder, linear_sum
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray, IntArray

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.algorithms.deciding import Algorithm, decide
+from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
 from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
@@ -62,7 +62,7 @@ class Tournament:
         for fold, (learn, judge) in enumerate(folds_of(training.sample, self.folds, child(training.seed, FOLDING))):
             part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
             try:
-                selection = run_rule(rule, part, status_quo)
+                selection = run_rule(rule, part, status_quo, cutoff_rows=training.sample.take(judge))
             except RuleError as error:
                 raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
             if selection.algorithm is None:

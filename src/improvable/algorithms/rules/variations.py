@@ -1,13 +1,17 @@
 """Variations of a rule, for tournaments: without some features, or blended with the status quo's own score."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
-from improvable.algorithms.deciding import Algorithm, Score, Threshold, ThresholdedScore
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore
+from improvable.algorithms.decisions import Algorithm
+from improvable.algorithms.models import FittedModel
+from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.data.arrays import FloatArray
@@ -30,14 +34,14 @@ class WithoutFeatures:
     def honors(self) -> frozenset[str]:
         return getattr(self.rule, "honors", frozenset({CAPACITY})) - {MONOTONE}
 
-    def select(self, training: Training, status_quo: Algorithm) -> Selection:
+    def select(self, training: Training, status_quo: Algorithm) -> Any:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
         if not kept or len(kept) == len(training.features):
             raise RuleError(
                 f"'{self.pattern}' matches {'every' if not kept else 'no'} feature.",
                 "Drop some features and keep some.",
             )
-        return run_rule(self.rule, replace(training, features=kept), status_quo)
+        return self.rule.select(replace(training, features=kept), status_quo)
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,15 @@ class BlendedScore:
     parts: tuple[tuple[Score, float, float, float], ...]
 
     def score(self, rows: Rows) -> FloatArray:
-        blended: FloatArray = np.zeros(len(rows))
-        for score, weight, mean, spread in self.parts:
-            blended += weight * (score.score(rows) - mean) / spread
-        return blended
+        return blend_scores([score.score(rows) for score, *_ in self.parts], self.parts)
+
+
+def blend_scores(values: Sequence[FloatArray], parts: Sequence[tuple[Score, float, float, float]]) -> FloatArray:
+    """The weighted mean of scores, each standardized as its part says."""
+    blended: FloatArray = np.zeros(len(values[0]))
+    for own, (_, weight, mean, spread) in zip(values, parts, strict=True):
+        blended += weight * (own - mean) / spread
+    return blended
 
 
 @dataclass(frozen=True)
@@ -72,17 +81,22 @@ class Blend:
                 f"rule '{self.name}' blends the status quo's score, and it has none with a capacity.",
                 "Give the status quo as a score with a capacity.",
             )
-        now = status_quo.scorer
+        now, capacity = status_quo.scorer, training.constraints.capacity
         if training.constraints.selection_gap is not None:
-            return bound_selection_gap(training, lambda rows: self._blended(rows, now), None)
-        return Threshold(self._blended(training, now), training.constraints.capacity)
+            return bound_selection_gap(training, lambda rows: self._blended(rows, now)[0], None)
+        score, model = self._blended(training, now)
 
-    def _blended(self, training: Training, now: Score) -> BlendedScore:
-        parts = []
-        for score, weight in ((now, 1 - self.weight), (self.rule.fit(training), self.weight)):
+        def honest() -> FloatArray:
+            return blend_scores([now.score(training.rows), self.rule.honest_scores(model, training)], score.parts)
+
+        return Threshold(score, capacity, honest)
+
+    def _blended(self, training: Training, now: Score) -> tuple[BlendedScore, FittedModel]:
+        model, parts = self.rule.fit(training), []
+        for score, weight in ((now, 1 - self.weight), (model, self.weight)):
             values = score.score(training.rows)
             parts.append((score, weight, float(values.mean()), float(values.std()) or 1.0))
-        return BlendedScore(tuple(parts))
+        return BlendedScore(tuple(parts)), model
 
 
 def blend(weight: str, rule: SelectionRule) -> Blend:

@@ -1,0 +1,137 @@
+"""What decides: a column, a thresholded score, a fitted model, a function of the rows.
+
+Every algorithm has ``decide(frame)``. What still needs training rows to be complete (a score whose
+threshold is a quantile) has ``prepare(rows)`` and gives the complete algorithm.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from improvable.algorithms.cutoffs import ScoreColumn, Threshold, ThresholdedScore, TieBreaking, threshold
+from improvable.algorithms.models import (
+    FittedModel,
+    LinearClassifier,
+    RowFunction,
+    fitted_model,
+    function_name,
+    one_per_row,
+)
+from improvable.data.arrays import FloatArray
+from improvable.data.columns import Reads
+from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.errors import AlgorithmError, OptionError
+from improvable.question.status_quo import check_written
+
+
+class Algorithm(Protocol):
+    """Anything that turns rows into decisions: the paper's a."""
+
+    def decide(self, frame: FrameLike) -> FloatArray:
+        """One decision per row."""
+        ...
+
+
+@dataclass(frozen=True)
+class DecisionColumn:
+    """Decisions that are already in the data."""
+
+    column: str
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        return {"decision": self.column}
+
+    def decide(self, frame: FrameLike) -> FloatArray:
+        return read_rows(frame).numbers(self.column)
+
+
+def as_algorithm(spec: Any) -> Algorithm | Threshold:
+    """A column of decisions, a threshold, a fitted model, a function of the rows, or an object that decides.
+
+    A mapping is an algorithm in writing, as in a protocol.
+
+    Examples
+    --------
+    >>> as_algorithm({"score": "risk_score", "capacity": 0.03}).capacity
+    0.03
+    """
+    if isinstance(spec, str):
+        return DecisionColumn(spec)
+    if isinstance(spec, Mapping):
+        check_written(spec, "an algorithm in writing")
+        return DecisionColumn(spec["decision"]) if "decision" in spec else threshold(**spec)
+    if isinstance(spec, Threshold | ThresholdedScore | DecisionColumn | FittedModel | LinearClassifier | RowFunction):
+        return spec
+    if hasattr(spec, "decide"):
+        return RowFunction(spec.decide)
+    if hasattr(spec, "predict"):
+        return fitted_model(spec)
+    if callable(spec):
+        return RowFunction(spec)
+    raise OptionError(
+        f"a {type(spec).__name__} cannot decide.",
+        "Give a column of decisions, threshold(...), a fitted scikit-learn model or a function of the rows.",
+    )
+
+
+def prepare(
+    algorithm: Algorithm | Threshold,
+    training: Rows,
+    weights: FloatArray | None = None,
+    breaking: TieBreaking | None = None,
+) -> Algorithm:
+    """Complete an algorithm from training rows; one that is complete stays as it is.
+
+    Without `breaking`, rows that tie at a cutoff are not selected: the paper's letter.
+    """
+    return algorithm.prepare(training, weights, breaking) if isinstance(algorithm, Threshold) else algorithm
+
+
+def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
+    return algorithm.capacity if isinstance(algorithm, Threshold) else None
+
+
+def reads_of(algorithm: Algorithm | Threshold) -> Reads:
+    """Which columns an algorithm reads; of a function of the rows, nobody knows."""
+    source: Any = getattr(algorithm, "scorer", algorithm)
+    if isinstance(source, DecisionColumn | ScoreColumn):
+        return Reads(numbers=(source.column,))
+    if isinstance(source, FittedModel | LinearClassifier):
+        return Reads(features=source.features)
+    return Reads(anything=True)
+
+
+def is_own_code(algorithm: Algorithm | Threshold) -> bool:
+    """Whether an algorithm is code of the caller's own, of which nothing is known."""
+    source: Any = getattr(algorithm, "scorer", algorithm)
+    return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
+
+
+def describe(algorithm: Algorithm | Threshold) -> str:
+    """What decides, in words."""
+    source: Any = getattr(algorithm, "scorer", algorithm)
+    if isinstance(source, DecisionColumn | ScoreColumn):
+        name = f"column '{source.column}'"
+    elif isinstance(source, FittedModel):
+        name = f"model '{type(source.estimator).__name__}'"
+    elif isinstance(source, RowFunction):
+        name = f"function '{function_name(source.function)}'"
+    else:
+        name = f"'{type(source).__name__}'"
+    if isinstance(algorithm, Threshold):
+        return f"the top {100 * algorithm.capacity:g}% by {name}"
+    if isinstance(algorithm, ThresholdedScore):
+        return f"above {algorithm.cutoff:g} by {name}"
+    return f"decisions of {name}"
+
+
+def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
+    """Decisions, checked: one finite number per row."""
+    try:
+        answer = np.asarray(algorithm.decide(rows), dtype=np.float64)
+    except AlgorithmError as error:
+        raise AlgorithmError(f"{whose}: {error.message}", error.hint) from error
+    return one_per_row(answer, rows, f"the {whose}")

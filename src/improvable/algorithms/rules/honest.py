@@ -1,0 +1,172 @@
+"""The scores that training rows would have as new rows, from which a capacity's cutoff is taken.
+
+A model that overfits scores the rows it was fitted on higher than others. A cutoff from those scores is too high, and
+the candidate then selects a fraction of its capacity. Three ways to out-of-sample scores, the cheapest that applies:
+
+- a least-squares or ridge regression: each row left out, exactly, by the hat matrix;
+- a forest of at least `FEWEST_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
+  these scores are too noisy beside those of the whole forest;
+- anything else: cross-fitted in `FOLDS` folds, and mapped from each fold's model to the final one by rank.
+
+Rows left out or out of bag that equal another training row in all features keep the final model's own score. A new row
+like them gets exactly that score, and rows that tie for the model must still tie for the cutoff. The share of the
+other rows, which have no equal, estimates how many new rows are unlike any training row (Good and Turing).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from improvable.algorithms.cutoffs import score_unit, settle
+from improvable.algorithms.models import FittedModel
+from improvable.algorithms.rules.base import Training, fold_rows
+from improvable.data.arrays import BoolArray, FloatArray
+from improvable.data.keys import Keying
+from improvable.inference.resampling import child
+
+FOLDS = 5
+FEWEST_TREES = 100
+CUTOFF = 3
+"""The child of a rule's seed from which folds are drawn; a tournament has those below."""
+Fit = Callable[[Training], FittedModel]
+
+
+def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:
+    """The score of every training row as if it were new.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        On all training rows.
+    training : Training
+    refit : callable
+        Fits the same model on other training rows.
+    """
+    found = _left_out(fitted, training) if training.sample.clusters is None else None
+    if found is None and training.sample.clusters is None:
+        found = _out_of_bag(fitted.estimator)
+    if found is None:
+        return _cross_fitted(fitted, training, refit)
+    return np.where(_recurring(training), fitted.score(training.rows), found)
+
+
+def may_keep_out_of_bag(model: Any) -> bool:
+    """Whether an unfitted estimator is a forest that can say how its trees judge rows that they did not see."""
+    known = model.get_params(deep=False)
+    return {"oob_score", "bootstrap", "n_estimators"} <= known.keys() and bool(
+        known["bootstrap"] and known["n_estimators"] >= FEWEST_TREES
+    )
+
+
+def _out_of_bag(estimator: Any) -> FloatArray | None:
+    """Out-of-bag scores; none where some row was in every tree's bag."""
+    if hasattr(estimator, "oob_decision_function_"):
+        found = np.asarray(estimator.oob_decision_function_)[:, 1]
+    elif hasattr(estimator, "oob_prediction_"):
+        found = np.asarray(estimator.oob_prediction_)
+    else:
+        return None
+    return found if bool(np.isfinite(found).all()) else None
+
+
+def forget_out_of_bag(estimator: Any) -> None:
+    """Training rows' own predictions are no part of a candidate, which may be exported."""
+    for name in ("oob_decision_function_", "oob_prediction_", "oob_score_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+
+
+def _left_out(fitted: FittedModel, training: Training) -> FloatArray | None:
+    """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix.
+
+    A row that alone carries a coefficient (h = 1) gets the mean of the target.
+    """
+    from sklearn.linear_model import LinearRegression, Ridge
+    from sklearn.pipeline import Pipeline
+
+    estimator = fitted.estimator
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if type(final) not in (LinearRegression, Ridge) or not final.fit_intercept or getattr(final, "positive", False):
+        return None
+    matrix: Any = fitted.input(training.rows)
+    if final is not estimator:
+        matrix = estimator[:-1].transform(matrix)
+    matrix = np.asarray(matrix, dtype=np.float64)
+    weights = np.ones(len(matrix)) if training.sample.weights is None else training.sample.weights
+    mean = float(np.average(training.target, weights=weights))
+    centered = matrix - np.average(matrix, axis=0, weights=weights)
+    scaled = centered * np.sqrt(weights)[:, None]
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    # What least squares cannot see it does not use: directions without variation are left out, as its solver does.
+    seen = values > values[-1] * len(matrix) * np.finfo(np.float64).eps
+    penalty = float(final.alpha) if isinstance(final, Ridge) else 0.0
+    leverage = weights / weights.sum()
+    leverage += ((scaled @ vectors[:, seen]) ** 2 / (values[seen] + penalty)).sum(axis=1)
+    residual = training.target - fitted.score(training.rows)
+    alone = 1 - leverage < 1e-8
+    out: FloatArray = training.target - residual / np.where(alone, 1.0, 1 - leverage)
+    return np.where(alone, mean, out)
+
+
+def _cross_fitted(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:
+    """Every fold is scored by a model of the others, and the score mapped to the final model by its rank."""
+    own = fitted.score(training.rows)
+    out = own.copy()
+    folds = fold_rows(training, FOLDS, child(training.seed, CUTOFF))
+    for k, (learn, judge) in enumerate(folds):
+        part = training.take(learn)
+        if training.binary_target and part.target.min() == part.target.max():
+            return own  # too few of one outcome to leave any out
+        training.report(f"cutoff, fold {k + 1} of {len(folds)}")
+        model = refit(_with_seed(part, child(training.seed, CUTOFF, k)))
+        scores = model.score(training.rows)
+        out[judge] = map_by_rank(scores[judge], scores[learn], own[learn])
+    return out
+
+
+def _with_seed(training: Training, seed: np.random.SeedSequence) -> Training:
+    from dataclasses import replace
+
+    return replace(training, seed=seed)
+
+
+def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Scores of one model on the scale of another, by what both say of the same rows.
+
+    A score goes where the rows that `before` ranks beside it are in `after`; between two of them in proportion. Scores
+    that tie with several rows are spread evenly over these, so that a tie of one model becomes a tie of the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_by_rank(np.array([1.0, 1.5, 4.0]), np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0]))
+    array([10., 15., 31.])
+    """
+    unit = score_unit(np.concatenate([scores, before]))
+    scores, low_to_high = settle(scores, unit), np.sort(settle(before, unit))
+    target, last = np.sort(after), len(after) - 1
+    first, end = (np.searchsorted(low_to_high, scores, side=side) for side in ("left", "right"))
+    below, above = np.clip(first - 1, 0, last), np.clip(first, 0, last)
+    width = low_to_high[above] - low_to_high[below]
+    part = np.where(width > 0, (scores - low_to_high[below]) / np.where(width > 0, width, 1.0), 0.0)
+    between = target[below] + part * (target[above] - target[below])
+    between = np.where(first == 0, target[0] + scores - low_to_high[0], between)
+    between = np.where(first == last + 1, target[last] + scores - low_to_high[last], between)
+    return np.where(end > first, target[np.clip(first + _spread(scores, end - first), 0, last)], between)
+
+
+def _spread(scores: FloatArray, width: Any) -> Any:
+    """A place for each of several equal scores among `width` places, evenly."""
+    _, codes, sizes = np.unique(scores, return_inverse=True, return_counts=True)
+    order = np.argsort(codes, kind="stable")
+    rank = np.empty(len(scores), dtype=np.int64)
+    rank[order] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return ((rank + 0.5) / sizes[codes] * width).astype(np.int64)
+
+
+def _recurring(training: Training) -> BoolArray:
+    """Which rows have an equal in all features."""
+    keys = Keying(0).of(training.rows, training.features)
+    _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(times[codes] > 1)
