@@ -46,11 +46,13 @@ def compare(
     """
     import improvable
     from improvable.data.engines import as_engine
+    from improvable.data.formats import FileFormat
     from improvable.procedure.parallel import worker_count
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs))
+    format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
+    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
     result = quietly(
         lambda: improvable.compare(
             rows,

@@ -9,6 +9,7 @@ import numpy as np
 from improvable.algorithms.by_column import steady, steady_model
 from improvable.algorithms.deciding import (
     Algorithm,
+    DecisionColumn,
     FittedModel,
     Score,
     ScoreColumn,
@@ -22,9 +23,11 @@ from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
 from improvable.data.fingerprint import Fingerprint
+from improvable.data.formats import format_of
 from improvable.data.frames import FrameLike, Rows
+from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
-from improvable.errors import DataError
+from improvable.errors import Caution, DataError
 from improvable.inference.cells import Cells, count, merge
 from improvable.inference.estimates import disparities
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
@@ -46,8 +49,11 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     """Compare two algorithms on the rows given; cutoffs that come from a capacity are taken from these rows."""
     design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
-    engine = as_engine(data, settings.engine, workers)
+    engine = as_engine(data, settings.engine, workers, format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
+    fingerprint = Fingerprint(engine, columns.read)
+    decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
+    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.question.group)
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading, question = surveyed.reading, design.question
     before, after = (_complete(engine, reading, spec, columns.read, first=spec is specs[0]) for spec in specs)
@@ -55,11 +61,12 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     clusters = None if surveyed.clusters is None else len(surveyed.clusters)
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, clusters, None, seed, workers, engine.backend)
-    cautions = [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
+    cautions = [Caution(f"reading {i}", note) for i, note in enumerate(engine.notes)]
+    cautions += [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
     cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
     cautions += result.cautions
     emit(cautions)
-    return replace(result.with_cautions(cautions), data=Fingerprint(engine, columns.read))
+    return replace(result.with_cautions(cautions), data=fingerprint)
 
 
 def _complete(

@@ -33,6 +33,11 @@ class Engine(Protocol):
         """The kind of frame that results are given in."""
         ...
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how files were read."""
+        ...
+
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         """Apply `work` to every batch of these columns and merge what it gives; None where there is no row.
 
