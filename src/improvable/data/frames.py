@@ -1,9 +1,9 @@
 """The only door for data frames: columns as numbers or labels, what is missing."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -53,7 +53,7 @@ class Rows:
 
     def is_numeric(self, name: str) -> bool:
         dtype = self.frame[name].dtype
-        return bool(dtype.is_numeric()) or dtype == nw.Boolean
+        return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
         """Whether a column holds dates: typed as such, or Python dates in a column of objects."""
@@ -61,6 +61,13 @@ class Rows:
         if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
             return dtype in (nw.Date, nw.Datetime)
         return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+
+    def is_nested(self, name: str) -> bool:
+        """Whether a column holds lists, records or anything else that has no levels."""
+        dtype = self.frame[name].dtype
+        if dtype != nw.Object:
+            return bool(dtype.is_nested())
+        return not all(isinstance(value, Hashable) for value in self.frame[name].to_list())
 
     def numbers(self, name: str) -> FloatArray:
         """A column as float64; missing values become NaN. Text is refused. Read once and kept, so not to be changed."""
@@ -75,9 +82,9 @@ class Rows:
         self.require([name])
         series = self.frame[name]
         if not self.is_numeric(name):
-            if bool(series.is_null().all()):
-                return np.full(len(self), np.nan)
-            raise not_numbers(name, series.to_list())
+            return _numbers_in(name, series.to_list())
+        if series.dtype == nw.Duration:
+            series = series.dt.total_microseconds() / 1e6
         if series.dtype == nw.Boolean:
             series = series.cast(nw.Int8)
         if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
@@ -104,7 +111,7 @@ class Rows:
             if self.is_numeric(name):
                 column = pl.Series(name, self.numbers(name)).fill_nan(None)
             else:
-                values = self.frame[name].to_list()
+                values = [None if is_missing(value) else value for value in self.frame[name].to_list()]
                 column = pl.Series(name, values if self.is_date(name) else [text_of(value) for value in values])
             columns.append(column)
         return pl.DataFrame(columns)
@@ -171,14 +178,19 @@ def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
 
 
 def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:
-    """A column of objects that are numbers or missing, as numbers; None where it holds anything else."""
+    """A column of objects that are numbers or durations, as such; None where it holds anything else."""
     values = [None if is_missing(value) else value for value in series.to_list()]
     filled = [value for value in values if value is not None]
+    if filled and all(isinstance(value, timedelta) for value in filled):
+        return nw.new_series(series.name, values, nw.Duration("us"), backend=series.implementation)
     if not filled or not all(
         isinstance(value, bool | int | float | Decimal | np.number | np.bool_) for value in filled
     ):
         return None
-    exact = all(isinstance(value, int | np.integer) and abs(int(value)) < 2**53 for value in filled)
+    whole = [isinstance(value, int | np.integer) for value in filled]
+    exact = all(whole)
+    if any(abs(int(value)) >= 2**53 for value, is_whole in zip(filled, whole, strict=True) if is_whole):
+        return None  # long ids, which floats would run together
     if exact and len(filled) == len(values):
         return nw.new_series(series.name, [int(value) for value in filled], nw.Int64, backend=series.implementation)
     reals = [None if value is None else float(value) for value in values]
@@ -190,6 +202,18 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating | Decimal) and value != value
+
+
+def _numbers_in(name: str, values: Sequence[Any]) -> FloatArray:
+    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
+    out = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if not is_missing(value):
+            number = as_number(value)
+            if number is None:
+                raise not_numbers(name, values)
+            out[row] = number
+    return out
 
 
 def not_numbers(name: str, values: Sequence[Any]) -> DataError:
@@ -213,22 +237,28 @@ def not_numbers(name: str, values: Sequence[Any]) -> DataError:
     )
 
 
-def two_levels(name: str, levels: Sequence[str]) -> DataError:
-    """A column of yes and no, of which nobody has said which is 1."""
+def two_levels(name: str, levels: Sequence[str], said: Sequence[str] = ()) -> DataError:
+    """A column of yes and no, of which nobody has said which is 1; of other columns it was `said`."""
     one, other = levels
     likely = next((level for level in levels if level.strip().lower() in LIKELY_POSITIVE), other)
-    said = f'"{likely}"' if " " in likely or "," in likely else likely
+    both = [*said, likely]
+    flag = ",".join(f'"{level}"' if "," in level else level for level in both)
+    flag = f"'{flag}'" if set(flag) & set(' "') else flag
     return DataError(
         f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
-        f"Of an outcome or a decision, say which is 1: positive='{likely}' (--positive {said}).",
+        f"Of an outcome or a decision, say which is 1: positive={both if said else likely!r} (--positive {flag}).",
     )
 
 
-def as_number(text: str) -> float | None:
-    """A text as a number, if it is one."""
+def as_number(value: Any) -> float | None:
+    """A value as a number, if it is one: a text of digits, a flag, the seconds of a duration."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if not isinstance(value, str | bool | int | float | Decimal | np.number | np.bool_):
+        return None
     try:
-        return float(text)
-    except ValueError:
+        return float(value)
+    except (ValueError, OverflowError):
         return None
 
 
@@ -265,6 +295,11 @@ def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_mis
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
     """The levels of a column of labels, sorted, and the level of every row."""
     rows.require([name])
+    if rows.is_nested(name):
+        raise DataError(
+            f"column '{name}' holds lists or records, which are no groups.",
+            "Name the column that says which group a row belongs to.",
+        )
     series = rows.frame[name]
     values = series.unique().to_list()
     if len(values) > most:
@@ -288,6 +323,8 @@ def labeltext_of(value: object) -> str:
     """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g} s"
     return str(value)
 
 

@@ -17,6 +17,7 @@ from improvable.data.engines import Engine
 from improvable.data.engines.batches import Merge, T, Work, run
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, two_levels
+from improvable.data.suspects import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
 from improvable.question.checks import as_names
 from improvable.question.settings import Settings
@@ -260,7 +261,7 @@ def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[st
                 f"({rows[zero]:,} rows)."
             )
         elif levels.texts:
-            raise _unreadable(name, left, kinds, said)
+            raise _unreadable(name, left, kinds, said, [value for value in said.positive if value in used])
         elif gone:
             holes[name] = frozenset(gone)
         notes += _gone_notes(name, levels, gone)
@@ -294,17 +295,6 @@ def same_value(said: str, text: str) -> bool:
     return one is not None and one == other
 
 
-def plain_spelling(text: str) -> str:
-    """A text without what people spell differently.
-
-    Examples
-    --------
-    >>> plain_spelling(" Not  Hispanic ")
-    'not hispanic'
-    """
-    return " ".join(text.split()).casefold()
-
-
 def _spellings(levels: Mapping[str, int]) -> dict[str, str]:
     """Each level's most frequent spelling, without spaces around it."""
     alike: dict[str, Counter[str]] = {}
@@ -318,10 +308,12 @@ def _gone_notes(name: str, levels: Levels, gone: Sequence[str]) -> list[str]:
     return [f"'{text}' is read as missing in '{name}': {levels.gone[text]:,} rows." for text in gone]
 
 
-def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values) -> ImprovableError:
+def _unreadable(
+    name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values, used: Sequence[str]
+) -> ImprovableError:
     """A column that holds texts which nothing turns into numbers."""
     if len(kinds) == 2:
-        return two_levels(name, kinds)
+        return two_levels(name, kinds, used)
     by_size = sorted(left, key=lambda text: (-left[text], text))
     listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MOST_SHOWN])
     more = ", ..." if len(left) > MOST_SHOWN else ""

@@ -63,7 +63,8 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     result = conclude(design, reading.attributes, tally, clusters, None, seed, workers, engine.backend)
     cautions = [Caution(f"reading {i}", note) for i, note in enumerate(engine.notes)]
     cautions += [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
-    cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
+    gaps = disparities(result.evidence, question.claim, question.alpha)
+    cautions += gap_cautions(gaps, question.alpha, surveyed.constant)
     cautions += result.cautions
     emit(cautions)
     return replace(result.with_cautions(cautions), data=fingerprint)
