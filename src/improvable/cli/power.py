@@ -102,13 +102,14 @@ def power(
         if not {"outcome", "group"} <= asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
         question = completed(asked, candidates)
-        typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
         format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
         pilot = read_rows(data, format_)
-        for note in pilot.notes:
-            typer.echo(f"warning: {note}", err=True)
+        typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
         recorder = open_recorder(Memory(pilot, 1), str(data), ledger)
         plan = quietly(lambda: power_from_pilot(pilot, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
+        for note in pilot.notes:
+            if not note.column:
+                typer.echo(f"warning: {note.text}", err=True)
         runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
         typer.echo(runs, err=True)
     return show_plan(plan, json, plot, table)

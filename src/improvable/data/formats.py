@@ -3,11 +3,11 @@
 import codecs
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from improvable.errors import DataError, OptionError, one_of
+from improvable.errors import Caution, DataError, OptionError, one_of
 from improvable.question.settings import Settings
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -17,6 +17,20 @@ LOOKED_AT = 1 << 18
 RECORDS_LOOKED_AT = 200
 PIECE = 1 << 22
 UTF8, UTF8_MARKED, WINDOWS, LATIN = "utf-8", "utf-8-sig", "windows-1252", "latin-1"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader should know of how data were read; of one column, only where that is used."""
+
+    text: str
+    column: str = ""
+
+
+def note_cautions(notes: Iterable[Note], columns: Collection[str]) -> list[Caution]:
+    """Notes that matter where these columns are read."""
+    kept = [note for note in notes if not note.column or note.column in columns]
+    return [Caution(f"reading {place}", note.text) for place, note in enumerate(kept)]
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
 def in_utf8(content: bytes, encoding: str, path: Path) -> bytes:
     """A text in UTF-8, without a byte order mark; one that is not in the encoding named is refused."""
     try:
-        if encoding in (UTF8, UTF8_MARKED):
+        if codecs.lookup(encoding).name in (UTF8, UTF8_MARKED) and is_utf8([content]):
             return content.removeprefix(codecs.BOM_UTF8)
         return content.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:

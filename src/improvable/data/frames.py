@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.formats import UNSAID, FileFormat
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.reading import read_file, refuse_duplicates
 from improvable.errors import DataError, OptionError, UnknownColumnError, nearest
 
@@ -35,7 +35,7 @@ class Rows:
 
     frame: nw.DataFrame[Any]
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
-    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False, compare=False)
     _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -135,7 +135,7 @@ def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
     """
     if isinstance(data, Rows):
         return data
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if isinstance(data, str | PathLike):
         table = read_file(Path(data), format_)
         frame, notes, named = nw.from_native(table.frame, eager_only=True), table.notes, f"'{data}'"

@@ -19,6 +19,7 @@ from improvable.data.formats import (
     UTF8,
     UTF8_MARKED,
     FileFormat,
+    Note,
     find_encoding,
     find_separator,
     header_of,
@@ -48,7 +49,7 @@ class Table:
     """What is in a file, and what a reader should know of how it was read."""
 
     frame: "pl.DataFrame"
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
@@ -158,11 +159,12 @@ def _refuse_vain(kind: str, said: FileFormat) -> None:
 def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     import polars as pl
 
-    notes = []
+    notes: list[Note] = []
     encoding = said.encoding or find_encoding(content)
     text = in_utf8(content, encoding, path)
     if said.encoding is None and encoding not in (UTF8, UTF8_MARKED):
-        notes.append(f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding (--encoding).")
+        text_ = f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding (--encoding)."
+        notes.append(Note(text_))
     separator = said.separator or find_separator(text, path)
     notes += separator_notes(path, separator, said)
     refuse_duplicates(header_of(text, separator), f"'{path}'")
@@ -179,19 +181,17 @@ def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     marked = [*(name for name in numerals if texts[name].drop_nulls().str.contains(mark).any()), *pointed]
     if marked and said.decimal is None:
         how = "a decimal comma" if decimal == "," else "thousands separated"
-        notes.append(f"numbers with {how} are read in {_listed(marked)} (--decimal to change it).")
+        notes.append(Note(f"numbers with {how} are read in {_listed(marked)} (--decimal to change it)."))
     others = [find_stray(column, decimal) for name, column in texts.items() if name not in numerals]
-    strays = [stray.words for stray in others if stray is not None]
-    if len(strays) > MOST_NAMED:
-        strays = [*strays[:MOST_NAMED], f"{len(strays) - MOST_NAMED} more columns hold numbers and a few texts."]
+    strays = [Note(stray.words, stray.column) for stray in others if stray is not None]
     return Table(table, (*notes, *strays))
 
 
-def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[str, ...]:
+def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note, ...]:
     """Say which separator was found, where it is not the usual one."""
     if said.separator is not None or separator == ("\t" if kind_of(path) == "tsv" else ","):
         return ()
-    return (f"values of '{path.name}' are separated by {SEPARATORS[separator]} (--separator to change it).",)
+    return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (--separator to change it)."),)
 
 
 def _parsed(text: bytes, separator: str, path: Path) -> "pl.DataFrame":
@@ -255,7 +255,7 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
     many = len(sheets) > 1 and sheet is None
     marks = pl.col(pl.String).replace(dict.fromkeys(MISSING_MARKS))
     note = f"'{path.name}' has {len(sheets)} sheets; '{chosen}' is read (--sheet to read another)."
-    return Table(table.with_columns(marks), (note,) if many else ())
+    return Table(table.with_columns(marks), (Note(note),) if many else ())
 
 
 def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
@@ -290,7 +290,7 @@ def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
         notes.append(f"values of {_listed([column.name for column in labelled])} are read by their labels.")
     if partly:
         notes.append(f"not every value of {_listed(partly)} has a label, so their numbers are read.")
-    return Table(table, tuple(notes))
+    return Table(table, tuple(map(Note, notes)))
 
 
 def _whole(column: "pl.Series") -> "pl.Series":

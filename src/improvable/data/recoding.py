@@ -16,6 +16,7 @@ import numpy as np
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import Merge, T, Work, run
 from improvable.data.engines.memory import Memory
+from improvable.data.formats import Note
 from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, two_levels
 from improvable.data.suspects import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
@@ -153,13 +154,13 @@ class Recoding:
         Of group columns, the name of each text; None where it means missing.
     holes : dict
         Of columns of numbers, the texts that mean missing.
-    notes : tuple of str
+    notes : tuple of Note
     """
 
     codes: Mapping[str, Mapping[str, float]]
     labels: Mapping[str, Mapping[str, str | None]]
     holes: Mapping[str, frozenset[str]]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def apply(self, rows: Rows) -> Rows:
         """The same rows with what is recoded."""
@@ -219,7 +220,7 @@ class Recoded:
         return self.engine.backend
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return (*self.engine.notes, *self.recoding.notes)
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
@@ -284,7 +285,7 @@ def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[st
     everywhere = {text for levels in seen.values() for text in levels.gone}
     vain = [value for value in said.na if not any(same_value(value, text) for text in everywhere)]
     notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in vain]
-    return Recoding(codes, labels, holes, tuple(notes))
+    return Recoding(codes, labels, holes, tuple(map(Note, notes)))
 
 
 def same_value(said: str, text: str) -> bool:

@@ -23,11 +23,11 @@ from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
 from improvable.data.fingerprint import Fingerprint
-from improvable.data.formats import format_of
+from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike, Rows
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
-from improvable.errors import Caution, DataError
+from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
 from improvable.inference.estimates import disparities
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions
@@ -61,7 +61,7 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     clusters = None if surveyed.clusters is None else len(surveyed.clusters)
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, clusters, None, seed, workers, engine.backend)
-    cautions = [Caution(f"reading {i}", note) for i, note in enumerate(engine.notes)]
+    cautions = note_cautions(engine.notes, columns.read)
     cautions += [*surveyed.cautions, *capacity_cautions([*map(capacity_of, specs)], tally.shares())]
     gaps = disparities(result.evidence, question.claim, question.alpha)
     cautions += gap_cautions(gaps, question.alpha, surveyed.constant)

@@ -11,7 +11,7 @@ from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.features import Features, choose_features
 from improvable.data.fingerprint import Fingerprint
-from improvable.data.formats import format_of
+from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
@@ -62,7 +62,7 @@ class Prepared:
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        read = [Caution(f"reading {i}", note) for i, note in enumerate(self.engine.notes)]
+        read = note_cautions(self.engine.notes, self.columns.read)
         return [*read, *self.surveyed.cautions, *self.features.cautions, *_few_training_rows(self.plan, self.drawn)]
 
     def sample(self, split: int = ALL_ROWS, drawn: Drawn | None = None) -> Sample:

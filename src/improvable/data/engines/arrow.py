@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
-from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, header_of
+from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, Note, header_of
 from improvable.data.frames import Rows, read_rows, refuse_format
 from improvable.data.reading import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
 from improvable.errors import DataError, nearest
@@ -20,7 +20,7 @@ class Arrow:
 
     dataset: Any
     workers: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
 
+from improvable.data.formats import Note
 from improvable.data.frames import Rows
 from improvable.errors import DataError, ImprovableError, OptionError
 
@@ -34,7 +35,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know of how files were read."""
         ...
 

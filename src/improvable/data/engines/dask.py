@@ -9,7 +9,7 @@ import narwhals as nw
 
 from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
 from improvable.data.engines.batches import Merge, T, Work, merge_all, need
-from improvable.data.formats import UNSAID, FileFormat
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import Rows, read_rows, refuse_format
 from improvable.errors import DataError, ImprovableError
 
@@ -22,7 +22,7 @@ class Dask:
 
     frame: Any
     files: Arrow | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
-from improvable.data.formats import UNSAID, FileFormat
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import Rows, refuse_format
 from improvable.errors import DataError
 
@@ -18,7 +18,7 @@ class DuckDB:
 
     relation: Any
     workers: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
-from improvable.data.formats import UNSAID, FileFormat
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.data.keys import Keying, tell_apart
 
@@ -29,7 +29,7 @@ class Memory:
         return backend
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return self.rows.notes
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:

@@ -13,7 +13,7 @@ import narwhals as nw
 
 from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
 from improvable.data.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all, need
-from improvable.data.formats import UNSAID, FileFormat
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import read_rows, refuse_format
 from improvable.errors import DataError, OptionError
 
@@ -24,7 +24,7 @@ class Spark:
 
     frame: Any
     files: Arrow | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:
