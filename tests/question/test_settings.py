@@ -76,7 +76,8 @@ def text_of(setting: Setting) -> Any:
         return True
     if setting.choices:
         return setting.choices[-1]
-    values: dict[type, Any] = {int: 3, float: 0.25, str: re.split(",? or ", setting.kind.example)[0] or "text"}
+    values: dict[Any, Any] = {int: 3, float: 0.25, list[str]: ["one", "other"]}
+    values[str] = re.split(",? or ", setting.kind.example)[0] or "text"
     return values[setting.kind.option]
 
 
@@ -94,7 +95,9 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 
 
 def test_these_are_choices() -> None:
-    assert CHOSEN == ["small", "selection", "ask", "form", "gap", "combine", "ties", "method", "engine"]
+    assert CHOSEN == [
+        "small", "decimal", "selection", "ask", "form", "gap", "combine", "ties", "method", "engine",
+    ]  # fmt: skip
     assert get_args(EngineName) == tuple(ENGINES)
 
 
@@ -140,8 +143,8 @@ OTHER: dict[str, Any] = {
     "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
     "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "splits": 3,
     "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
-    "method": "delta",
-    "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest",
+    "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
+    "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
 }  # fmt: skip
 
 

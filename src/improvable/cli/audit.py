@@ -8,7 +8,7 @@ from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, warn_of_code, write_documents
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
-from improvable.trust.recording import open_recorder
+from improvable.trust.recording import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.question.settings import Settings
@@ -57,8 +57,9 @@ def audit(
     linear, lasso and boosting.
 
     Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
-    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
-    name lists them all.
+    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate; for
+    decisions that are prices, profit: the price where the outcome, the most that a person would pay, reaches it, and
+    otherwise 0. An unknown name lists them all.
 
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
     both groups, and more evenly?
@@ -107,13 +108,14 @@ def run_recorded(
 ) -> "tuple[Audit, str]":
     """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
     from improvable.data.engines import as_engine
+    from improvable.data.formats import format_of
     from improvable.procedure.parallel import worker_count
     from improvable.procedure.preparing import prepare_audit
     from improvable.procedure.running import run_prepared
     from improvable.question.declaration import declare, digest_of
     from improvable.trust.seal import check_seal
 
-    rows = as_engine(file, settings.engine, worker_count(jobs))
+    rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
     ready = prepare_audit(rows, settings, n_jobs=jobs)
     if seal is not None:
         check_seal(seal, ready)
@@ -124,7 +126,7 @@ def run_recorded(
         "protocol": None if declared is None else digest_of(declared),
         "challenge": settings.challenge,
         "seed": ready.seed,
-    }
+    } | reading_facts(format_of(settings))
 
     def begun(resumed: bool) -> None:
         if known is None:

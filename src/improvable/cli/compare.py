@@ -8,7 +8,7 @@ from improvable.cli import options as o
 from improvable.cli.output import check_documents, quietly, show, write_documents
 from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
-from improvable.trust.recording import open_recorder
+from improvable.trust.recording import open_recorder, reading_facts
 
 
 @with_settings("compare", required=True)
@@ -34,8 +34,9 @@ def compare(
     (--status-quo-score, --candidate-score, with --capacity).
 
     Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
-    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate and profit. An unknown
-    name lists them all.
+    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate; for
+    decisions that are prices, profit: the price where the outcome, the most that a person would pay, reaches it, and
+    otherwise 0. An unknown name lists them all.
 
     Example: would selecting by last year's conditions reach sicker patients, more evenly, than the risk score?
 
@@ -46,11 +47,13 @@ def compare(
     """
     import improvable
     from improvable.data.engines import as_engine
+    from improvable.data.formats import FileFormat
     from improvable.procedure.parallel import worker_count
 
     o.check_writable(json)
     check_documents(report, table)
-    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs))
+    format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
+    rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
     result = quietly(
         lambda: improvable.compare(
             rows,
@@ -61,7 +64,7 @@ def compare(
         )
     )
     recorder = open_recorder(rows, data, ledger)
-    recorder.begin("compare", {"seed": asked["seed"]})
+    recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
     runs = recorder.finish("compare", result)
     write_documents(result, report, table, runs)
     return show(result, json, exit_code, runs)

@@ -19,7 +19,8 @@ def ledger(
 ) -> int:
     """List the runs on a data file, and check that no line was changed, moved or removed.
 
-    improvable audit and compare write a line beside the data when a run finishes its first split, and when it ends.
+    improvable audit and compare write a line beside the data when a run finishes its first split, and when it ends;
+    improvable power writes one when it has planned on them.
     Lines are chained by hashes. If lines were cut off at the end, or the ledger was rewritten, the hash that a run
     printed shows it: --entry.
 
@@ -31,10 +32,14 @@ def ledger(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
       improvable ledger patients.csv
     """
+    from improvable.data.engines import as_engine
     from improvable.data.files import write_whole
     from improvable.data.fingerprint import fingerprint
+    from improvable.data.formats import FileFormat
     from improvable.errors import StorageError
+    from improvable.question.design import FEWEST_DRAWS
     from improvable.report.text import paragraph
+    from improvable.results.numbers import p_equals, p_text
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
 
     check_writable(json)
@@ -43,7 +48,8 @@ def ledger(
     lines = read_ledger(path)
     beside = named if named.suffix != ".ledger" else named.with_suffix("")
     if beside.exists():
-        check_belongs(lines, fingerprint(beside), path)
+        reading = FileFormat(**lines[0].facts.get("reading", {})) if lines else FileFormat()
+        check_belongs(lines, fingerprint(as_engine(beside, None, 1, reading)), path)
     if entry is not None and not any(line.hash.startswith(entry) for line in lines):
         raise StorageError(f"'{path}' has no line with hash {entry}: one was removed.", "Ask who kept the ledger.")
     facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]
@@ -55,7 +61,8 @@ def ledger(
     for line in lines:
         shown = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
         if "verdict" in line.facts:
-            shown.append(f"p = {line.facts['p_value']:.4f}, {line.facts['verdict']}")
+            p_value = p_text(line.facts["p_value"], line.facts.get("draws", FEWEST_DRAWS))
+            shown.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
         sealed = line.facts.get("challenge") is not None
         shown.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
         if line.facts.get("protocol"):

@@ -11,6 +11,7 @@ from improvable.cli.output import quietly
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError, one_of
 from improvable.question.kinds import parse_names
+from improvable.trust.recording import open_recorder, reading_facts
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
@@ -56,13 +57,14 @@ def power(
         str | None, typer.Option(metavar="FILE", help="Draw the candidate's utilities and gap against training rows.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
+    ledger: o.Ledger = None,
     json: o.Json = None,
 ) -> int:
     """Plan an audit: its power, how many rows it needs, and the train fraction that makes the most of them.
 
     With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
     simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows
-    must not be tested on the same rows. With a slow rule, lower --fits.
+    must not be tested on the same rows. The ledger beside them keeps a line of it. With a slow rule, lower --fits.
 
     Example: how many patients would an audit of the hospital's risk score need?
 
@@ -87,6 +89,9 @@ def power(
     \b
       improvable power --from-run run --plot power.svg
     """
+    from improvable.data.engines.memory import Memory
+    from improvable.data.formats import FileFormat
+    from improvable.data.frames import read_rows
     from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
 
     for path in (json, plot, plot_learning, table):
@@ -126,8 +131,16 @@ def power(
         if not {"outcome", "group"} <= asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
         question = completed(asked, candidates)
+        format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
+        pilot = read_rows(data, format_)
         typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
-        plan = quietly(lambda: power_from_pilot(data, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
+        recorder = open_recorder(Memory(pilot, 1), str(data), ledger)
+        plan = quietly(lambda: power_from_pilot(pilot, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
+        for note in pilot.notes:
+            if not note.column:
+                typer.echo(f"warning: {note.text}", err=True)
+        runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
+        typer.echo(runs, err=True)
     if plot_learning is not None:
         from improvable.report.plots import save_chart
 

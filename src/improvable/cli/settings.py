@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from improvable.errors import OptionError
-from improvable.question.checks import SAME_SHARE, check_choice
-from improvable.question.kinds import FLAG, parse_names
+from improvable.question.checks import SAME_SHARE, as_names, check_choice
+from improvable.question.kinds import FLAG, TEXTS, parse_names
 from improvable.question.settings import SETTINGS, STATUS_QUO, STATUS_QUO_KEYS, Setting
 
 ASKED = "asked"
@@ -61,8 +61,10 @@ def _option(setting: Setting, required: bool) -> inspect.Parameter:
     kind, default = setting.kind, setting.default
     if kind is FLAG:
         default = False
-    elif kind.option is str and default is not None and not isinstance(default, str):
-        default = f"{default:g}" if isinstance(default, float) else ",".join(default) or None
+    elif kind is TEXTS:
+        default = list(as_names(default)) or None
+    elif kind.option is str and isinstance(default, float):
+        default = f"{default:g}"
     needed = required and setting.required
     annotation = kind.option if needed or default is not None else kind.option | None
     option = typer.Option(
@@ -94,7 +96,8 @@ def parsed(taken: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
             try:
                 value = setting.kind.parse(value)
             except ValueError:
-                raise OptionError(f"{setting.flag} is '{value}'.", f"Write {setting.kind.example}.") from None
+                shown = value if isinstance(value, str) else ",".join(value)
+                raise OptionError(f"{setting.flag} is '{shown}'.", f"Write {setting.kind.example}.") from None
         if value != []:
             values[setting.name] = value
     return values

@@ -108,7 +108,16 @@ def require_columns(available: Collection[str], names: Iterable[str]) -> None:
     known = set(available)
     for name in names:
         if name not in known:
-            raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, available))
+            raise unknown_column(name, available)
+
+
+def unknown_column(name: str, available: Collection[str]) -> UnknownColumnError:
+    """A name that is not a column, with the nearest ones that are; perhaps it is half of a name with a comma."""
+    whole = next((one for one in available if "," in one and name in one.split(",")[0]), None)
+    hint = nearest(name, available)
+    if whole is not None:
+        hint = f"A name with a comma stands in double quotes: '\"{whole}\"'."
+    return UnknownColumnError(f"there is no column '{name}'.", hint)
 
 
 def match_columns(available: Sequence[str], names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:

@@ -85,9 +85,10 @@ def choose_features(
     by_name = set(features or ())
     useless = [name for name, kind in kinds.items() if kind.useless]
     ids = [name for name, kind in kinds.items() if kind.identifies and name not in by_name and name not in useless]
-    kept = tuple(name for name in chosen if name not in useless and name not in ids)
+    nested = [name for name, kind in kinds.items() if kind.nested]
+    kept = tuple(name for name in chosen if name not in useless and name not in ids and name not in nested)
     if not kept:
-        raise DataError("no column is left for the candidate to read.", "Name features, or exclude fewer columns.")
+        raise _nothing_left([*useless, *ids, *nested])
     cautions = []
     if useless:
         cautions.append(Caution("useless", f"columns that are constant or empty are not used: {_listed(useless)}."))
@@ -96,8 +97,14 @@ def choose_features(
             f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. Name one to use it."
         )
         cautions.append(Caution("ids", text))
+    if nested:
+        cautions.append(Caution("nested", f"columns of lists or records are not used: {_listed(nested)}."))
     reasons = _reasons(design, in_use, target, excluded, features is not None)
-    reasons |= dict.fromkeys(useless, "constant or empty") | dict.fromkeys(ids, AN_ID)
+    reasons |= (
+        dict.fromkeys(useless, "constant or empty")
+        | dict.fromkeys(nested, "lists or records")
+        | dict.fromkeys(ids, AN_ID)
+    )
     return Features(
         columns=kept,
         treatment={name: kinds[name].words for name in kept},
@@ -119,6 +126,19 @@ def _reasons(design: Design, in_use: Sequence[str], target: str, excluded: set[s
     return reasons | dict.fromkeys(question.group, "group")
 
 
+def _nothing_left(left_out: Sequence[str]) -> DataError:
+    if not left_out:
+        return DataError(
+            "no column is left for the candidate to read: the data have none but outcomes, groups, the status quo's "
+            "and what is excluded.",
+            "Bring columns that a candidate may read, or exclude fewer.",
+        )
+    return DataError(
+        f"no column is left for the candidate to read: {_listed(left_out)} are constant, empty, nested or ids.",
+        "Name features, or exclude fewer columns.",
+    )
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:8]) + (", ..." if len(names) > 8 else "")
 
@@ -129,11 +149,14 @@ class _Kind:
     plain: bool = False
     useless: bool = False
     identifies: bool = False
+    nested: bool = False
 
 
 def _kind(rows: Rows, name: str) -> _Kind:
     if rows.is_numeric(name):
         return _numeric_kind(rows, name)
+    if rows.is_nested(name):
+        return _Kind("lists or records", nested=True)
     series = rows.frame[name]
     missing = int(series.is_null().sum())
     levels = int(series.n_unique()) - (missing > 0)
@@ -155,6 +178,8 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
         raise DataError(f"column '{name}' has {infinite:,} infinite values.", "Fix them, or exclude the column.")
     missing = len(values) - len(finite)
     if len(finite) == 0 or (finite.min() == finite.max() and not missing):
+        if len(finite) and int(rows.frame[name].n_unique()) > 1:  # long numbers, which floats run together
+            return _Kind("number with more digits than are read", identifies=True)
         return _Kind("constant or empty", useless=True)
     if missing:
         return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")

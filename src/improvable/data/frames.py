@@ -1,9 +1,10 @@
-"""The only door for data frames: reading, columns as numbers or labels, what is missing."""
+"""The only door for data frames: columns as numbers or labels, what is missing."""
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,20 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.errors import DataError, UnknownColumnError, nearest
+from improvable.data.formats import UNSAID, FileFormat, Note
+from improvable.data.reading import read_file, refuse_duplicates
+from improvable.errors import DataError, OptionError, UnknownColumnError, nearest
 
 FrameLike: TypeAlias = Any
-"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to CSV or Parquet, or `Rows`."""
+"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
 
-MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
+LIKELY_POSITIVE = {"yes", "y", "true", "t", "pass", "passed", "approve", "approved", "accept", "accepted", "hired",
+                   "granted", "repaid", "paid", "good", "success", "selected", "enrolled", "positive"}  # fmt: skip
+"""What usually means 1, to be proposed and never assumed."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a data frame, whatever library the frame came from; with their keys where these are known."""
+    """Some rows of a data frame, whatever library the frame came from; with their keys where these are known.
+
+    `notes` say what a reader should know of how a file was read.
+    """
 
     frame: nw.DataFrame[Any]
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False, compare=False)
     _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -44,7 +53,7 @@ class Rows:
 
     def is_numeric(self, name: str) -> bool:
         dtype = self.frame[name].dtype
-        return bool(dtype.is_numeric()) or dtype == nw.Boolean
+        return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
         """Whether a column holds dates: typed as such, or Python dates in a column of objects."""
@@ -52,6 +61,13 @@ class Rows:
         if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
             return dtype in (nw.Date, nw.Datetime)
         return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+
+    def is_nested(self, name: str) -> bool:
+        """Whether a column holds lists, records or anything else that has no levels."""
+        dtype = self.frame[name].dtype
+        if dtype != nw.Object:
+            return bool(dtype.is_nested())
+        return not all(isinstance(value, Hashable) for value in self.frame[name].to_list())
 
     def numbers(self, name: str) -> FloatArray:
         """A column as float64; missing values become NaN. Text is refused. Read once and kept, so not to be changed."""
@@ -66,13 +82,9 @@ class Rows:
         self.require([name])
         series = self.frame[name]
         if not self.is_numeric(name):
-            if bool(series.is_null().all()):
-                return np.full(len(self), np.nan)
-            example = str(next(v for v in series.to_list() if v is not None))
-            raise DataError(
-                f"column '{name}' holds text such as '{example[:40]}' where numbers are needed.",
-                "Name a numeric column, or turn this one into numbers first.",
-            )
+            return _numbers_in(name, series.to_list())
+        if series.dtype == nw.Duration:
+            series = series.dt.total_microseconds() / 1e6
         if series.dtype == nw.Boolean:
             series = series.cast(nw.Int8)
         if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
@@ -99,7 +111,7 @@ class Rows:
             if self.is_numeric(name):
                 column = pl.Series(name, self.numbers(name)).fill_nan(None)
             else:
-                values = self.frame[name].to_list()
+                values = [None if is_missing(value) else value for value in self.frame[name].to_list()]
                 column = pl.Series(name, values if self.is_date(name) else [text_of(value) for value in values])
             columns.append(column)
         return pl.DataFrame(columns)
@@ -112,8 +124,8 @@ class Rows:
         return Rows(self.frame.select(list(names)), self.keys)
 
 
-def read_rows(data: FrameLike) -> Rows:
-    """Open any data frame, or a CSV or Parquet file, as `Rows`.
+def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
+    """Open any data frame, or a file, as `Rows`.
 
     Examples
     --------
@@ -123,74 +135,131 @@ def read_rows(data: FrameLike) -> Rows:
     """
     if isinstance(data, Rows):
         return data
+    notes: tuple[Note, ...] = ()
     if isinstance(data, str | PathLike):
-        frame = _read_file(Path(data))
-        named = f"'{data}'"
+        table = read_file(Path(data), format_)
+        frame, notes, named = nw.from_native(table.frame, eager_only=True), table.notes, f"'{data}'"
     else:
-        try:
-            opened = nw.from_native(data)
-        except TypeError as error:
-            raise DataError(
-                f"a {type(data).__name__} is not a data frame.",
-                "Give a pandas, Polars or PyArrow frame, or a path to a CSV or Parquet file.",
-            ) from error
-        except ValueError as error:
-            if "unique" not in str(error) and "duplicate" not in str(error).lower():
-                raise
-            raise DataError(
-                f"the data frame has duplicate column names: {_one_line(error)}.", "Rename them."
-            ) from error
-        frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
-        named = "the data frame"
-    duplicates = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
-    if duplicates:
-        raise _duplicate_columns(named, duplicates)
+        refuse_format(format_)
+        frame, named = _open_frame(data), "the data frame"
+    refuse_duplicates(frame.columns, named)
     if len(frame) == 0:
         raise DataError(f"{named} has a header and no rows.", "An audit needs rows to learn from and to test on.")
-    return Rows(frame)
+    return Rows(frame, notes=notes)
 
 
-def _read_file(path: Path) -> nw.DataFrame[Any]:
-    import polars as pl
+def refuse_format(format_: FileFormat) -> None:
+    """Refuse to be told how data in memory are written."""
+    for name in format_.given:
+        raise OptionError(f"{name} is given, and the data are not a file.", f"Leave out {name}, or give a path.")
 
-    if path.is_dir():
-        raise DataError(f"'{path}' is a folder.", "Give a CSV or Parquet file.")
-    if not path.exists():
-        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
-    if path.stat().st_size == 0:
-        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
-    kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+
+def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
+    """A frame of any library: names that are not texts become so, and objects that are numbers become numbers."""
     try:
-        if kind in ("parquet", "pq"):
-            return nw.from_native(pl.read_parquet(path), eager_only=True)
-        if kind in ("csv", "tsv", "txt"):
-            separator = "\t" if kind == "tsv" else ","
-            if not path.name.lower().endswith(".gz"):
-                _refuse_duplicate_header(path, separator)
-            table = pl.read_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
-            return nw.from_native(table, eager_only=True)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        opened = nw.from_native(data)
+    except TypeError as error:
         raise DataError(
-            f"'{path}' cannot be read: {_one_line(error)}.", "Is it a plain CSV or Parquet file?"
+            f"a {type(data).__name__} is not a data frame.",
+            "Give a pandas, Polars or PyArrow frame, or a path to a CSV or Parquet file.",
         ) from error
-    raise DataError(f"'{path}' is of an unknown kind.", "Give a file that ends in .csv, .csv.gz, .tsv or .parquet.")
+    except ValueError as error:
+        if "unique" not in str(error) and "duplicate" not in str(error).lower():
+            raise
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise DataError(f"the data frame has duplicate column names: {reason}.", "Rename them.") from error
+    frame: nw.DataFrame[Any] = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    others = {name: str(name) for name in frame.columns if not isinstance(name, str)}
+    if others:
+        refuse_duplicates([others.get(name, name) for name in frame.columns], "the data frame")
+        frame = frame.rename(others)
+    numbers = [_unboxed(frame[name]) for name in frame.columns if frame[name].dtype == nw.Object]
+    return frame.with_columns([one for one in numbers if one is not None])
 
 
-def _refuse_duplicate_header(path: Path, separator: str) -> None:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        header = next(csv.reader(file, delimiter=separator), [])
-    duplicates = sorted({name for name in header if header.count(name) > 1})
-    if duplicates:
-        raise _duplicate_columns(f"'{path}'", duplicates)
+def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:
+    """A column of objects that are numbers or durations, as such; None where it holds anything else."""
+    values = [None if is_missing(value) else value for value in series.to_list()]
+    filled = [value for value in values if value is not None]
+    if filled and all(isinstance(value, timedelta) for value in filled):
+        return nw.new_series(series.name, values, nw.Duration("us"), backend=series.implementation)
+    if not filled or not all(
+        isinstance(value, bool | int | float | Decimal | np.number | np.bool_) for value in filled
+    ):
+        return None
+    whole = [isinstance(value, int | np.integer) for value in filled]
+    exact = all(whole)
+    if any(abs(int(value)) >= 2**53 for value, is_whole in zip(filled, whole, strict=True) if is_whole):
+        return None  # long ids, which floats would run together
+    if exact and len(filled) == len(values):
+        return nw.new_series(series.name, [int(value) for value in filled], nw.Int64, backend=series.implementation)
+    reals = [None if value is None else float(value) for value in values]
+    return nw.new_series(series.name, reals, nw.Float64, backend=series.implementation)
 
 
-def _duplicate_columns(named: str, duplicates: list[str]) -> DataError:
-    return DataError(f"{named} has duplicate column names: {', '.join(map(repr, duplicates))}.", "Rename them.")
+def is_missing(value: Any) -> bool:
+    """Whether one value is missing, in whatever way its library says so."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and value != value
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")
+def _numbers_in(name: str, values: Sequence[Any]) -> FloatArray:
+    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
+    out = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if not is_missing(value):
+            number = as_number(value)
+            if number is None:
+                raise not_numbers(name, values)
+            out[row] = number
+    return out
+
+
+def not_numbers(name: str, values: Sequence[Any]) -> DataError:
+    """A column that holds texts where numbers are needed: two levels, a few strays, or something else."""
+    texts = [text_of(value) for value in values]
+    levels = Counter(text for text in texts if text is not None)
+    if len(levels) == 2:
+        return two_levels(name, sorted(levels))
+    stray = [row for row, text in enumerate(texts) if text is not None and as_number(text) is None]
+    if len(stray) < 0.5 * len(texts):
+        odd = str(texts[stray[0]])[:40]
+        return DataError(
+            f"column '{name}' holds text in {len(stray):,} of {len(texts):,} rows where numbers are needed: "
+            f"'{odd}' in row {stray[0] + 1:,}.",
+            f"Fix the file; or, if it is an outcome or a decision, read it as missing: na=['{odd}'] (--na {odd}).",
+        )
+    example = max(levels, key=lambda level: (levels[level], level))
+    return DataError(
+        f"column '{name}' holds text such as '{example[:40]}' where numbers are needed.",
+        "Name a numeric column, or turn this one into numbers first.",
+    )
+
+
+def two_levels(name: str, levels: Sequence[str], said: Sequence[str] = ()) -> DataError:
+    """A column of yes and no, of which nobody has said which is 1; of other columns it was `said`."""
+    one, other = levels
+    likely = next((level for level in levels if level.strip().lower() in LIKELY_POSITIVE), other)
+    both = [*said, likely]
+    flag = ",".join(f'"{level}"' if "," in level else level for level in both)
+    flag = f"'{flag}'" if set(flag) & set(' "') else flag
+    return DataError(
+        f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
+        f"Of an outcome or a decision, say which is 1: positive={both if said else likely!r} (--positive {flag}).",
+    )
+
+
+def as_number(value: Any) -> float | None:
+    """A value as a number, if it is one: a text of digits, a flag, the seconds of a duration."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if not isinstance(value, str | bool | int | float | Decimal | np.number | np.bool_):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
 
 
 def missing_labels(rows: Rows, name: str) -> BoolArray:
@@ -226,6 +295,11 @@ def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_mis
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
     """The levels of a column of labels, sorted, and the level of every row."""
     rows.require([name])
+    if rows.is_nested(name):
+        raise DataError(
+            f"column '{name}' holds lists or records, which are no groups.",
+            "Name the column that says which group a row belongs to.",
+        )
     series = rows.frame[name]
     values = series.unique().to_list()
     if len(values) > most:
@@ -242,15 +316,15 @@ def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArr
 
 def text_of(value: Any) -> str | None:
     """A value as a text; None where it is missing."""
-    if value is None or type(value).__name__ == "NAType" or value != value:  # pandas' NA is not even equal to itself
-        return None
-    return str(value)
+    return None if is_missing(value) else str(value)
 
 
 def labeltext_of(value: object) -> str:
     """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g} s"
     return str(value)
 
 

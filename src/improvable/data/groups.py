@@ -7,6 +7,7 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, IntArray
 from improvable.data.frames import Rows, labels_of
+from improvable.data.suspects import spelling_notes
 from improvable.errors import DataError, OptionError, nearest
 from improvable.question.design import GroupChoice
 
@@ -90,7 +91,9 @@ def read_groups(rows: Rows, choice: GroupChoice, counts: IntArray | None = None)
             for name, (levels, codes) in zip(choice.columns, read, strict=True)
         ]
     keep = _rows_kept(columns, choice.only)
-    notes: list[str] = []
+    notes = [
+        note for name, (found, _) in zip(choice.columns, read, strict=True) for note in spelling_notes(name, found)
+    ]
     attributes = []
     for name, levels, codes in columns:
         used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))

@@ -8,7 +8,7 @@ from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
 from improvable.question.claim import Ask, Delta, Form, Gap, Overall
-from improvable.question.settings import Capacity, Combine, EngineName, Method, Settings, Small, Ties, asked
+from improvable.question.settings import Capacity, Combine, Decimal, EngineName, Method, Settings, Small, Ties, asked
 from improvable.question.utilities import Selection, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -60,6 +60,13 @@ def audit(
     challenge: str | None = None,
     n_jobs: int | None = None,
     drop_missing: bool = False,
+    positive: str | Sequence[str] | None = None,
+    na: str | Sequence[str] | None = None,
+    strip: bool = False,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: Decimal | None = None,
+    sheet: str | None = None,
     run_folder: str | Path | None = None,
     progress: bool | None = None,
     method: Method | None = None,
@@ -180,6 +187,18 @@ def audit(
         Splits at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
+    positive : str or sequence of str, optional
+        Which level is 1 in outcomes, targets and decisions that hold two: 'yes'; several where columns differ in words.
+    na : str or sequence of str, optional
+        Values of outcomes, targets, decisions and groups that mean missing: '9'.
+    strip : bool
+        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
+    separator, encoding : str, optional
+        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
+    sheet : str, optional
+        Sheet of an Excel file, by default the first.
     run_folder : str or path, optional
         Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
         stopped, and ends with the same bytes as if it had never stopped.
@@ -251,6 +270,13 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
+    positive: str | Sequence[str] | None = None,
+    na: str | Sequence[str] | None = None,
+    strip: bool = False,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: Decimal | None = None,
+    sheet: str | None = None,
     method: Method | None = None,
     engine: EngineName | None = None,
 ) -> Comparison:
@@ -324,6 +350,18 @@ def compare(
         Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
+    positive : str or sequence of str, optional
+        Which level is 1 in outcomes, targets and decisions that hold two: 'yes'; several where columns differ in words.
+    na : str or sequence of str, optional
+        Values of outcomes, targets, decisions and groups that mean missing: '9'.
+    strip : bool
+        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
+    separator, encoding : str, optional
+        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
+    sheet : str, optional
+        Sheet of an Excel file, by default the first.
     method : {"bootstrap", "delta"}, optional
         How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
         unless there are more than a million distinct contributions.

@@ -51,10 +51,21 @@ def component_cautions(
     return out
 
 
-def gap_cautions(disparities: Sequence[Disparity], alpha: float) -> list[Caution]:
-    """Assumption 1: the status quo must have a gap. Refuse where it is exactly 0, warn where it may be."""
+def gap_cautions(
+    disparities: Sequence[Disparity], alpha: float, constant: Mapping[str, float] | None = None
+) -> list[Caution]:
+    """Assumption 1: the status quo must have a gap. Refuse where it is exactly 0, warn where it may be.
+
+    `constant` outcomes are why there is none.
+    """
     out = []
     for gap in disparities:
+        if gap.estimate == 0 and constant:
+            name, value = next(iter(constant.items()))
+            raise DataError(
+                f"outcome '{name}' is {value:g} in every row, so nobody can do better or worse.",
+                "Name an outcome that varies.",
+            )
         if gap.estimate == 0 or (gap.one_sided and gap.estimate < 0):
             if gap.one_sided:
                 message = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from improvable.algorithms.by_column import steady, steady_model
 from improvable.algorithms.cutoffs import Score, ScoreColumn, Threshold, TieBreaking
-from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, reads_of
+from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, reads_of
 from improvable.algorithms.models import FittedModel
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import make_columns
@@ -16,7 +16,9 @@ from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
 from improvable.data.engines.memory import Memory
 from improvable.data.fingerprint import Fingerprint
+from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike, Rows
+from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
@@ -42,8 +44,11 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     """Compare two algorithms on the rows given; cutoffs that come from a capacity are taken from these rows."""
     design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
-    engine = as_engine(data, settings.engine, workers)
+    engine = as_engine(data, settings.engine, workers, format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
+    fingerprint = Fingerprint(engine, columns.read)
+    decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
+    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.question.group)
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading, question = surveyed.reading, design.question
     keyed = make_splitting(question.seed, 0.5, None, engine.columns)
@@ -56,13 +61,15 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
     capacities, shares = [*map(capacity_of, specs)], tally.shares()
     chance = [0.0 if c is None else float(np.sqrt(c * (1 - c) / tally.rows)) for c in capacities]
-    cautions = [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
+    cautions = note_cautions(getattr(engine, "notes", ()), columns.read)
+    cautions += [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
     cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
     if question.claim.asks("fairness"):
-        cautions += gap_cautions(disparities(result.evidence, question.claim, question.alpha), question.alpha)
+        gaps = disparities(result.evidence, question.claim, question.alpha)
+        cautions += gap_cautions(gaps, question.alpha, surveyed.constant)
     cautions += result.cautions
     emit(cautions)
-    return replace(result.with_cautions(cautions), data=Fingerprint(engine, columns.read))
+    return replace(result.with_cautions(cautions), data=fingerprint)
 
 
 def _share_hint(design: Design, shares: Sequence[float]) -> str:

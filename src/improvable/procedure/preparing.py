@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
-from improvable.algorithms.decisions import reads_of
+from improvable.algorithms.decisions import DecisionColumn, reads_of
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
 from improvable.data.fingerprint import Fingerprint
+from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike
+from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
@@ -71,7 +73,8 @@ class Prepared:
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        seen = (*self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
+        read = note_cautions(getattr(self.engine, "notes", ()), self.columns.read)
+        seen = (*read, *self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
         return [*seen, *_few_training_rows(self.plan, self.drawn)]
 
     def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
@@ -150,7 +153,7 @@ class Prepared:
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first split."""
     plan = make_plan(settings)
-    engine = as_engine(data, settings.engine, worker_count(n_jobs))
+    engine = as_engine(data, settings.engine, worker_count(n_jobs), format_of(settings))
     columns = make_columns(
         engine.columns,
         plan.design,
@@ -166,8 +169,11 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         question = replace(plan.design.question, seed=seed)
         plan = replace(plan, design=replace(plan.design, question=question))
     seed = plan.design.question.seed
-    surveyed = survey(engine, plan.design, columns, settings.drop_missing)
     fingerprint = Fingerprint(engine, columns.read)
+    decided = [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
+    numeric = [*plan.design.outcome_columns, plan.target, *decided]
+    engine = recode(engine, values_of(settings), numeric, plan.design.question.group)
+    surveyed = survey(engine, plan.design, columns, settings.drop_missing)
     splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read, plan.folds)
     if isinstance(engine, Memory):
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)

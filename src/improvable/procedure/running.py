@@ -76,7 +76,8 @@ def run_prepared(
     with limited_threads(workers, plan.splits):
         itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
-        doubts = gap_cautions(gaps, question.alpha) if question.claim.asks("fairness") else []
+        asks = question.claim.asks("fairness")
+        doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
         results = _run(ready, folder, done, workers, progress, begun)
     cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
     cautions += stopping_cautions(plan.stopping, results, question)

@@ -14,6 +14,7 @@ from improvable.data.frames import Rows, check_complete, incomplete
 from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.sample import Combination, Reading, combinations_of
+from improvable.data.suspects import Seen, code_notes, constant_values, few_values, merge_values
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
 from improvable.question.claim import check_claim
@@ -38,6 +39,8 @@ class Survey:
         Of each numeric column that may be a feature.
     weights : tuple of int
         How many weights are negative, how many are above zero, and how many are other than one.
+    outcomes : dict
+        Values of each outcome, as far as they are few.
     clusters : array of shape (3, triples)
         Keys of clusters, each with the keys of its stratum and of a combination of groups that it has; distinct.
     """
@@ -49,6 +52,7 @@ class Survey:
     missing: Counter[str] = field(default_factory=Counter)
     infinite: Counter[str] = field(default_factory=Counter)
     weights: tuple[int, int, int] = (0, 0, 0)
+    outcomes: Seen = field(default_factory=dict)
     clusters: Keys = field(default_factory=lambda: np.empty((3, 0), dtype=np.uint64))
 
 
@@ -82,6 +86,7 @@ class Surveying:
             missing=missing,
             infinite=infinite,
             weights=_weights(kept, question.weight),
+            outcomes=few_values(kept, self.design.outcome_columns),
             clusters=self._clusters(kept),
         )
 
@@ -107,6 +112,7 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
             one.weights[1] + other.weights[1],
             one.weights[2] + other.weights[2],
         ),
+        outcomes=merge_values(one.outcomes, other.outcomes),
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
     )
 
@@ -148,6 +154,8 @@ class Surveyed:
     clusters : Clusters or None
     missing, infinite : Counter
         Values of each numeric column that may be a feature.
+    constant : dict
+        Outcomes that have but one value, with it.
     cautions : tuple of Caution
     """
 
@@ -157,6 +165,7 @@ class Surveyed:
     clusters: Clusters | None
     missing: Counter[str]
     infinite: Counter[str]
+    constant: dict[str, float]
     cautions: tuple[Caution, ...]
 
 
@@ -170,6 +179,9 @@ def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool)
     cautions = []
     if seen.dropped:
         cautions.append(Caution("dropped", f"{seen.dropped:,} rows with missing or infinite values were dropped."))
+    if seen.rows - seen.dropped == 1:
+        raise DataError("the data have one row that can be used.", "An audit needs rows to learn from and to test on.")
+    cautions += [Caution(f"codes {i}", note) for i, note in enumerate(code_notes(seen.outcomes))]
     question = design.question
     named = sorted(seen.combinations)
     counts = np.array([seen.combinations[one] for one in named], dtype=np.int64)
@@ -197,7 +209,8 @@ def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool)
         if len(clusters) == kept:  # clusters of one row each are rows
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
-    return Surveyed(reading, seen.rows, kept, clusters, seen.missing, seen.infinite, tuple(cautions))
+    constant = constant_values(seen.outcomes)
+    return Surveyed(reading, seen.rows, kept, clusters, seen.missing, seen.infinite, constant, tuple(cautions))
 
 
 def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:

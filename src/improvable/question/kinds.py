@@ -1,9 +1,11 @@
 """Kinds of values that a setting can have, and how each is written: in a protocol, in JSON, on the command line."""
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from improvable.errors import OptionError
 from improvable.question.checks import SAME_SHARE, as_names
 
 
@@ -26,7 +28,7 @@ class Kind:
     example : str
         How it is written on the command line.
     option : type
-        What the command line reads before `parse`: a number or flag is checked there.
+        What the command line reads before `parse`: a number or flag is checked there; of a list, each is an option.
     """
 
     words: str
@@ -35,18 +37,39 @@ class Kind:
     plain: Callable[[Any], Any]
     parse: Callable[[Any], Any] = lambda value: value
     example: str = ""
-    option: type = str
+    option: Any = str
 
 
 def parse_names(text: str | None) -> list[str]:
-    """Names between commas.
+    """Names between commas; a name with a comma in it stands in double quotes, as in a CSV file.
 
     Examples
     --------
-    >>> parse_names("age, sex")
-    ['age', 'sex']
+    >>> parse_names("age, sex"), parse_names('"age, years",sex')
+    (['age', 'sex'], ['age, years', 'sex'])
     """
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+    if not text:
+        return []
+    try:
+        names = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        raise OptionError(
+            f"{text} does not close its quotes.",
+            "Write names between commas, and a name with a comma in double quotes.",
+        ) from None
+    return [name.strip() for name in names if name.strip()]
+
+
+def parse_each(texts: str | Sequence[str] | None) -> list[str]:
+    """The names in one text, or in several: an option may be repeated.
+
+    Examples
+    --------
+    >>> parse_each(["age,sex", '"income, net"'])
+    ['age', 'sex', 'income, net']
+    """
+    several = [texts] if texts is None or isinstance(texts, str) else texts
+    return list(dict.fromkeys(name for text in several for name in parse_names(text)))
 
 
 def parse_delta(text: str) -> float | dict[str, float]:
@@ -89,7 +112,7 @@ def _by_group(text: str) -> dict[str, float]:
 
 
 def _pairs(text: str) -> list[list[str]]:
-    pairs = [part.rsplit(":", 1) for part in text.split(",")]
+    pairs = [part.rsplit(":", 1) for part in parse_names(text)]
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError("a name without a value")
     return pairs
@@ -126,8 +149,9 @@ TEXTS = Kind(
     {"type": ["string", "array"], "items": {"type": "string"}},
     lambda value: isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value)),
     lambda value: list(as_names(value)),
-    parse=parse_names,
-    example="names between commas",
+    parse=parse_each,
+    example="names between commas, and a name with a comma in double quotes",
+    option=list[str],
 )
 NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)
 CAPACITY = Kind(

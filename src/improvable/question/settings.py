@@ -7,8 +7,10 @@ from the fields of `Settings`. The signatures of `audit` and `compare` are writt
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin
 
+from improvable.errors import OptionError
 from improvable.question.claim import Ask, Delta, Form, Gap, Overall
 from improvable.question.kinds import CAPACITY, DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Selection, Utility
@@ -18,6 +20,7 @@ Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
 Capacity = float | Literal["status_quo"] | None
+Decimal = Literal[".", ","]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
 AUDIT, COMPARE, POWER = "audit", "compare", "power"
@@ -87,6 +90,29 @@ class Settings:
     drop_missing: bool = field(
         default=False, metadata=of_columns(FLAG, "Drop rows with missing values in a needed column.")
     )
+    positive: str | Sequence[str] | None = field(
+        default=None,
+        metadata=of_columns(
+            TEXTS, "Which level of a yes/no outcome or decision is 1: yes.", unset="they are 0 and 1 already"
+        ),
+    )
+    na: str | Sequence[str] | None = field(
+        default=None, metadata=of_columns(TEXTS, "Values of outcomes, decisions and groups that mean missing: 9,99.")
+    )
+    strip: bool = field(
+        default=False,
+        metadata=of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one."),
+    )
+    separator: str | None = field(
+        default=None, metadata=of_columns(TEXT, "What separates values in a text file: ';', tab.", unset="found out")
+    )
+    encoding: str | None = field(
+        default=None, metadata=of_columns(TEXT, "Encoding of a text file: windows-1252.", unset="found out")
+    )
+    decimal: Decimal | None = field(
+        default=None, metadata=of_columns(TEXT, "Decimal mark in a text file.", unset="found out")
+    )
+    sheet: str | None = field(default=None, metadata=of_columns(TEXT, "Sheet of an Excel file.", unset="the first"))
     status_quo: Any = field(metadata=about(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=()))
     rule: Any = field(
         default="forest",
@@ -231,6 +257,29 @@ class Settings:
     seal: str | None = field(
         default=None, metadata=about(TEXT, "Digest of the seal that was checked before the run.", commands=())
     )
+
+    def __post_init__(self) -> None:
+        """Names may be given as whole numbers, as pandas has them, and one name where several are meant."""
+        for name in ("outcome", "weight", "cluster", "target", "row_id", "status_quo"):
+            value = getattr(self, name)
+            if isinstance(value, Integral) and not isinstance(value, bool):
+                object.__setattr__(self, name, str(value))
+        for name in ("group", "groups", "features", "exclude", "positive", "na"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str | tuple | list):
+                object.__setattr__(self, name, named(name, value))
+            elif isinstance(value, str) and name in ("features", "exclude", "groups"):
+                object.__setattr__(self, name, (value,))
+
+
+def named(name: str, value: Any) -> tuple[str, ...]:
+    """Names, however they are given."""
+    if isinstance(value, Integral | Real):
+        return (f"{value:g}" if isinstance(value, float) else str(value),)
+    try:
+        return tuple(str(one) for one in value)
+    except TypeError:
+        raise OptionError(f"{name} is a {type(value).__name__}.", "Give names, as a list of texts.") from None
 
 
 @dataclass(frozen=True, kw_only=True)

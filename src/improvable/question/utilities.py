@@ -165,7 +165,7 @@ class Utility:
         if self.binary_outcome and not _is_binary(outcome):
             raise DataError(
                 f"utility '{self.label}' needs outcomes of 0 and 1; found {_odd(outcome):g}.",
-                "For other outcomes use 'calibration' (the mean outcome among the selected).",
+                _two_values(outcome) or "For other outcomes use 'calibration' (the mean outcome among the selected).",
             )
         u = self._evaluate(self.numerator, rows, outcome, decision)
         w = (
@@ -215,13 +215,24 @@ def _odd(values: FloatArray) -> float:
     return float(values[(values != 0) & (values != 1)][0])
 
 
+def _two_values(values: FloatArray) -> str:
+    """What to do where two values are used, as 1 and 2 are; nothing to say where there are more."""
+    distinct = [f"{value:g}" for value in np.unique(values)[:3]]
+    if len(distinct) != 2:
+        return ""
+    low, high = distinct
+    return f"Say which of {low} and {high} is 1: positive='{high}' (--positive {high})."
+
+
 def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: str) -> None:
     """Refuse decisions other than 0/1 where a utility needs them."""
     for utility in utilities:
         if utility.binary_decision and not _is_binary(decision):
             raise DataError(
                 f"utility '{utility.label}' needs decisions of 0 and 1; the {whose} decides {_odd(decision):g}.",
-                "A score becomes decisions with threshold(column, capacity=...) (--score with --capacity or --above).",
+                _two_values(decision)
+                or "A score becomes decisions with threshold(column, capacity=...): as --score in an audit, "
+                "as --status-quo-score or --candidate-score in a comparison, each with --capacity.",
             )
 
 

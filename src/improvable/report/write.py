@@ -4,12 +4,14 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts, split_columns
+from improvable.results.numbers import p_text
 from improvable.results.result import Result
 
 REPORTS = (".html", ".md")
@@ -75,8 +77,15 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
     return place
 
 
+def _never_zero(name: str, values: list[Any], draws: int) -> list[Any]:
+    """Values of a column as they are, but for a p-value of none of the draws, which is not zero."""
+    if not (name == "p_value" or name.endswith((" p", " p other"))):
+        return values
+    return [p_text(value, draws) if value == 0 else value for value in values]
+
+
 def _csv(facts: Facts) -> str:
-    columns = split_columns(facts)
+    columns = {name: _never_zero(name, values, facts["draws"]) for name, values in split_columns(facts).items()}
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)

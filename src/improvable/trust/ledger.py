@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
-BEGUN, FINISHED = "begun", "finished"
+BEGUN, FINISHED, PLANNED = "begun", "finished", "planned"
 ORIGIN = "0" * 64
 KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 
@@ -43,7 +43,7 @@ class Line:
     number : int
         From 1.
     event : str
-        "begun" or "finished".
+        "begun", "finished" or "planned".
     facts : dict
         When, data, protocol, seed or challenge; of a finished run also its p-value and verdict.
     hash : str
@@ -157,6 +157,7 @@ def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "seed": facts["seed"],
         "challenge": facts.get("challenge"),
         "columns": facts["data_fingerprint"],
+        "draws": facts["draws"],
         "p_value": facts["p_value"],
         "verdict": "rejected" if facts["reject"] else "not rejected",
     }
@@ -176,7 +177,9 @@ def runs_words(lines: Sequence[Line]) -> str:
         return "no run is recorded"
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
     what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
-    return f"{what} ({told})" if told else what
+    plans = sum(line.event == PLANNED for line in lines)
+    planned = f"; {plans} plan{'s' if plans != 1 else ''} made on them" if plans else ""
+    return f"{what} ({told}){planned}" if told else f"{what}{planned}"
 
 
 def _hash(plain: dict[str, Any]) -> str:

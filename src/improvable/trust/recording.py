@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from improvable.data.engines import Engine
+    from improvable.data.formats import FileFormat
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
@@ -30,6 +31,12 @@ class Recorder:
 
         return self._add(FINISHED, {"kind": kind, **run_facts(result)})
 
+    def plan(self, kind: str, facts: dict[str, Any]) -> str:
+        """Record that settings were tried on these data before an audit, and say how many runs there were."""
+        from improvable.trust.ledger import PLANNED
+
+        return self._add(PLANNED, {"kind": kind, **facts})
+
     def knows(self, folder: str | None) -> int | None:
         """The line that records a finished run in a folder, if there is one."""
         from improvable.errors import StorageError
@@ -50,6 +57,11 @@ class Recorder:
         line = record(self.path, self.data, event, facts)
         runs = runs_words(read_ledger(self.path))
         return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
+
+
+def reading_facts(format_: "FileFormat") -> dict[str, Any]:
+    """What a caller said of how the file is written, so that others can read the same rows."""
+    return {"reading": format_.given} if format_.given else {}
 
 
 def open_recorder(engine: "Engine", data: str, ledger: str | None) -> Recorder:

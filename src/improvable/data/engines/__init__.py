@@ -11,11 +11,12 @@ from improvable.data.engines.dask import open_dask
 from improvable.data.engines.duckdb import open_duckdb
 from improvable.data.engines.memory import open_memory
 from improvable.data.engines.spark import open_spark
+from improvable.data.formats import UNSAID, FileFormat
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError, nearest
 from improvable.question.settings import EngineName
 
-ENGINES: dict[str, Callable[[Any, int], Engine]] = {
+ENGINES: dict[str, Callable[[Any, int, FileFormat], Engine]] = {
     "memory": open_memory,
     "arrow": open_arrow,
     "dask": open_dask,
@@ -40,7 +41,7 @@ def home_of(data: FrameLike) -> EngineName | None:
     return "arrow" if package == "pyarrow" and name.endswith("Dataset") else None
 
 
-def as_engine(data: FrameLike, engine: str | None, workers: int) -> Engine:
+def as_engine(data: FrameLike, engine: str | None, workers: int, format_: FileFormat = UNSAID) -> Engine:
     """The engine asked for, or the one that the data need: frames and single files are rows in memory.
 
     Data that can `fold` are an engine themselves.
@@ -57,4 +58,4 @@ def as_engine(data: FrameLike, engine: str | None, workers: int) -> Engine:
         raise OptionError(f"engine '{name}' cannot read these data, which are for '{home}'.", f"Use engine='{home}'.")
     if name == "duckdb" and home != "duckdb":
         raise OptionError("engine 'duckdb' reads relations.", "Give one, such as duckdb.sql('select ...').")
-    return ENGINES[name](str(data) if isinstance(data, PathLike) else data, workers)
+    return ENGINES[name](str(data) if isinstance(data, PathLike) else data, workers, format_)

@@ -8,7 +8,9 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
-from improvable.data.frames import MISSING_MARKS, Rows
+from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, Note, header_of
+from improvable.data.frames import Rows, read_rows, refuse_format
+from improvable.data.reading import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
 from improvable.errors import DataError, nearest
 
 
@@ -18,6 +20,7 @@ class Arrow:
 
     dataset: Any
     workers: int
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -56,23 +59,46 @@ class Arrow:
                 raise _bad_file(getattr(fragment, "path", "the data"), error) from error
 
 
-def open_arrow(data: Any, workers: int) -> Arrow:
-    """A dataset, a table, a file, or a folder of Parquet files."""
+def open_arrow(data: Any, workers: int, format_: FileFormat = UNSAID) -> Arrow:
+    """A dataset, a table, a file, or a folder of Parquet files.
+
+    A file that pyarrow would read otherwise than we do (packed, in another encoding, with decimal commas, of Excel or a
+    statistical package) is read as a whole.
+    """
     need("pyarrow", "arrow")
     import pyarrow as pa
     import pyarrow.dataset as ds
 
+    if isinstance(data, str | Path):
+        path = Path(data)
+        separator = separator_of(path, format_)
+        if separator is not None:
+            return Arrow(_open_csv(path, separator), workers, separator_notes(path, separator, format_))
+        if streams(path):
+            refuse_format(format_)
+            return Arrow(_open_parquet(path), workers)
+    else:
+        refuse_format(format_)
     if isinstance(data, ds.Dataset):
         return Arrow(_checked(data), workers)
-    if isinstance(data, str | Path):
-        return Arrow(_open_path(Path(data)), workers)
-    if isinstance(data, Rows):
-        data = data.frame.to_native()
-    table = data if isinstance(data, pa.Table) else nw.from_native(data, eager_only=True).to_arrow()
-    return Arrow(ds.dataset(table), workers)
+    if isinstance(data, pa.Table):
+        refuse_duplicates(data.schema.names, "the data frame")
+        return Arrow(ds.dataset(data), workers)
+    rows = read_rows(data, format_)
+    return Arrow(ds.dataset(rows.frame.to_arrow()), workers, rows.notes)
 
 
-def _open_path(path: Path) -> Any:
+def streams(path: Path) -> bool:
+    """Whether a path is Parquet, or nothing that we know of: what is missing is found out where it is opened."""
+    return path.is_dir() or not path.exists() or path.suffix.lower() in (".parquet", ".pq")
+
+
+def separator_of(path: Path, format_: FileFormat) -> str | None:
+    """The separator of a text that can be read in pieces; None for anything else."""
+    return is_plain(path, format_) if path.is_file() else None
+
+
+def _open_parquet(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -81,30 +107,26 @@ def _open_path(path: Path) -> Any:
         raise DataError(
             f"there is no file or folder '{path}'.", nearest(path.name, beside) if beside else "Check the path."
         )
+    files = [str(path)]
     if path.is_dir():
         files = sorted(str(p) for p in path.rglob("*.parquet") if not p.name.startswith((".", "_")))
         if not files:
             raise DataError(f"there is no Parquet file in the folder '{path}'.", "Its files must end in .parquet.")
-    elif path.suffix.lower() in (".parquet", ".pq"):
-        files = [str(path)]
-    elif path.suffix.lower() in (".csv", ".tsv", ".txt"):
-        return _open_csv(path)
-    else:
-        raise DataError(f"'{path}' is of an unknown kind.", "Give a folder of Parquet files, or a Parquet or CSV file.")
     try:
         return _checked(ds.dataset(files, format="parquet", schema=_common_schema(files)))
     except pa.ArrowException as error:
         raise _bad_file(path, error) from error
 
 
-def _open_csv(path: Path) -> Any:
+def _open_csv(path: Path, separator: str) -> Any:
     """A CSV file; types come from all of it, because pyarrow would take them from its beginning."""
     import polars as pl
     import pyarrow as pa
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    with path.open("rb") as file:
+        refuse_duplicates(header_of(file.read(LOOKED_AT), separator), f"'{path}'")
     lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
     try:
         types = {name: _arrow_type(dtype) for name, dtype in lazy.collect_schema().items()}
@@ -179,10 +201,7 @@ def _wider(mine: Any, theirs: Any) -> Any:
 
 
 def _checked(dataset: Any) -> Any:
-    names = dataset.schema.names
-    duplicates = sorted({name for name in names if names.count(name) > 1})
-    if duplicates:
-        raise DataError(f"the data have duplicate column names: {', '.join(map(repr, duplicates))}.", "Rename them.")
+    refuse_duplicates(dataset.schema.names, "the data")
     return dataset
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
 
+from improvable.data.formats import Note
 from improvable.data.frames import Rows
 from improvable.errors import DataError, ImprovableError, OptionError
 
@@ -31,6 +32,11 @@ class Engine(Protocol):
     @property
     def backend(self) -> nw.Implementation:
         """The kind of frame that results are given in."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know of how files were read."""
         ...
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.arrow import Arrow, open_arrow
+from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
 from improvable.data.engines.batches import Merge, T, Work, merge_all, need
-from improvable.data.frames import Rows
+from improvable.data.formats import UNSAID, FileFormat, Note
+from improvable.data.frames import Rows, read_rows, refuse_format
 from improvable.errors import DataError, ImprovableError
 
 PARTS_PER_MERGE = 8
@@ -21,6 +22,7 @@ class Dask:
 
     frame: Any
     files: Arrow | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -62,18 +64,24 @@ def _merge(merge: Merge[T], parts: Sequence[T | None]) -> T | None:
     return merge_all((part for part in parts if part is not None), merge)
 
 
-def open_dask(data: Any, workers: int) -> Dask:
-    """A Dask frame, a path that Dask can read, or a frame in memory, to be divided."""
+def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
+    """A Dask frame, a path that Dask can read, or a frame in memory or other file, to be divided."""
     need("dask", "dask")
     need("pyarrow", "dask")
     import dask.dataframe as dd
 
     if isinstance(data, dd.DataFrame):
+        refuse_format(format_)
         return Dask(data)
     if isinstance(data, str | Path):
-        path, files = Path(data), open_arrow(str(data), workers)
-        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-            return Dask(dd.read_csv(str(path), sep="\t" if path.suffix.lower() == ".tsv" else ","), files)
-        return Dask(dd.read_parquet(files.dataset.files), files)
-    frame = data.frame if isinstance(data, Rows) else nw.from_native(data, eager_only=True)
-    return Dask(dd.from_pandas(frame.to_pandas().reset_index(drop=True), npartitions=max(1, workers)))
+        path = Path(data)
+        separator = separator_of(path, format_)
+        if separator is not None:
+            files = open_arrow(data, workers, format_)
+            return Dask(dd.read_csv(str(path), sep=separator), files, files.notes)
+        if streams(path):
+            files = open_arrow(data, workers, format_)
+            return Dask(dd.read_parquet(files.dataset.files), files)
+    rows = read_rows(data, format_)
+    whole = rows.frame.to_pandas().reset_index(drop=True)
+    return Dask(dd.from_pandas(whole, npartitions=max(1, workers)), notes=rows.notes)

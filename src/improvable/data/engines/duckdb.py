@@ -7,7 +7,8 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
-from improvable.data.frames import Rows
+from improvable.data.formats import UNSAID, FileFormat, Note
+from improvable.data.frames import Rows, refuse_format
 from improvable.errors import DataError
 
 
@@ -17,6 +18,7 @@ class DuckDB:
 
     relation: Any
     workers: int
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -41,6 +43,7 @@ class DuckDB:
             raise DataError(f"DuckDB cannot read the rows: {reason}.", "Try the query in DuckDB first.") from error
 
 
-def open_duckdb(data: Any, workers: int) -> DuckDB:
+def open_duckdb(data: Any, workers: int, format_: FileFormat = UNSAID) -> DuckDB:
+    refuse_format(format_)
     need("pyarrow", "duckdb")
     return DuckDB(data, workers)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
+from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.data.keys import Keying, tell_apart
 
@@ -27,6 +28,10 @@ class Memory:
         backend: nw.Implementation = self.rows.frame.implementation
         return backend
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return self.rows.notes
+
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         rows = self.rows.select(columns)
         batches = (rows.take(slice(start, start + self.size)) for start in range(0, len(rows), self.size))
@@ -34,12 +39,12 @@ class Memory:
 
     def keyed(self, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> "Memory":
         """The same rows with their keys: equal rows are told apart by how often they have occurred."""
-        return replace(self, rows=Rows(self.rows.frame, tell_apart(self.rows, keying, columns, row_id)))
+        return replace(self, rows=replace(self.rows, keys=tell_apart(self.rows, keying, columns, row_id)))
 
     def alone(self) -> "Memory":
         """The same rows for one worker among others."""
         return replace(self, workers=1)
 
 
-def open_memory(data: FrameLike, workers: int) -> Memory:
-    return Memory(read_rows(data), workers)
+def open_memory(data: FrameLike, workers: int, format_: FileFormat = UNSAID) -> Memory:
+    return Memory(read_rows(data, format_), workers)

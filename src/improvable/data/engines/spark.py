@@ -11,8 +11,10 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.arrow import Arrow, open_arrow
+from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
 from improvable.data.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all, need
+from improvable.data.formats import UNSAID, FileFormat, Note
+from improvable.data.frames import read_rows, refuse_format
 from improvable.errors import DataError, OptionError
 
 
@@ -22,6 +24,7 @@ class Spark:
 
     frame: Any
     files: Arrow | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -70,26 +73,28 @@ def _unfinished(error: Exception) -> DataError:
     return DataError(f"Spark could not finish: {reason}.", hint)
 
 
-def open_spark(data: Any, workers: int) -> Spark:
-    """A Spark frame, a path that Spark can read, or a frame in memory, sent to it."""
+def open_spark(data: Any, workers: int, format_: FileFormat = UNSAID) -> Spark:
+    """A Spark frame, a path that Spark can read, or a frame in memory or other file, sent to it."""
     need("pyspark", "spark")
     need("pyarrow", "spark")
     if hasattr(data, "mapInArrow"):
+        refuse_format(format_)
         return Spark(data)
     session = _session(workers)
     if isinstance(data, str | Path):
         path = Path(data).resolve()  # Spark's own working folder may be another
-        files = open_arrow(str(path), workers)
-        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        separator = separator_of(path, format_)
+        if separator is not None:
             from pyspark.sql.pandas.types import from_arrow_schema
 
-            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            files = open_arrow(str(path), workers, format_)
             reader = session.read.schema(from_arrow_schema(files.dataset.schema)).option("sep", separator)
-            return Spark(reader.csv(str(path), header=True), files)
-        return Spark(session.read.parquet(*files.dataset.files), files)
-    from improvable.data.frames import read_rows
-
-    return Spark(session.createDataFrame(read_rows(data).frame.to_arrow()))
+            return Spark(reader.csv(str(path), header=True), files, files.notes)
+        if streams(path):
+            files = open_arrow(str(path), workers, format_)
+            return Spark(session.read.parquet(*files.dataset.files), files)
+    rows = read_rows(data, format_)
+    return Spark(session.createDataFrame(rows.frame.to_arrow()), notes=rows.notes)
 
 
 def _session(workers: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from improvable.data.arrays import FloatArray
+from improvable.data.formats import FileFormat
 from improvable.data.frames import FrameLike, read_rows
 from improvable.errors import DataError, ImprovableWarning
 from improvable.procedure.api import audit, compare
@@ -45,7 +46,9 @@ def learn(
     learning : Learning
         What the candidates reached at each size.
     """
-    rows = read_rows(data)
+    format_ = FileFormat(**{name: question[name] for name in vars(FileFormat()) if name in question})
+    question = {name: value for name, value in question.items() if name not in vars(format_)}
+    rows = read_rows(data, format_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
         scarcest = _scarcest(rows, question)

@@ -1,0 +1,325 @@
+"""Files become frames: separated texts, Parquet, Excel, Stata, SPSS and SAS; packed or not.
+
+What was found out about a file, rather than said by the caller, is said in notes.
+"""
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from improvable.data.formats import (
+    LOOKED_AT,
+    SEPARATORS,
+    UNSAID,
+    UTF8,
+    UTF8_MARKED,
+    FileFormat,
+    Note,
+    find_encoding,
+    find_separator,
+    header_of,
+    in_utf8,
+    is_utf8,
+    pieces_of,
+    uneven_lines,
+)
+from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
+from improvable.errors import DataError, OptionError, nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
+SEPARATED = ("csv", "tsv", "txt")
+PARQUET = ("parquet", "pq")
+EXCEL = ("xlsx", "xls", "xlsm", "xlsb", "ods")
+STATISTICS = {"dta": "read_dta", "sav": "read_sav", "zsav": "read_sav", "por": "read_por",
+              "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}  # fmt: skip
+KINDS = "a file that ends in .csv, .tsv, .parquet, .xlsx, .dta, .sav or .sas7bdat; texts may be in .gz or .zip"
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is in a file, and what a reader should know of how it was read."""
+
+    frame: "pl.DataFrame"
+    notes: tuple[Note, ...] = ()
+
+
+def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
+    """Read a whole file, of any kind that we know."""
+    import polars as pl
+
+    said = format_.checked()
+    _check_there(path)
+    kind = kind_of(path)
+    _refuse_vain(kind, said)
+    try:
+        if kind in PARQUET:
+            return Table(pl.read_parquet(path))
+        if kind in SEPARATED:
+            return _read_separated(content_of(path), path, said)
+        if kind in EXCEL:
+            return _read_excel(path, said.sheet)
+        if kind in STATISTICS:
+            return _read_statistics(path, kind, said.encoding)
+    except pl.exceptions.PolarsError as error:
+        raise cannot_be_read(path, error) from error
+    raise DataError(f"'{path}' is of an unknown kind.", f"Give {KINDS}.")
+
+
+def kind_of(path: Path) -> str:
+    """What the name of a file ends with, packing aside; of a .zip, the name of what is in it."""
+    name = path.name.lower()
+    if name.endswith(".zip") and path.is_file():
+        name = _member(path).lower()
+    return name.removesuffix(".gz").rsplit(".", 1)[-1]
+
+
+def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
+    """The separator of a text that can be read in pieces as it stands; None where it must be read as a whole.
+
+    That is a text in UTF-8, unpacked, whose numbers are written with points and without thousands.
+    """
+    import polars as pl
+
+    said = format_.checked()
+    if kind_of(path) not in SEPARATED or path.suffix.lower() in (".gz", ".zip") or path.stat().st_size == 0:
+        return None
+    with path.open("rb") as file:
+        start = file.read(LOOKED_AT + 1)
+    if said.encoding is not None or find_encoding(start[:LOOKED_AT].rpartition(b"\n")[0]) != UTF8:
+        return None
+    if not is_utf8(pieces_of(path)):
+        return None
+    separator = said.separator or find_separator(start, path)
+    lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
+    try:
+        texts = [name for name, dtype in lazy.collect_schema().items() if dtype == pl.String]
+        numerals = [
+            pl.col(name).drop_nulls().str.contains(pattern).all().alias(f"{mark}{name}")
+            for name in texts
+            for mark, pattern in PATTERNS.items()
+        ]
+        numbers = bool(numerals) and any(lazy.select(numerals).collect(engine="streaming").row(0))
+    except pl.exceptions.PolarsError:
+        return None
+    return None if numbers or said.decimal == "," else separator
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file, unpacked."""
+    try:
+        if path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return archive.read(_member(path))
+        return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        raise cannot_be_read(path, error) from error
+
+
+def _member(path: Path) -> str:
+    """The one file in a .zip."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise cannot_be_read(path, error) from error
+    if len(names) != 1:
+        raise DataError(f"'{path}' holds {len(names)} files.", "Pack one, or unpack it and name the file.")
+    if names[0].rsplit(".", 1)[-1].lower() not in SEPARATED:
+        raise DataError(f"'{path}' holds '{names[0]}'.", "Only .csv, .tsv and .txt are read packed; unpack it.")
+    return names[0]
+
+
+def _check_there(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
+    if not path.exists():
+        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
+    if path.stat().st_size == 0:
+        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
+
+
+def _refuse_vain(kind: str, said: FileFormat) -> None:
+    """Refuse what means nothing for this kind of file, rather than ignore it."""
+    means = {"separator": SEPARATED, "encoding": (*SEPARATED, *STATISTICS), "decimal": SEPARATED, "sheet": EXCEL}
+    for name in said.given:
+        if kind not in means[name]:
+            raise OptionError(f"{name} means nothing for a .{kind} file.", f"Leave out --{name}.")
+
+
+def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
+    import polars as pl
+
+    notes: list[Note] = []
+    encoding = said.encoding or find_encoding(content)
+    text = in_utf8(content, encoding, path)
+    if said.encoding is None and encoding not in (UTF8, UTF8_MARKED):
+        text_ = f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding (--encoding)."
+        notes.append(Note(text_))
+    separator = said.separator or find_separator(text, path)
+    notes += separator_notes(path, separator, said)
+    refuse_duplicates(header_of(text, separator), f"'{path}'")
+    table = _parsed(text, separator, path)
+    texts = {c.name: c for c in table if c.dtype == pl.String}
+    marks = {name: written_with(column) for name, column in texts.items()}
+    numerals = [name for name, one in marks.items() if one]
+    decimal = said.decimal or find_decimal([marks[name] for name in numerals], separator)
+    numerals = [name for name in numerals if decimal in marks[name]]
+    pointed = _pointed(table, text, separator) if decimal == "," else {}
+    table = table.with_columns([as_numbers(column, decimal) for column in pointed.values()])
+    table = table.with_columns([as_numbers(texts[name], decimal) for name in numerals])
+    mark = r"\d[,'\u2019\s]\d" if decimal == "." else r"[,.]|\d\s\d"
+    marked = [*(name for name in numerals if texts[name].drop_nulls().str.contains(mark).any()), *pointed]
+    if marked and said.decimal is None:
+        how = "a decimal comma" if decimal == "," else "thousands separated"
+        notes.append(Note(f"numbers with {how} are read in {_listed(marked)} (--decimal to change it)."))
+    others = [find_stray(column, decimal) for name, column in texts.items() if name not in numerals]
+    strays = [Note(stray.words, stray.column) for stray in others if stray is not None]
+    return Table(table, (*notes, *strays))
+
+
+def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note, ...]:
+    """Say which separator was found, where it is not the usual one."""
+    if said.separator is not None or separator == ("\t" if kind_of(path) == "tsv" else ","):
+        return ()
+    return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (--separator to change it)."),)
+
+
+def _parsed(text: bytes, separator: str, path: Path) -> "pl.DataFrame":
+    """A text as a frame; a line with more or fewer values than the header is named."""
+    import polars as pl
+
+    try:
+        table = pl.read_csv(text, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
+    except pl.exceptions.NoDataError:
+        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.") from None
+    except pl.exceptions.PolarsError as error:
+        _refuse_uneven(text, separator, path)
+        raise cannot_be_read(path, error) from error
+    if table.width > 1 and table.height and table[:, -1].null_count():  # which is how short lines end
+        _refuse_uneven(text, separator, path)
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))  # lines with nothing
+    return table
+
+
+def _refuse_uneven(text: bytes, separator: str, path: Path) -> None:
+    first = next(uneven_lines(text, separator), None)
+    if first is not None:
+        raise DataError(
+            f"'{path}' cannot be read: line {first.line:,} has {first.values} values and the header {first.wanted}.",
+            f"Fix that line; values are separated by {SEPARATORS.get(separator, repr(separator))} (--separator).",
+        )
+
+
+def _pointed(table: "pl.DataFrame", text: bytes, separator: str) -> "dict[str, pl.Series]":
+    """Of a file with decimal commas, columns whose points separate thousands: 1.234 is not one and a bit."""
+    import polars as pl
+
+    reals = [column.name for column in table if column.dtype.is_float()]
+    if not reals:
+        return {}
+    asis = pl.read_csv(text, separator=separator, infer_schema=False, null_values=MISSING_MARKS)
+    if len(asis) != len(table):  # lines with nothing
+        asis = asis.filter(~pl.all_horizontal(pl.all().is_null()))
+    return {
+        name: asis[name]
+        for name in reals
+        if "," in written_with(asis[name]) and asis[name].drop_nulls().str.contains(".", literal=True).any()
+    }
+
+
+def _read_excel(path: Path, sheet: str | None) -> Table:
+    need_reader("fastexcel", "excel", path)
+    import fastexcel
+    import polars as pl
+
+    try:
+        sheets = fastexcel.read_excel(path).sheet_names
+        if sheet is not None and sheet not in sheets:
+            raise OptionError(f"'{path}' has no sheet '{sheet}'.", nearest(sheet, sheets))
+        chosen = sheet or sheets[0]
+        table = pl.read_excel(path, sheet_name=chosen, infer_schema_length=None, raise_if_empty=False)
+    except fastexcel.FastExcelError as error:
+        raise cannot_be_read(path, error) from error
+    if not table.width:
+        raise DataError(f"sheet '{chosen}' of '{path}' is empty.", "Name another with --sheet.")
+    many = len(sheets) > 1 and sheet is None
+    marks = pl.col(pl.String).replace(dict.fromkeys(MISSING_MARKS))
+    note = f"'{path.name}' has {len(sheets)} sheets; '{chosen}' is read (--sheet to read another)."
+    return Table(table.with_columns(marks), (Note(note),) if many else ())
+
+
+def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
+    need_reader("pyreadstat", "stats", path)
+    import polars as pl
+    import pyreadstat
+
+    read: Callable[..., Any] = getattr(pyreadstat, STATISTICS[kind])
+    options = {} if encoding is None else {"encoding": encoding}
+    try:
+        table, about = read(str(path), output_format="polars", **options)
+    except (pyreadstat.ReadstatError, UnicodeDecodeError, LookupError) as error:
+        raise cannot_be_read(path, error) from error
+    labelled, partly = [], []
+    for name, labels in about.variable_value_labels.items():
+        column = table[name]
+        values = column.drop_nulls().unique().to_list()
+        if not values:
+            continue
+        if all(value in labels for value in values):
+            labelled.append(
+                pl.Series(
+                    name, [None if value is None else str(labels[value]) for value in column.to_list()], pl.String
+                )
+            )
+        else:
+            partly.append(name)
+    table = table.with_columns([_whole(column) for column in table if column.dtype.is_float()]).with_columns(labelled)
+    table = table.with_columns(pl.col(pl.String).replace({"": None}))
+    notes = []
+    if labelled:
+        notes.append(f"values of {_listed([column.name for column in labelled])} are read by their labels.")
+    if partly:
+        notes.append(f"not every value of {_listed(partly)} has a label, so their numbers are read.")
+    return Table(table, tuple(map(Note, notes)))
+
+
+def _whole(column: "pl.Series") -> "pl.Series":
+    """Statistical files hold every number as a real one; whole numbers are made so, for ids and categories."""
+    import polars as pl
+
+    filled = column.drop_nulls()
+    small = filled.is_finite().all() and (filled.abs() < 2**53).all()
+    return column.cast(pl.Int64) if small and (filled == filled.floor()).all() else column
+
+
+def need_reader(package: str, extra: str, path: Path) -> None:
+    if find_spec(package) is None:
+        raise OptionError(
+            f"'{path}' needs {package}, which is not installed.", f"Install it: pip install 'improvable[{extra}]'."
+        )
+
+
+def refuse_duplicates(names: Sequence[str], named: str) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"{named} has duplicate column names: {', '.join(map(repr, twice))}.", "Rename them.")
+
+
+def cannot_be_read(path: Path, error: BaseException) -> DataError:
+    reason = " ".join(str(error).split())[:200].rstrip(".")
+    return DataError(f"'{path}' cannot be read: {reason}.", "Is it what its name says? It may be damaged.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:MOST_NAMED]) + more

@@ -1,0 +1,326 @@
+"""What values mean: which of two is 1, which mean that nothing is known, which are spelled two ways.
+
+Columns are looked at once, as a whole; what was found is then applied to every batch, so that every engine reads the
+same numbers. Outcomes, decisions and groups are recoded, and nothing else: a candidate reads features as they stand,
+because it must read them so where it is put to use.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from improvable.data.engines import Engine
+from improvable.data.engines.batches import Merge, T, Work, run
+from improvable.data.engines.memory import Memory
+from improvable.data.formats import Note
+from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, two_levels
+from improvable.data.suspects import plain_spelling
+from improvable.errors import DataError, ImprovableError, OptionError, nearest
+from improvable.question.checks import as_names
+from improvable.question.settings import Settings
+
+MOST_KEPT = 60
+"""Levels of a column that are told apart."""
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the caller says of values.
+
+    Attributes
+    ----------
+    positive : tuple of str
+        Levels that are 1, in columns of two.
+    na : tuple of str
+        Values that mean missing.
+    strip : bool
+        Whether levels that differ only in spaces and capitals are one.
+    """
+
+    positive: tuple[str, ...] = ()
+    na: tuple[str, ...] = ()
+    strip: bool = False
+
+
+def values_of(settings: Settings) -> Values:
+    """What the settings say of values."""
+    return Values(as_names(settings.positive), as_names(settings.na), settings.strip)
+
+
+def recode(engine: Engine, said: Values, numeric: Sequence[str], groups: Sequence[str]) -> Engine:
+    """The same data with outcomes, decisions (`numeric`) and groups as the caller says they are to be read."""
+    if said == Values():
+        return engine
+    columns = [*dict.fromkeys(numeric), *groups]
+    seen = run(engine, Looking(tuple(columns), said.na), columns, merge_levels)
+    recoding = find_recoding(seen, said, numeric, groups)
+    if isinstance(engine, Memory):
+        rows = recoding.apply(engine.rows)
+        return replace(engine, rows=replace(rows, notes=(*engine.notes, *recoding.notes)))
+    return Recoded(engine, recoding)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a column as texts, each with its rows.
+
+    Attributes
+    ----------
+    texts : Counter
+        Levels that are no number.
+    numbers : Counter
+        Levels that are.
+    gone : Counter
+        Levels that mean missing, which are in neither.
+    many : bool
+        Whether there were more numbers than are kept.
+    """
+
+    texts: Counter[str] = field(default_factory=Counter)
+    numbers: Counter[str] = field(default_factory=Counter)
+    gone: Counter[str] = field(default_factory=Counter)
+    many: bool = False
+
+    @property
+    def all(self) -> Counter[str]:
+        return self.texts + self.numbers
+
+
+@dataclass(frozen=True)
+class Looking:
+    """The work of a look at some columns."""
+
+    columns: tuple[str, ...]
+    na: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> dict[str, Levels]:
+        return {name: _levels(rows, name, self.na) for name in self.columns}
+
+
+def _levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
+    if rows.is_numeric(name) and rows.frame[name].dtype != nw.Boolean:
+        values, times = np.unique(rows.read_numbers(name), return_counts=True)
+        found = Counter({labeltext_of(v): int(n) for v, n in zip(values.tolist(), times, strict=True) if v == v})
+    else:
+        found = Counter(labeltext_of(value) for value in rows.frame[name].to_list() if not is_missing(value))
+    gone = {text for text in found if any(same_value(value, text) for value in na)}
+    numbers = {text for text in found if text not in gone and as_number(text) is not None}
+    return Levels(
+        _few(name, Counter({text: found[text] for text in found if text not in gone | numbers})),
+        _kept(Counter({text: found[text] for text in numbers})),
+        Counter({text: found[text] for text in gone}),
+        many=len(numbers) > MOST_KEPT,
+    )
+
+
+def _few(name: str, texts: Counter[str]) -> Counter[str]:
+    if len(texts) > MOST_KEPT:
+        raise DataError(
+            f"column '{name}' has more than {MOST_KEPT} levels, such as '{min(texts)[:40]}'.",
+            "Outcomes and decisions are numbers or one of two levels; groups are few.",
+        )
+    return texts
+
+
+def _kept(numbers: Counter[str]) -> Counter[str]:
+    """As many numbers as may be levels, the same for any order of batches."""
+    return Counter(dict(sorted(numbers.items())[: MOST_KEPT + 1]))
+
+
+def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, Levels]:
+    merged = {}
+    for name, here in one.items():
+        there = other[name]
+        numbers = here.numbers + there.numbers
+        many = here.many or there.many or len(numbers) > MOST_KEPT
+        merged[name] = Levels(_few(name, here.texts + there.texts), _kept(numbers), here.gone + there.gone, many)
+    return merged
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What becomes of values.
+
+    Attributes
+    ----------
+    codes : dict
+        Of columns with two levels, the number of each text; any other text is missing.
+    labels : dict
+        Of group columns, the name of each text; None where it means missing.
+    holes : dict
+        Of columns of numbers, the texts that mean missing.
+    notes : tuple of Note
+    """
+
+    codes: Mapping[str, Mapping[str, float]]
+    labels: Mapping[str, Mapping[str, str | None]]
+    holes: Mapping[str, frozenset[str]]
+    notes: tuple[Note, ...]
+
+    def apply(self, rows: Rows) -> Rows:
+        """The same rows with what is recoded."""
+        new = [self._numbers(rows, name) for name in (*self.codes, *self.holes) if name in rows.columns]
+        new += [_renamed(rows, name, names) for name, names in self.labels.items() if name in rows.columns]
+        return Rows(rows.frame.with_columns(new), rows.keys, rows.notes) if new else rows
+
+    def _numbers(self, rows: Rows, name: str) -> nw.Series[Any]:
+        series = rows.frame[name]
+        if name in self.codes:
+            codes = self.codes[name]
+            values = _by_level(series, lambda text: codes.get(text, np.nan))
+        elif rows.is_numeric(name):
+            values = rows.read_numbers(name).copy()
+            values[np.isin(values, [float(text) for text in self.holes[name] if as_number(text) is not None])] = np.nan
+        else:
+            holes = self.holes[name]
+            values = _by_level(series, lambda text: np.nan if text in holes else float(text))
+        return _series(name, [None if value != value else value for value in values.tolist()], nw.Float64, series)
+
+
+def _by_level(series: nw.Series[Any], code: Callable[[str], float]) -> Any:
+    known: dict[str, float] = {}
+    values = np.full(len(series), np.nan)
+    for row, value in enumerate(series.to_list()):
+        if not is_missing(value):
+            text = labeltext_of(value)
+            if text not in known:
+                known[text] = code(text)
+            values[row] = known[text]
+    return values
+
+
+def _renamed(rows: Rows, name: str, names: Mapping[str, str | None]) -> nw.Series[Any]:
+    series = rows.frame[name]
+    texts = [None if is_missing(value) else labeltext_of(value) for value in series.to_list()]
+    return _series(name, [None if text is None else names.get(text, text) for text in texts], nw.String, series)
+
+
+def _series(name: str, values: list[Any], dtype: Any, like: nw.Series[Any]) -> nw.Series[Any]:
+    return nw.new_series(name, values, dtype, backend=like.implementation)
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """An engine whose batches are recoded before anything else sees them."""
+
+    engine: Engine
+    recoding: Recoding
+
+    @property
+    def columns(self) -> list[str]:
+        return self.engine.columns
+
+    @property
+    def backend(self) -> nw.Implementation:
+        return self.engine.backend
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return (*self.engine.notes, *self.recoding.notes)
+
+    def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
+        return self.engine.fold(_First(self.recoding, work), columns, merge)
+
+
+@dataclass(frozen=True)
+class _First:
+    """Recode, then work."""
+
+    recoding: Recoding
+    work: Callable[[Rows], Any]
+
+    def __call__(self, rows: Rows) -> Any:
+        return self.work(self.recoding.apply(rows))
+
+
+def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[str], groups: Sequence[str]) -> Recoding:
+    """What becomes of the values that were seen; what cannot be, or changes nothing, is refused."""
+    codes: dict[str, dict[str, float]] = {}
+    holes: dict[str, frozenset[str]] = {}
+    labels: dict[str, dict[str, str | None]] = {}
+    notes: list[str] = []
+    used: set[str] = set()
+    for name in dict.fromkeys(numeric):
+        levels = seen[name]
+        gone, left = sorted(levels.gone), levels.all
+        spelled = _spellings(left) if said.strip and levels.texts else {text: text for text in left}
+        kinds = sorted(set(spelled.values()))
+        wanted = next((p for p in said.positive for k in kinds if same_value(p, k)), None)
+        if len(kinds) == 2 and wanted is not None and not levels.many:
+            used.add(wanted)
+            one = next(kind for kind in kinds if same_value(wanted, kind))
+            codes[name] = {text: float(spelled[text] == one) for text in left}
+            rows = {kind: sum(left[text] for text in left if spelled[text] == kind) for kind in kinds}
+            zero = next(kind for kind in kinds if kind != one)
+            notes.append(
+                f"'{name}' is 1 where it says '{one}' ({rows[one]:,} rows) and 0 where it says '{zero}' "
+                f"({rows[zero]:,} rows)."
+            )
+        elif levels.texts:
+            raise _unreadable(name, left, kinds, said, [value for value in said.positive if value in used])
+        elif gone:
+            holes[name] = frozenset(gone)
+        notes += _gone_notes(name, levels, gone)
+    for name in groups:
+        gone = sorted(seen[name].gone)
+        spelled = _spellings(seen[name].all) if said.strip else {}
+        changed = {text: kind for text, kind in spelled.items() if text != kind}
+        if gone or changed:
+            labels[name] = {**changed, **dict.fromkeys(gone)}
+        for kind in sorted(set(changed.values())):
+            others = " and ".join(f"'{text}'" for text in sorted(changed) if changed[text] == kind)
+            notes.append(f"{others} of '{name}' {'is' if ' and ' not in others else 'are'} read as '{kind}'.")
+        notes += _gone_notes(name, seen[name], gone)
+    for value in said.positive:
+        if value not in used:
+            known = [text for name in dict.fromkeys(numeric) for text in seen[name].all if not seen[name].many]
+            raise OptionError(
+                f"positive is '{value}', which no outcome or decision with two values holds.", nearest(value, known)
+            )
+    everywhere = {text for levels in seen.values() for text in levels.gone}
+    vain = [value for value in said.na if not any(same_value(value, text) for text in everywhere)]
+    notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in vain]
+    return Recoding(codes, labels, holes, tuple(map(Note, notes)))
+
+
+def same_value(said: str, text: str) -> bool:
+    """Whether a text is the one that was said: as it is, but for spaces and capitals, or as the same number."""
+    if said == text or plain_spelling(said) == plain_spelling(text):
+        return True
+    one, other = as_number(said), as_number(text)
+    return one is not None and one == other
+
+
+def _spellings(levels: Mapping[str, int]) -> dict[str, str]:
+    """Each level's most frequent spelling, without spaces around it."""
+    alike: dict[str, Counter[str]] = {}
+    for text, times in levels.items():
+        alike.setdefault(plain_spelling(text), Counter())[" ".join(text.split())] += times
+    best = {plain: min(counts, key=lambda text: (-counts[text], text)) for plain, counts in alike.items()}
+    return {text: best[plain_spelling(text)] for text in levels}
+
+
+def _gone_notes(name: str, levels: Levels, gone: Sequence[str]) -> list[str]:
+    return [f"'{text}' is read as missing in '{name}': {levels.gone[text]:,} rows." for text in gone]
+
+
+def _unreadable(
+    name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values, used: Sequence[str]
+) -> ImprovableError:
+    """A column that holds texts which nothing turns into numbers."""
+    if len(kinds) == 2:
+        return two_levels(name, kinds, used)
+    by_size = sorted(left, key=lambda text: (-left[text], text))
+    listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MOST_SHOWN])
+    more = ", ..." if len(left) > MOST_SHOWN else ""
+    if not said.strip and len({plain_spelling(text) for text in left}) == 2:
+        hint = "Some differ only in spaces or capitals: strip=True (--strip) reads them as one."
+    else:
+        rare = by_size[-1]
+        hint = f"Two levels are needed: na=['{rare}'] (--na {rare}) reads '{rare}' as missing."
+    return DataError(f"column '{name}' holds {len(left)} levels: {listed}{more}.", hint)

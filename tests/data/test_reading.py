@@ -1,0 +1,170 @@
+"""Files as people have them: read, and what was found out about them is said; or refused in one line."""
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyreadstat
+import pytest
+import xlsxwriter
+
+import improvable
+from improvable.data.engines import as_engine
+from improvable.data.engines.batches import run
+from improvable.data.fingerprint import fingerprint
+from improvable.data.formats import FileFormat, Note
+from improvable.data.frames import Rows, read_rows
+from improvable.data.reading import read_file
+
+PLAIN: dict[str, list[Any]] = {"größe": [1.5, 2.25, 1234.5], "g": ["a", "b", "b"]}
+EUROPEAN = "größe;g\n1,5;a\n2,25;b\n1.234,5;b\n"
+
+TEXTS: dict[str, tuple[str, bytes, dict[str, list[Any]], tuple[str, ...]]] = {
+    "plain": ("a.csv", b"x,g\n1,a\n2,b\n", {"x": [1, 2], "g": ["a", "b"]}, ()),
+    "byte order mark": ("a.csv", "\ufeffx,g\n1,a\n2,b\n".encode(), {"x": [1, 2], "g": ["a", "b"]}, ()),
+    "Windows line ends": ("a.csv", b"x,g\r\n1,a\r\n2,b\r\n", {"x": [1, 2], "g": ["a", "b"]}, ()),
+    "quoted": ("a.csv", b'x,g\n1,"a, b"\n2,"c ""d"""\n', {"x": [1, 2], "g": ["a, b", 'c "d"']}, ()),
+    "tabs by name": ("a.tsv", b"x\tg\n1\ta\n", {"x": [1], "g": ["a"]}, ()),
+    "tabs": ("a.csv", b"x\tg\n1\ta\n", {"x": [1], "g": ["a"]}, ("separated by tabs",)),
+    "bars": ("a.txt", b"x|g\n1|a\n", {"x": [1], "g": ["a"]}, ("separated by bars",)),
+    "semicolons": ("a.csv", b"x;g\n1;a\n", {"x": [1], "g": ["a"]}, ("separated by semicolons",)),
+    "European": (
+        "a.csv",
+        EUROPEAN.encode(),
+        PLAIN,
+        ("separated by semicolons", "numbers with a decimal comma are read in 'größe'"),
+    ),
+    "European in Latin-1": (
+        "a.csv",
+        EUROPEAN.encode("latin-1"),
+        PLAIN,
+        ("read as windows-1252", "separated by semicolons", "decimal comma"),
+    ),
+    "UTF-16": (
+        "a.csv",
+        EUROPEAN.encode("utf-16"),
+        PLAIN,
+        ("read as utf-16", "separated by semicolons", "decimal comma"),
+    ),
+    "UTF-16 without a mark": (
+        "a.csv",
+        b"x,g\n1,a\n2,b\n".decode().encode("utf-16-be"),
+        {"x": [1, 2], "g": ["a", "b"]},
+        ("read as utf-16-be",),
+    ),
+    "thousands": (
+        "a.csv",
+        b'x,g\n"230,000",a\n"1,000,000.5",b\n7,b\n',
+        {"x": [230000.0, 1000000.5, 7.0], "g": ["a", "b", "b"]},
+        ("thousands separated are read in 'x'",),
+    ),
+    "points as thousands": (
+        "a.csv",
+        b"x;y\n1.234;2,5\n3.000;4,5\n",
+        {"x": [1234, 3000], "y": [2.5, 4.5]},
+        ("separated by semicolons", "decimal comma are read in 'y', 'x'"),
+    ),
+    "spaces": ("a.csv", b"x, y\n1 ,2\n3, 4\n", {"x": [1, 3], " y": [2, 4]}, ()),
+    "empty lines": ("a.csv", b"x,y\n1,2\n\n3,4\n\n", {"x": [1, 3], "y": [2, 4]}, ()),
+    "gzip": ("a.csv.gz", gzip.compress(b"x;g\n1;a\n"), {"x": [1], "g": ["a"]}, ("separated by semicolons",)),
+    "one stray text": (
+        "a.csv",
+        b"x,g\n" + b"".join(b"%d,a\n" % i for i in range(20)) + b"unknown,b\n",
+        {"x": [*map(str, range(20)), "unknown"], "g": ["a"] * 20 + ["b"]},
+        ("1 of 21 values is no number: 'unknown' in row 21",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "values", "said"), TEXTS.values(), ids=TEXTS.keys())
+def test_texts_are_read_and_what_was_found_out_is_said(
+    name: str, content: bytes, values: dict[str, list[Any]], said: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    table = read_file(tmp_path / name)
+    assert table.frame.to_dict(as_series=False) == values
+    assert len(table.notes) == len(said), table.notes
+    for note, words in zip(table.notes, said, strict=True):
+        assert words in note.text
+
+
+@pytest.mark.parametrize(
+    ("format_", "values"),
+    [
+        (FileFormat(decimal="."), {"x": [1234.0], "y": ["2,5"]}),
+        (FileFormat(decimal=","), {"x": [1234], "y": [2.5]}),
+        (FileFormat(separator="semicolon", encoding="utf-8"), {"x": [1234], "y": [2.5]}),
+        (FileFormat(separator="|"), {"x;y": ["1.234;2,5"]}),
+    ],
+)
+def test_what_the_caller_says_holds(format_: FileFormat, values: dict[str, list[Any]], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x;y\n1.234;2,5\n" if format_.decimal != "." else "x;y\n1234.0;2,5\n")
+    assert read_file(tmp_path / "a.csv", format_).frame.to_dict(as_series=False) == values
+
+
+def test_zip_excel_and_statistical_files_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("inside.csv", "x;g\n1;a\n")
+    assert read_file(tmp_path / "a.zip").frame.to_dict(as_series=False) == {"x": [1], "g": ["a"]}
+    frame = pl.DataFrame({"x": [1, 2], "g": ["a", None]})
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        frame.write_excel(book, "first")
+        frame.reverse().write_excel(book, "second")
+    table = read_file(tmp_path / "a.xlsx")
+    assert table.frame.equals(frame)
+    assert table.notes == (Note("'a.xlsx' has 2 sheets; 'first' is read (--sheet to read another)."),)
+    assert read_file(tmp_path / "a.xlsx", FileFormat(sheet="second")).frame.equals(frame.reverse())
+    coded = pd.DataFrame({"y": [0.0, 1.0, None], "g": [1.0, 2.0, 2.0], "age": [50.0, 99.0, 51.5]})
+    labels: dict[str, dict[int | float, str]] = {"g": {1: "men", 2: "women"}, "age": {99: "refused"}}
+    pyreadstat.write_dta(coded, str(tmp_path / "a.dta"), variable_value_labels=labels)
+    pyreadstat.write_sav(coded, str(tmp_path / "a.sav"), variable_value_labels=labels)
+    pyreadstat.write_xport(coded, str(tmp_path / "a.xpt"))
+    for kind in ("dta", "sav"):
+        table = read_file(tmp_path / f"a.{kind}")
+        found = table.frame.to_dict(as_series=False)
+        assert found == {"y": [0, 1, None], "g": ["men", "women", "women"], "age": [50.0, 99.0, 51.5]}
+        assert table.notes[0].text == "values of 'g' are read by their labels."
+        assert "not every value of 'age' has a label" in table.notes[1].text
+    assert read_file(tmp_path / "a.xpt").frame["g"].to_list() == [1, 2, 2]
+
+
+def _count(rows: Rows) -> int:
+    return len(rows)
+
+
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+@pytest.mark.parametrize("case", ["plain", "semicolons", "European in Latin-1", "thousands", "gzip", "quoted"])
+def test_engines_read_the_same_rows(engine: str, case: str, tmp_path: Path) -> None:
+    name, content, values, said = TEXTS[case]
+    (tmp_path / name).write_bytes(content)
+    opened = as_engine(tmp_path / name, engine, 1)
+    assert len(opened.notes) == len(said)
+    assert run(opened, _count, list(values), int.__add__) == len(next(iter(values.values())))
+    assert fingerprint(opened) == fingerprint(pl.DataFrame(values))
+
+
+def test_an_audit_of_a_european_file_is_that_of_a_plain_one(tmp_path: Path) -> None:
+    people = improvable.datasets.care_management(1_500, seed=3)
+    people.write_csv(tmp_path / "plain.csv")
+    people.write_csv(tmp_path / "european.csv", separator=";", decimal_comma=True)
+    content = (tmp_path / "european.csv").read_text().encode("utf-16")
+    (tmp_path / "european.csv").write_bytes(content)
+    ways: list[tuple[str, Any]] = [("plain.csv", None), ("european.csv", None), ("european.csv", "arrow")]
+    results = [
+        improvable.audit(
+            tmp_path / name, outcome="gagne_sum_t", group="race",
+            status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear", exclude="*_t", splits=1,
+            draws=200, engine=engine,
+        )
+        for name, engine in ways
+    ]  # fmt: skip
+    assert len({(result.p_value, result.data_fingerprint) for result in results}) == 1
+    assert any("decimal comma" in text for text in results[1].warnings)
+
+
+def test_a_frame_is_not_told_how_it_is_written() -> None:
+    with pytest.raises(improvable.ImprovableError, match="separator is given, and the data are not a file"):
+        read_rows(pl.DataFrame({"x": [1]}), FileFormat(separator=";"))

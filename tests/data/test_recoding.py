@@ -1,0 +1,139 @@
+"""Values as they are meant: which of two is 1, what is missing, what is spelled two ways; the same for every engine."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import improvable
+
+N = 1_200
+WORDS = {"yes/no": ("yes", "no"), "Pass/Fail": ("Pass", "Fail"), "approve/deny": ("approve", "deny"),
+         "true/false": ("true", "false"), "1/2": (2, 1), "True/False": (True, False)}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    need = rng.normal(size=N)
+    sex = rng.choice(["male", "female"], N)
+    return pl.DataFrame(
+        {
+            "need": need,
+            "sex": sex,
+            "sick": (need + 0.5 * (sex == "male") + rng.normal(size=N) > 0.5).astype(int),
+            "selected": (need + rng.normal(size=N) > 0).astype(int),
+            "row": np.arange(N),
+        }
+    )
+
+
+def audit(frame: Any, **options: Any) -> improvable.Audit:
+    asked: dict[str, Any] = {
+        "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear", "splits": 2,
+        "draws": 200, "features": ["need"], "row_id": "row",
+    }  # fmt: skip
+    return improvable.audit(frame, **(asked | options))
+
+
+def worded(people: pl.DataFrame, words: tuple[Any, Any], *columns: str) -> pl.DataFrame:
+    one, other = words
+    return people.with_columns(
+        pl.Series(name, [one if value else other for value in people[name].to_list()]) for name in columns
+    )
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS.keys())
+def test_two_levels_become_0_and_1(people: pl.DataFrame, words: tuple[Any, Any]) -> None:
+    """Rows go by their id, so that the splits are the same whatever the words."""
+    plain = audit(people)
+    spoken = audit(worded(people, words, "sick", "selected"), positive=str(words[0]))
+    assert spoken.p_value == plain.p_value
+    assert spoken.table().equals(plain.table())
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "objects", "pyarrow", "arrow", "odd index"])
+def test_every_frame_and_engine_gives_the_same_bytes(people: pl.DataFrame, kind: str) -> None:
+    spoken = worded(people, ("yes", "no"), "sick")
+    frame = spoken.with_columns(
+        sex=pl.when(pl.col("row") % 50 == 0).then(pl.lit("Male ")).otherwise("sex"),
+        sick=pl.when(pl.col("row") % 40 == 0).then(pl.lit("9")).otherwise("sick"),
+    )
+    options: dict[str, Any] = {"positive": "yes", "na": ["9"], "strip": True, "drop_missing": True}
+    expected = audit(frame, **options)
+    given: Any = {
+        "polars": frame,
+        "pandas": frame.to_pandas(),
+        "objects": frame.to_pandas().astype(object),
+        "pyarrow": frame.to_arrow(),
+        "arrow": frame,
+        "odd index": frame.to_pandas().set_index(pd.Index(range(N, 0, -1))),
+    }[kind]
+    found = audit(given, **options, engine="arrow" if kind == "arrow" else None)
+    assert found.p_value == expected.p_value
+    assert found.data_fingerprint == expected.data_fingerprint
+    assert found.warnings == expected.warnings
+    assert "'9' is read as missing in 'sick': 30 rows." in found.warnings
+    assert "'Male ' of 'sex' is read as 'male'." in found.warnings
+    assert found.to_dict()["groups"] == ["female", "male"]
+
+
+def test_missing_codes_are_the_rows_that_are_dropped(people: pl.DataFrame) -> None:
+    coded = people.with_columns(sick=pl.when(pl.col("row") < 30).then(9).otherwise("sick"))
+    assert any("30 rows that hold 9" in text and "--na 9" in text for text in audit(coded).warnings)
+    with pytest.raises(improvable.ImprovableError, match="30 in 'sick'"):
+        audit(coded, na="9")
+    found = audit(coded, na="9", drop_missing=True)
+    assert found.p_value == audit(people.filter(pl.col("row") >= 30)).p_value
+
+
+def test_only_the_question_is_recoded(people: pl.DataFrame) -> None:
+    """A feature of yes and no, or one that holds a 9, stays as it is: where it is put to use it will be so too."""
+    frame = people.with_columns(code=pl.Series([9, 1, 2] * (N // 3)), word=pl.Series(["yes", "no", "no"] * (N // 3)))
+    found = audit(worded(frame, ("yes", "no"), "sick"), positive="yes", na="9", features=["need", "code", "word"])
+    assert found.setting["features"]["code"] == "number"
+    assert found.setting["features"]["word"].startswith("category")
+
+
+@pytest.mark.parametrize(
+    ("levels", "options", "words"),
+    [
+        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*--positive yes"),
+        (["deny", "approve"], {}, "--positive approve"),
+        (["not paid", "paid back"], {}, "--positive 'paid back'"),
+        (["yes", "no"], {"positive": "yess"}, "holds 'no' and 'yes'"),
+        (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*--na"),
+        (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*--strip"),
+        ([0, 1], {"positive": "yes"}, "positive is 'yes', which no outcome or decision with two values holds"),
+        (["1", "n/a"], {}, "holds '1' and 'n/a'"),
+        (["1", "0", "0", "1", "0", "n/a"], {}, "holds text in 200 of 1,200 rows.*'n/a' in row 6.*--na n/a"),
+        ([f"t{i}" for i in range(100)], {"positive": "t1"}, "more than 60 levels"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_flag_that_fixes_it(
+    people: pl.DataFrame, levels: list[Any], options: dict[str, Any], words: str
+) -> None:
+    frame = people.with_columns(sick=pl.Series([levels[i % len(levels)] for i in range(N)]))
+    with pytest.raises(improvable.ImprovableError, match=words):
+        audit(frame, **options)
+
+
+def test_texts_of_digits_are_numbers_once_the_strays_are_missing(people: pl.DataFrame) -> None:
+    texts = people.with_columns(
+        sick=pl.when(pl.col("row") < 30).then(pl.lit("n/a")).otherwise(pl.col("sick").cast(pl.String))
+    )
+    found = audit(texts, na="n/a", drop_missing=True)
+    assert found.p_value == audit(people.filter(pl.col("row") >= 30)).p_value
+
+
+def test_levels_spelled_two_ways_are_named(people: pl.DataFrame) -> None:
+    frame = people.with_columns(sex=pl.when(pl.col("row") % 3 == 0).then(pl.lit("Male ")).otherwise("sex"))
+    assert any("'Male ' and 'male' of 'sex' differ only in spaces or capitals" in w for w in audit(frame).warnings)
+
+
+def test_positive_and_missing_values_are_part_of_the_protocol(people: pl.DataFrame) -> None:
+    found = audit(worded(people, ("yes", "no"), "sick"), positive="yes", na=["9", "99"], strip=True)
+    declared = found.setting["protocol"]["declared"]["columns"]
+    assert (declared["positive"], declared["na"], declared["strip"]) == (["yes"], ["9", "99"], True)
