@@ -119,7 +119,11 @@ def problems(data: Path) -> list[Problem]:
     found = [
         Problem("care, 3,000 rows", care(3_000), care_asked),
         Problem("care, 12,000 rows", care(12_000), care_asked),
-        Problem("credit", credit, {"outcome": "repaid", "group": "group", "status_quo": score("score", 0.4)}),
+        Problem(
+            "credit",
+            credit,
+            {"outcome": "repaid", "group": "group", "status_quo": score("score", 0.4), "fairness": "selection_rate"},
+        ),
         Problem("hiring", hiring, {"outcome": "output", "group": "group", "status_quo": score("mark", 0.2)}),
         Problem("nonlinear", nonlinear(False), nonlinear_asked),
         Problem("nonlinear, null", nonlinear(True), nonlinear_asked),

@@ -7,6 +7,7 @@ import typer
 
 from improvable.cli.options import check_writable
 from improvable.errors import ImprovableError, StorageError
+from improvable.question.checks import SAME_SHARE
 from improvable.question.kinds import parse_names
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def init(
     else:
         status_quo = {"decision": _column("Decisions: their column", rows)}
     rule: dict[str, Any] = {"name": _rule()}
+    if "decision" in status_quo and typer.confirm(
+        "May a candidate select the same share of people, and no more?", True
+    ):
+        rule["capacity"] = SAME_SHARE
     exclude = typer.prompt("Columns that a candidate may not read (* stands for anything)", default="")
     if exclude:
         rule["exclude"] = parse_names(exclude)

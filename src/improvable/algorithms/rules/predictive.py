@@ -111,6 +111,8 @@ class PredictiveRule:
                 )
             target = target.astype(np.int64)
         model.fit(matrix, target, **_weights(model, training.sample.weights))
+        if "n_jobs" in model.get_params():
+            model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
         return FittedModel(model, training.features, encoder)
 
 
@@ -165,8 +167,9 @@ def _forest(trees: int) -> Maker:
     def make(binary: bool, signs: IntArray | None) -> Any:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        kind = RandomForestClassifier if binary else RandomForestRegressor
-        return kind(trees, monotonic_cst=signs)
+        if binary:
+            return RandomForestClassifier(trees, monotonic_cst=signs, n_jobs=-1)
+        return RandomForestRegressor(trees, max_features=1 / 3, monotonic_cst=signs, n_jobs=-1)
 
     return make
 
