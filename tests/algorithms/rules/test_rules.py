@@ -61,8 +61,8 @@ def test_every_rule_decides_a_binary_outcome(people: pl.DataFrame, name: str, ca
         people, rule=name, outcome="sick", accuracy="classification_rate", splits=1, capacity=capacity,
         status_quo=improvable.threshold("score", above=0.0),
     )  # fmt: skip
-    share = result.splits[0].shares["candidate"]["train"]
-    assert share == pytest.approx(0.3, abs=0.01) if capacity else 0.1 < share < 0.6
+    share = result.splits[0].shares["candidate"]["test"]
+    assert share == pytest.approx(0.3, abs=3 * (0.3 * 0.7 / 225) ** 0.5) if capacity else 0.1 < share < 0.6
 
 
 def test_any_pipeline_is_a_rule_and_sees_named_columns_of_the_callers_kind(people: pl.DataFrame) -> None:
@@ -151,8 +151,9 @@ def test_the_substitute_is_the_rule_applied_to_all_rows(people: pl.DataFrame) ->
     model = LinearRegression().fit(people[["need_1", "need_2"]].to_numpy(), people["outcome"].to_numpy())
     scores = model.predict(people[["need_1", "need_2"]].to_numpy())
     expected = scores > np.quantile(scores, 0.8)
-    for frame in (people, pd.DataFrame(people.to_dict(as_series=False))):
-        np.testing.assert_array_equal(algorithm.decide(frame), expected)
+    decisions = algorithm.decide(people)
+    assert (decisions != expected).mean() < 0.005, "its cutoff is that of rows left out, nearly the same"
+    np.testing.assert_array_equal(algorithm.decide(pd.DataFrame(people.to_dict(as_series=False))), decisions)
     assert len(algorithm.decide(people.head(3))) == 3
 
 
