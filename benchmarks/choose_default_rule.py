@@ -5,7 +5,7 @@ measured by the mean of z = Phi^-1(1 - p), which says more than the share of rej
 above 1.64 rejects at 5%. "null" has the best prediction there is as status quo, so that nothing improves on it: there
 the share of rejections must not exceed 5%. Time is the processor's, user and system, per audit.
 
-Prints the table of docs/how-to/choose-a-rule.md. Real data are read from the folder --data; those that are not there
+Prints a table. Real data are read from the folder --data; those that are not there
 are left out.
 """
 
