@@ -52,7 +52,7 @@ def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str)
     assert (free.decide(moved) < free.decide(people)).any()
     algorithm = bound.substitute()
     assert not (algorithm.decide(moved) < algorithm.decide(people)).any()
-    assert "Monotone in wrong:+, wealth:-: 0 rows" in bound.summary()
+    assert "Monotone in wrong:+, wealth:-: decisions for 0 rows" in bound.summary()
 
 
 def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataFrame) -> None:

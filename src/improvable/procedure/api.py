@@ -383,6 +383,6 @@ def compare(
     ...     candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1),
     ... )
     >>> result.reject
-    True
+    False
     """
     return run_comparison(data, Settings(**asked(locals())), candidate, n_jobs)

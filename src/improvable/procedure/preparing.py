@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
+from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.decisions import DecisionColumn, reads_of
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
@@ -162,7 +163,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         features=settings.features,
         exclude=settings.exclude,
         row_id=settings.row_id,
-        everything=not type(plan.rule).__module__.startswith("improvable."),
+        everything=is_own_rule(plan.rule),
     )
     if settings.challenge is not None:
         seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)

@@ -142,7 +142,7 @@ def test_too_large_says_how_large_and_what_to_use() -> None:
 def test_balanced_without_standard_errors_needs_a_start() -> None:
     with pytest.raises(OptionError, match="start"):
         solve(instance(12, 1), "balanced", 1)
-    assert solve(instance(12, 1), "balanced", 10, START).status == "optimal"
+    assert solve(instance(12, 1), "balanced", 500, START).status == "optimal"
 
 
 def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

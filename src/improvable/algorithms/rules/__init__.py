@@ -77,6 +77,12 @@ def _named(spec: str) -> SelectionRule:
     raise OptionError(f"there is no rule '{spec}'.", nearest(spec, [*RULES, *EXAMPLES.values()]))
 
 
+def is_own_rule(rule: Any) -> bool:
+    """Whether a rule, or one inside it, is code of the caller's own, which may read any column."""
+    inside = (*getattr(rule, "rules", ()), *([rule.rule] if hasattr(rule, "rule") else []))
+    return not type(rule).__module__.startswith("improvable.") or any(map(is_own_rule, inside))
+
+
 def imports_code(spec: str) -> bool:
     """Whether a rule's name is code of somebody's own, which is run when the rule is made."""
     family, separator, setting = spec.partition(":")
