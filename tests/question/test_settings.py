@@ -145,6 +145,7 @@ OTHER: dict[str, Any] = {
     "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
+    "stratum": "s", "folds": 2,
 }  # fmt: skip
 
 

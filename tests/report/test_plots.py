@@ -32,7 +32,7 @@ def comparison() -> improvable.Comparison:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=500,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=500, ties="strict",
     )  # fmt: skip
 
 

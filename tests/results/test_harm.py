@@ -136,7 +136,7 @@ def test_a_utility_of_ones_own_says_who_is_worse_off() -> None:
     result = compared(Case(), outcome="count", fairness=wait)
     gap = result.facts["disparity"]
     assert gap["worse_off"] == gap["higher"]
-    assert ", longer (" in harm_words(gap, result.facts)
+    assert ", a longer wait (" in harm_words(gap, result.facts)
     plain = improvable.Utility(lambda y, d: y * d, lambda y, d: d, name="plain")
     gap = compared(Case(), outcome="count", fairness=plain).facts["disparity"]
     assert gap["worse_off"] == gap["lower"]

@@ -116,7 +116,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
     cautions = [
         *_outcome_cautions(screened.outcomes),
         *(_group_cautions(screened) if plan.constraints.group_blind else []),
-        *(_direction_cautions(direction, question.outcome, plan.design.utilities)),
+        *(() if question.lower_is_better else _direction_cautions(direction, question.outcome, plan.design.utilities)),
         *(caution for target in outcomes for caution in code_cautions(target.name, target.values)),
         *_repeat_cautions(sample, features, groups[0].codes),
         *text_cautions(rows, [*question.group, *features.columns]),

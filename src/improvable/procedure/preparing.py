@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
-from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.decisions import DecisionColumn, reads_of
+from improvable.algorithms.rules import is_own_rule
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
