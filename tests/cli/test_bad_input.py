@@ -350,7 +350,7 @@ ACCEPTED = {
     f"odd.csv {GOOD} --outcome answer --score score --capacity 0.2 --na 9 --drop-missing": "'9' is read as missing",
     f"odd.csv {GOOD} --outcome answer --score score --capacity 0.2": "If that means unknown, read it as missing",
     f"odd.csv {GOOD} --outcome coded --score score --capacity 0.2 --positive 2": "'coded' is 1 where it says '2'",
-    f"""odd.csv {GOOD.replace("--group group", "")} --outcome answer --score score --capacity 0.2 --group '"a, b"'""": "",
+    f"""odd.csv {GOOD.replace("--group group", "")} --outcome answer --score score --capacity .2 --group '"a, b"'""": "",
 }
 
 

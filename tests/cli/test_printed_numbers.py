@@ -10,7 +10,16 @@ import improvable
 from improvable.cli import run
 
 QUESTION = ["--outcome", "gagne_sum_t", "--group", "race"]
-SCORES = ["--status-quo-score", "risk_score_t", "--candidate-score", "gagne_sum_tm1", "--capacity", "0.1"]
+SCORES = [
+    "--status-quo-score",
+    "risk_score_t",
+    "--candidate-score",
+    "gagne_sum_tm1",
+    "--capacity",
+    "0.1",
+    "--ties",
+    "strict",
+]
 
 
 @pytest.fixture

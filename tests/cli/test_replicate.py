@@ -60,14 +60,13 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert improvable.load(tmp_path / "out" / "next_year-forest").question.claim.gap == "absolute"
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    monkeypatch.setattr(sys.modules["improvable.procedure.running"], "run_splits", _nothing_to_run)
+    monkeypatch.setattr(sys.modules["improvable.procedure.running"], "_split_by_split", _nothing_to_run)
     assert run(arguments) == 0, "a finished replication is read, not run"
     assert {path: path.read_bytes() for path in before} == before
 
 
-def _nothing_to_run(design: Any, plan: Any, sample: Any, which: Any, *_: Any, **__: Any) -> list[Any]:
+def _nothing_to_run(ready: Any, drawn: Any, which: Any, *_: Any, **__: Any) -> None:
     assert not list(which)
-    return []
 
 
 @pytest.fixture(scope="module")

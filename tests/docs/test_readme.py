@@ -44,7 +44,7 @@ def test_there_is_a_snippet() -> None:
 def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo"]) == 0
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    table = re.findall(r"^    ( +\d \|.*| +mean \|.*|median \|.*)$", README, flags=re.MULTILINE)
+    table = re.findall(r"^    ( +\d \|.*| +Mean \|.*|Lower median .*)$", README, flags=re.MULTILINE)
     assert len(table) == 9
     for line in table:
         assert line.strip() in printed

@@ -56,7 +56,7 @@ def test_every_setting_is_in_a_section() -> None:
     named = {
         setting.name for section in SECTIONS if section != "status_quo" for setting in section_keys(section).values()
     }
-    assert named == set(SETTINGS) - {"status_quo", "challenge", "seal"}
+    assert named == set(SETTINGS) - {"status_quo", "challenge", "seal", "engine"}
 
 
 def test_defaults_written_or_not_are_the_same_protocol() -> None:

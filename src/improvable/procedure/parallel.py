@@ -2,8 +2,10 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -34,23 +36,39 @@ def limited_threads(workers: int, splits: int) -> Iterator[None]:
         yield
 
 
-def in_parallel(work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterable[T]:
+def in_parallel(work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[T]:
     """Run jobs on joblib's current backend, threads unless the caller chose another.
 
-    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's).
+    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's). Of several errors,
+    that of the first job is raised, whichever came first.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer="threads")
     streams = getattr(backend, "supports_return_generator", False)
-    done: Iterable[T] = Parallel(
+    done: Iterable[T | _Failed] = Parallel(
         n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
     )(delayed(_one_of_several)(work, job, workers, os.getpid()) for job in jobs)
-    return done
+    try:
+        for one in done:
+            if isinstance(one, _Failed):
+                raise one.error
+            yield one
+    finally:
+        with warnings.catch_warnings():  # joblib warns of jobs that are no longer wanted
+            warnings.simplefilter("ignore", UserWarning)
+            getattr(done, "close", lambda: None)()
 
 
-def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int) -> T:
+@dataclass(frozen=True)
+class _Failed:
+    """An error brought home as a value, so that errors come in the order of the jobs."""
+
+    error: Exception
+
+
+def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int) -> T | _Failed:
     """A job beside others: estimators that would start workers of their own do without, and processes get one core."""
     from joblib import parallel_config
 
@@ -59,7 +77,10 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
             held.enter_context(parallel_config(backend="sequential"))
         if os.getpid() != parent:
             held.enter_context(limited_threads(workers=1, splits=1))
-        return work(*job)
+        try:
+            return work(*job)
+        except Exception as error:
+            return _Failed(error)
 
 
 class Progress:

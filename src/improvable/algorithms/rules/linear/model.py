@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from improvable.algorithms.rules.linear.judging import evaluate, needed
 from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, U, W
@@ -204,6 +203,8 @@ class Program:
     def lp(self, highs: Any) -> Any:
         """The model as the solver takes it; always a minimisation."""
         row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        from scipy import sparse
+
         matrix = sparse.csr_array((value, (row, column)), shape=(self.rows, self.columns))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
