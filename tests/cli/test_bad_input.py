@@ -342,6 +342,7 @@ def test_the_tables_hold_all_that_was_tried() -> None:
 
 
 GOOD = "--group group --rule linear --features need,other --draws 200 --splits 1"
+COMMA = "--group '\"a, b\"'"
 ACCEPTED = {
     f"odd.csv {GOOD} --outcome yes --score score --capacity 0.2 --positive yes": "'yes' is 1 where it says 'yes' (",
     f"odd.csv {GOOD} --outcome yes --decision approved --capacity 0.2 --positive yes,approve": "'approved' is 1 where",
@@ -350,7 +351,7 @@ ACCEPTED = {
     f"odd.csv {GOOD} --outcome answer --score score --capacity 0.2 --na 9 --drop-missing": "'9' is read as missing",
     f"odd.csv {GOOD} --outcome answer --score score --capacity 0.2": "If that means unknown, read it as missing",
     f"odd.csv {GOOD} --outcome coded --score score --capacity 0.2 --positive 2": "'coded' is 1 where it says '2'",
-    f"""odd.csv {GOOD.replace("--group group", "")} --outcome answer --score score --capacity .2 --group '"a, b"'""": "",
+    f"odd.csv {GOOD.replace('--group group', COMMA)} --outcome answer --score score --capacity 0.2": "",
 }
 
 

@@ -166,7 +166,7 @@ def test_more_than_one_pair_is_cautioned() -> None:
     groups = (*GROUPS, AssumedGroup("c", 0.5, rates=(0.3, 0.3), means=(2.9, 3.7), spread=1.0, overlap=0.5))
     audit = improvable.audit(
         assumed_rows(2_000, np.random.default_rng(4), groups), outcome="outcome", group="group", status_quo="now",
-        rule=AlwaysNew(), splits=1, draws=200, protected="b",
+        rule=AlwaysNew(), splits=1, draws=200, protected="b", selection="burden",
     )  # fmt: skip
     cautions = " ".join(power_from_run(audit, etas=[0.0], sizes=[500], **QUICK).cautions)
     assert "pair with the widest gap" in cautions
