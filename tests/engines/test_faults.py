@@ -185,7 +185,7 @@ def test_partitions_without_rows(people: pl.DataFrame, spark: Any, tmp_path: Pat
 
 
 ERRORS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown engine": ({"engine": "sparkle"}, "there is no engine 'sparkle'. Did you mean 'spark'"),
+    "unknown engine": ({"engine": "sparkle"}, "engine is 'sparkle'. Did you mean 'spark'"),
     "unknown row id": ({"row_id": "persn"}, "there is no column 'persn'. Did you mean 'person'"),
     "unknown feature": ({"features": ["signl"]}, "there is no column 'signl'"),
     "few training rows": ({"train_rows": 3}, "train_rows is 3"),

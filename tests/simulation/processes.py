@@ -95,7 +95,7 @@ class Process:
 
     def options(self) -> dict[str, Any]:
         """What `improvable.compare` must be told of the rows."""
-        return {"delta_fairness": self.delta_fairness}
+        return {"delta_fairness": self.delta_fairness, "ties": "strict"}
 
     def draw(self, rng: np.random.Generator, rows: int, truth: Truth) -> pl.DataFrame:
         group = draw_groups(rng, rows, truth)

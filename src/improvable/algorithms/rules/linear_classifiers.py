@@ -1,6 +1,7 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
@@ -22,6 +23,8 @@ from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.cells import U, contributions
 from improvable.inference.resampling import child
 from improvable.inference.statistics import utilities_of
+from improvable.question.claim import Claim
+from improvable.question.design import Question
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
 SEARCH, PROGRAM = "linear_search", "linear_program"
@@ -204,6 +207,15 @@ class _Stated:
         return LinearClassifier(self.features, coefficients, float(beta[0] - self.mean @ coefficients), self.encoder)
 
 
+def _negated(question: Question) -> Claim:
+    """The claim about negative utilities: U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0); amounts stay as they are."""
+    claim, deltas = question.claim, question.claim.delta_accuracy
+    if claim.form == "difference":
+        return claim
+    turned = {group: -delta for group, delta in deltas.items()} if isinstance(deltas, Mapping) else -deltas
+    return replace(claim, delta_accuracy=turned)
+
+
 def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stated:
     sample, design = training.sample, training.design
     if len(sample.grouping.attributes) != 1:
@@ -246,7 +258,7 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         capacity=training.constraints.capacity,
         signs=signs,
         selection_gap=training.constraints.selection_gap,
-        claim=design.question.claim,
+        claim=_negated(design.question) if design.question.lower_is_better else design.question.claim,
         levels=tuple(levels),
         lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
         status_quo_rows=rows[:, :, 2],
