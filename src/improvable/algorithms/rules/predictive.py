@@ -151,7 +151,7 @@ def _lasso(_: bool, signs: IntArray | None) -> Any:
 
     from improvable.algorithms.rules.monotone import MonotoneLasso
 
-    return _standardised(LassoCV(cv=5, max_iter=5_000) if signs is None else MonotoneLasso(signs))
+    return _standardised(LassoCV(cv=5, max_iter=50_000) if signs is None else MonotoneLasso(signs))
 
 
 def _ridge(strength: float) -> Maker:
