@@ -1,7 +1,7 @@
 """What an audit's own splits say about running it again with other random splits of the same data.
 
 Once the data are there, fresh splits are independent draws from one distribution: `rerun_risk` needs no model. Only
-`estimate_correlation`, which looks back at how splits of any data hang together, rests on `mixing`.
+`estimate_correlation`, which looks back at the correlation of p-values across splits of any data, rests on `mixing`.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ QUANTILES = 400
 
 @dataclass(frozen=True)
 class Correlation:
-    """How strongly the p-values of splits hang together, from the splits of one audit.
+    """Correlation of p-values across splits, from the splits of one audit.
 
     Attributes
     ----------

@@ -200,8 +200,8 @@ def audit(
     sheet : str, optional
         Sheet of an Excel file, by default the first.
     run_folder : str or path, optional
-        Keep each split there as soon as it is done. The same audit run again with the same folder goes on where it
-        stopped, and ends with the same bytes as if it had never stopped.
+        Keep each split there as soon as it is done. The same audit run again with the same folder resumes, and ends
+        with the same bytes as if it had never been interrupted.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
     method : {"bootstrap", "delta"}, optional
