@@ -19,6 +19,7 @@ VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
     kinds.TEXT: NAME,
     kinds.TEXTS: NAME | st.lists(NAME, min_size=1, max_size=3, unique=True),
     kinds.NUMBER: NUMBER,
+    kinds.CAPACITY: NUMBER | st.just(kinds.SAME_SHARE),
     kinds.WHOLE: st.integers(0, 1_000),
     kinds.FLAG: st.booleans(),
     kinds.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
