@@ -81,17 +81,18 @@ def _of(evidence: Evidence, claim: Claim, component: Component) -> Shortfall:
     delta = claim.delta_fairness
     a = next(a for a, attribute in enumerate(evidence.attributes) if attribute.name == component.group)
     protected = evidence.attributes[a].place_of(claim.protected)
-    direction = evidence.direction(measure, protected)
+    direction, relative = evidence.direction(measure, protected), evidence.relative(measure, protected)
     values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
     both, many = (values[:, STATUS_QUO], values[:, CANDIDATE]), (drawn[..., STATUS_QUO], drawn[..., CANDIDATE])
     if claim.gap == "signed":
         reference = evidence.reference(a, measure, protected)
-        statistics = signed_statistics(*both, reference, delta, claim.form, protected)
-        drawn_statistics = signed_statistics(*many, reference, delta, claim.form, protected)
+        signed = reference, delta, claim.form, protected, relative
+        statistics, drawn_statistics = (signed_statistics(one[0], one[1], *signed) for one in (both, many))
         margins = [_margin(-statistics[j], -drawn_statistics[:, j]) for j in range(len(statistics))]
     else:
-        statistic = folded_statistic(both[0], both[1], delta, claim.form, protected)
-        margins = [_margin(-statistic, -folded_statistic(many[0], many[1], delta, claim.form, protected))]
+        folded = delta, claim.form, protected, relative
+        statistic, draws = (folded_statistic(one[0], one[1], *folded) for one in (both, many))
+        margins = [_margin(-statistic, -draws)]
     defined = [margin for margin in margins if margin is not None]
     needed = before * (1 - delta) if claim.form == "ratio" else before - delta
     return Shortfall(component, needed, min(defined) if len(defined) == len(margins) else None)

@@ -39,6 +39,8 @@ class UtilityFacts(TypedDict):
     higher_is_better: bool
     worse_off: str
     sense: str
+    between: str
+    formula: str
 
 
 class DisparityFacts(TypedDict):
@@ -264,6 +266,8 @@ def _measure_facts(measure: Measure) -> UtilityFacts:
         "higher_is_better": measure.higher_is_better,
         "worse_off": measure.worse_off,
         "sense": measure.sense,
+        "between": measure.between,
+        "formula": measure.formula,
     }
 
 
@@ -343,7 +347,8 @@ def _first_gap(result: Tested) -> Pair:
     evidence = result.evidence
     measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(result.question.claim.protected)
     values = evidence.direction(measure, protected) * evidence.values[0][:, measure]
-    before, after = (number_or_null(float(unfairness(values[:, t], protected))) for t in (0, 1))
+    relative = evidence.relative(measure, protected)
+    before, after = (number_or_null(float(unfairness(values[:, t], protected, relative))) for t in (0, 1))
     return {"status_quo": before, "candidate": after}
 
 

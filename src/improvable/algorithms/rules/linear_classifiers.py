@@ -226,6 +226,13 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         raise RuleError(
             f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."
         )
+    for utility in design.measured:
+        if utility.formula or utility.between != "difference":
+            raise RuleError(
+                f"rule '{rule.name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
+                "compared by its difference.",
+                "Use a predictive rule, such as forest, or another utility.",
+            )
     encoder = None
     if training.plain:
         matrix, columns = training.rows.matrix(training.features), training.features

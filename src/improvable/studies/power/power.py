@@ -377,7 +377,7 @@ def _rounded(rows: float) -> int:
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     """What a reader must know about a plan."""
     mean, _ = outlook.at(max(setting.training_rows, 1))
-    shape = (len(outlook.attributes[0].member), len(outlook.measures), 2, 2)
+    shape = (len(outlook.attributes[0].member), -1, 2, 2)
     counted = mean.reshape(shape)[..., 1]
     out = []
     for attribute in outlook.attributes:
