@@ -175,7 +175,7 @@ def _shapes(evidence: Evidence, claim: Claim, influence: Influence) -> Iterator[
     """Of every statistic: its name, utility, size and shape, turned so that large values speak for improvement."""
     everyone = np.zeros(len(evidence.sums), dtype=np.int64)
     for gain in gains(evidence, claim):
-        delta = claim.delta_of(gain.group)
+        delta = claim.delta_of(gain.group, evidence.measures[gain.measure].label)
         share, amount = (1 + gain.better * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
         sides = gain.better * np.array([-share, 1.0])
         if gain.attribute is not None:
@@ -195,8 +195,9 @@ def _shapes(evidence: Evidence, claim: Claim, influence: Influence) -> Iterator[
             margin,
             influence.shape(gain.measure, member, weights[:, None] * sides),
         )
-    share, amount = (1 - claim.delta_fairness, 0.0) if claim.form == "ratio" else (1.0, claim.delta_fairness)
     for gap in gaps(evidence, claim):
+        delta = claim.gap_delta(evidence.measures[gap.measure].label)
+        share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
         direction = evidence.direction(gap.measure, gap.protected)
         r, s = gap.reference
         for (g, h), one in zip(gap.pairs, gap.signed(), strict=True):

@@ -71,14 +71,14 @@ def _of(evidence: Evidence, claim: Claim, component: Component) -> Shortfall:
     measure = next(m for m, named in enumerate(evidence.measures) if named.label == component.measure)
     before = component.status_quo
     if component.kind == "accuracy":
-        delta, better = claim.delta_of(component.group), evidence.better(measure)
+        delta, better = claim.delta_of(component.group, component.measure), evidence.better(measure)
         values, drawn = _accuracy_values(evidence, claim, measure, component.group)
         size = delta, claim.form, better
         statistic = accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)
         draws = accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size)
         needed = before * (1 + better * delta) if claim.form == "ratio" else before + better * delta
         return Shortfall(component, needed, _margin(statistic, draws))
-    delta = claim.delta_fairness
+    delta = claim.gap_delta(component.measure)
     a = next(a for a, attribute in enumerate(evidence.attributes) if attribute.name == component.group)
     protected = evidence.attributes[a].place_of(claim.protected)
     direction, relative = evidence.direction(measure, protected), evidence.relative(measure, protected)

@@ -107,10 +107,11 @@ def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None
     for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
         for g, group in enumerate(attribute.levels):
             for m in evidence.accuracy:
-                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group)
+                label = evidence.measures[m].label
+                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group, label)
                 if values[g, m, STATUS_QUO] <= 0 and delta != 0:
                     raise DataError(
-                        f"the status quo's '{evidence.measures[m].label}' for group '{group}' is "
+                        f"the status quo's '{label}' for group '{group}' is "
                         f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
                         "Ask for an amount instead: form='difference' (--form difference).",
                     )

@@ -180,6 +180,8 @@ def make_design(settings: Settings) -> Design:
         overall=settings.overall,
         ask=settings.ask,
         no_worse=settings.no_worse,
+        accuracy=[one.label for one in accuracies],
+        fairness=[one.label for one in fairnesses],
     )
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, FEWEST_DRAWS)

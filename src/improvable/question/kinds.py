@@ -73,7 +73,7 @@ def parse_each(texts: str | Sequence[str] | None) -> list[str]:
 
 
 def parse_delta(text: str) -> float | dict[str, float]:
-    """One number, or one for each group.
+    """One number, or one for each group or utility.
 
     Examples
     --------
@@ -81,6 +81,8 @@ def parse_delta(text: str) -> float | dict[str, float]:
     0.05
     >>> parse_delta("white:0.02,black:0")
     {'white': 0.02, 'black': 0.0}
+    >>> parse_delta("calibration:cost@white:0.02,lift:0")
+    {'calibration:cost@white': 0.02, 'lift': 0.0}
     """
     return float(text) if ":" not in text else _by_group(text)
 
@@ -179,12 +181,20 @@ SIGNS = Kind(
     example="age:+ or age:+,income:-",
 )
 DELTA = Kind(
-    "a number, or a table with one for each group",
+    "a number, or a table with one for each group or utility",
+    {"type": ["number", "object"], "additionalProperties": {"anyOf": [{"type": "number"}, _NUMBERS]}},
+    lambda value: _is_number(value) or isinstance(value, Mapping),
+    _plain_table,
+    parse=parse_delta,
+    example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",
+)
+GAP_DELTA = Kind(
+    "a number, or a table with one for each utility",
     {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
     lambda value: _is_number(value) or isinstance(value, Mapping),
     _plain_table,
     parse=parse_delta,
-    example="0.05, or white:0.02,black:0",
+    example="0.1, or calibration:0.1,selection_rate:0",
 )
 WEIGHTS = Kind(
     f"'{POPULATION}', or a table with a weight for each group",

@@ -156,9 +156,9 @@ class Facts(TypedDict):
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: str
-    delta_accuracy: float | dict[str, float]
+    delta_accuracy: float | dict[str, float | dict[str, float]]
     no_worse: float | None
-    delta_fairness: float
+    delta_fairness: float | dict[str, float]
     form: str
     gap_statistic: str
     protected: list[str]
@@ -227,7 +227,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "ask": claim.ask,
         "delta_accuracy": _plain(claim.delta_accuracy),
         "no_worse": claim.no_worse,
-        "delta_fairness": claim.delta_fairness,
+        "delta_fairness": _plain(claim.delta_fairness),
         "form": claim.form,
         "gap_statistic": claim.gap,
         "protected": list(claim.protected),
@@ -255,7 +255,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
 
 
 def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
+    return {key: _plain(one) for key, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def _measure_facts(measure: Measure) -> UtilityFacts:

@@ -253,7 +253,7 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
             counted = [group for group, share in shares.items() if share > 0]
             which = np.array([_value(outlook, names.index(group), measure) for group in counted])
             share = np.array([shares[group] for group in counted]) / sum(shares.values())
-            delta = claim.delta_of(name)
+            delta = claim.delta_of(name, outlook.measures[measure].label)
 
             def statistic(
                 values: FloatArray, share: FloatArray = share, delta: float = delta, better: int = better
@@ -267,13 +267,14 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
 
 @dataclass(frozen=True)
 class _FairnessBlock:
-    """One gap: its groups, its utility, and which way is up."""
+    """One gap: its groups, its utility, which way is up, and by how much it must be smaller."""
 
     first: int
     groups: int
     measure: int
     protected: int | None
     direction: float
+    delta: float
 
 
 def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _FairnessBlock]]:
@@ -283,7 +284,8 @@ def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _Fa
         for attribute in outlook.attributes:
             protected = attribute.place_of(claim.protected)
             upward = protected is None or outlook.measures[measure].worse_off == "lower"
-            block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0)
+            delta = claim.gap_delta(outlook.measures[measure].label)
+            block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0, delta)
             which = [_value(outlook, first + g, measure) for g in range(block.groups)]
             out.append((np.array(which).ravel(), block))
             first += block.groups
@@ -338,7 +340,7 @@ def _fairness_margin(
 
         def statistic(values: FloatArray, reference: tuple[int, int] = reference) -> FloatArray:
             both = block.direction * values.reshape(len(values), -1, 2)
-            rest = reference, claim.delta_fairness, claim.form, block.protected
+            rest = reference, block.delta, claim.form, block.protected
             return -signed_statistics(both[..., STATUS_QUO], both[..., CANDIDATE], *rest)
 
         z[points] = _margin(values[points], scale[points], spread, which, _affine(statistic, len(which)))
@@ -381,6 +383,4 @@ def _folded_margin(
 def _folded(values: FloatArray, block: _FairnessBlock, claim: Claim) -> FloatArray:
     """The folded statistic of values of shape (..., groups * 2)."""
     both = block.direction * values.reshape(*values.shape[:-1], -1, 2)
-    return folded_statistic(
-        both[..., STATUS_QUO], both[..., CANDIDATE], claim.delta_fairness, claim.form, block.protected
-    )
+    return folded_statistic(both[..., STATUS_QUO], both[..., CANDIDATE], block.delta, claim.form, block.protected)
