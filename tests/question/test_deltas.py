@@ -1,5 +1,6 @@
 """Deltas of each utility: what may be written, what is refused, and that every condition is tested with its own."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from improvable.cli import app
 from improvable.question.claim import Claim, make_claim
 from improvable.question.declaration import declare, from_declaration
 from improvable.question.deltas import accuracy_delta, every_delta
+from improvable.question.kinds import parse_delta
 from improvable.question.settings import Settings
+from improvable.trust.files import protocol_text
 
 ACCURACY, FAIRNESS = ["calibration", "classification_rate"], ["calibration", "selection_rate"]
 EACH: dict[str, Any] = {"calibration": {"a": 0.03, "b": -0.02}, "classification_rate": -0.01}
+LINE = "calibration@a:0.03,calibration@b:-0.02,classification_rate:-0.01"
 GAPS = {"calibration": 0.2, "selection_rate": -0.1}
 
 
@@ -70,7 +74,7 @@ def test_verdict_tables_and_report_name_each_delta(tmp_path: Path) -> None:
     assert "more accurate by over 3% for a and less accurate by no more than 2% for b in calibration" in words
     assert "less accurate by no more than 1% for every group in classification_rate" in words
     assert "has a gap between groups in calibration smaller by over 20%" in words
-    assert "has a gap between groups in selection_rate wider by no more than 10%" in words
+    assert "and a gap between groups in selection_rate wider by no more than 10% than the status quo." in words
     assert result.to_dict()["delta_accuracy"] == EACH
     assert result.to_dict()["delta_fairness"] == GAPS
     result.report(tmp_path / "report.html")
@@ -110,7 +114,6 @@ def claim(**changes: Any) -> Claim:
         ({"delta_accuracy": {"calibration": 0.1, "a": 0.2}}, "'a', which is no accuracy utility"),
         ({"delta_accuracy": {"selection_rate": {"a": 0.1}}}, "'selection_rate', which is no accuracy utility"),
         ({"delta_accuracy": {"calibration": {"a": "x"}, "classification_rate": 0}}, "delta_accuracy is x"),
-        ({"delta_accuracy": {"calibration@a": 0.1, "calibration": 0.2}}, "as a whole and by group"),
         ({"delta_fairness": {"calibration": 0.1}}, "delta_fairness has nothing for the utility 'selection_rate'"),
         ({"delta_fairness": {"a": 0.1, "b": 0.1}}, "'a', which is no fairness utility"),
         ({"delta_accuracy": EACH, "no_worse": 0.01}, "contradicts delta_accuracy"),
@@ -144,8 +147,10 @@ def test_a_group_that_is_called_as_a_utility_is_refused() -> None:
 
 
 def test_one_line_and_tables_say_the_same() -> None:
-    line = {"calibration@a": 0.03, "calibration@b": -0.02, "classification_rate": -0.01}
-    assert accuracy_delta(line, ACCURACY) == EACH
+    assert accuracy_delta(parse_delta(LINE), ACCURACY) == EACH
+    for wrong in ("lift@a:0.1,lift:0.2", "lift:0.2,lift@a:0.1", "lift@a"):
+        with pytest.raises(ValueError, match=r"whole|value"):
+            parse_delta(wrong + ",b:0")
     assert sorted(every_delta(EACH)) == [-0.02, -0.01, 0.03]
     settings = Settings(
         outcome="y", group="g", status_quo="d", accuracy=ACCURACY, fairness=FAIRNESS, delta_accuracy=EACH,
@@ -155,6 +160,7 @@ def test_one_line_and_tables_say_the_same() -> None:
     assert declared is not None
     assert declared["claim"]["delta_accuracy"] == EACH
     assert declare(from_declaration(declared)) == declared
+    assert tomllib.loads(protocol_text(declared)) == declared
 
 
 def test_the_command_line_takes_them(tmp_path: Path) -> None:
@@ -163,7 +169,7 @@ def test_the_command_line_takes_them(tmp_path: Path) -> None:
     arguments = [
         "compare", str(path), "--outcome", "binary", "--group", "group", "--status-quo", "now", "--candidate", "new",
         "--accuracy", ",".join(ACCURACY), "--fairness", ",".join(FAIRNESS), "--draws", "800",
-        "--delta-accuracy", "calibration@a:0.03,calibration@b:-0.02,classification_rate:-0.01",
+        "--delta-accuracy", LINE,
         "--delta-fairness", "calibration:0.2,selection_rate:-0.1", "--json", "-",
     ]  # fmt: skip
     done = CliRunner().invoke(app, arguments)

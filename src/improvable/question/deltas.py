@@ -12,8 +12,6 @@ Delta: TypeAlias = float | Mapping[str, float | Mapping[str, float]]
 """Of accuracy. The keys are groups or utilities; those of an inner table are groups."""
 GapDelta: TypeAlias = float | Mapping[str, float]
 """Of the gap. The keys are utilities."""
-AT = "@"
-"""On one line, UTILITY@GROUP is a group's delta in a utility."""
 
 
 def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
@@ -22,25 +20,25 @@ def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
     Parameters
     ----------
     delta : float or mapping
-        Keys that are all groups, or all utilities; ``UTILITY@GROUP`` is both.
+        Keys that are all groups, or all utilities.
     utilities : sequence of str
         Labels of the accuracy utilities.
 
     Examples
     --------
-    >>> accuracy_delta({"calibration@a": 0.02, "calibration@b": 0, "lift": 0.1}, ["calibration", "lift"])
+    >>> accuracy_delta({"calibration": {"a": 0.02, "b": 0}, "lift": 0.1}, ["calibration", "lift"])
     {'calibration': {'a': 0.02, 'b': 0.0}, 'lift': 0.1}
     """
     if not isinstance(delta, Mapping):
         return _number("delta_accuracy", delta)
-    nested = _nested({str(key): value for key, value in delta.items()}, utilities)
-    for key, value in nested.items():
+    named = {str(key): value for key, value in delta.items()}
+    for key, value in named.items():
         if isinstance(value, Mapping) and key not in utilities:
             raise OptionError(f"delta_accuracy names '{key}', which is no accuracy utility.", nearest(key, utilities))
-    if any(key in utilities for key in nested):
-        _check_names("delta_accuracy", list(nested), utilities, "accuracy")
+    if any(key in utilities for key in named):
+        _check_names("delta_accuracy", list(named), utilities, "accuracy")
     out: dict[str, float | Mapping[str, float]] = {}
-    for key, value in nested.items():
+    for key, value in named.items():
         if isinstance(value, Mapping):
             out[key] = {str(group): _number("delta_accuracy", one) for group, one in value.items()}
         else:
@@ -96,27 +94,6 @@ def groups_named(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, fl
 def _number(name: str, value: float) -> float:
     check_number(name, value, -np.inf, np.inf)
     return float(value)
-
-
-def _nested(
-    delta: Mapping[str, float | Mapping[str, float]], utilities: Sequence[str]
-) -> dict[str, float | Mapping[str, float]]:
-    """``UTILITY@GROUP`` becomes an inner table."""
-    out: dict[str, float | Mapping[str, float]] = {}
-    inner: dict[str, dict[str, float]] = {}
-    for key, value in delta.items():
-        utility = max((one for one in utilities if key.startswith(one + AT)), key=len, default=None)
-        if utility is None or isinstance(value, Mapping):
-            out[key] = value
-        else:
-            inner.setdefault(utility, {})[key.removeprefix(utility + AT)] = value
-    for utility, table in inner.items():
-        if utility in out:
-            raise OptionError(
-                f"delta_accuracy has '{utility}' as a whole and by group.", "Give one number, or one for every group."
-            )
-        out[utility] = table
-    return out
 
 
 def _check_names(setting: str, given: Sequence[str], utilities: Sequence[str], kind: str) -> None:

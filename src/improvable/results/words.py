@@ -68,15 +68,15 @@ def _more_accurate(delta: float, form: str) -> str:
 
 
 def _gap_claim(facts: Facts) -> str:
-    return " and ".join(_gap_claim_in(delta, where, facts["form"]) for delta, where in _gaps(facts))
+    return "has " + " and ".join(_gap_claim_in(delta, where, facts["form"]) for delta, where in _gaps(facts))
 
 
 def _gap_claim_in(delta: float, where: str, form: str) -> str:
     if delta == 0:
-        return f"has a smaller gap {where}"
+        return f"a smaller gap {where}"
     if delta > 0:
-        return f"has a gap {where} smaller by over {_amount(delta, form)}"
-    return f"has a gap {where} wider by no more than {_amount(delta, form)}"
+        return f"a gap {where} smaller by over {_amount(delta, form)}"
+    return f"a gap {where} wider by no more than {_amount(delta, form)}"
 
 
 def _gaps(facts: Facts) -> list[tuple[float, str]]:
@@ -185,7 +185,8 @@ def claim_words(facts: Facts) -> str:
             if len(conditions) > 1
             else (f"with which {conditions[0]}")
         )
-    return f"that {' and '.join(one.removeprefix('it ') for one in conditions)} than the status quo"
+    joined = ", and " if any("," in one for one in conditions) else " and "
+    return f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the status quo"
 
 
 def null_hypothesis(facts: Facts) -> str:
