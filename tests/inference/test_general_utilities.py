@@ -14,6 +14,7 @@ from improvable.inference.cells import contributions, count
 from improvable.inference.components import gaps
 from improvable.inference.influence import Influence
 from improvable.inference.statistics import gap_between, gap_slopes, utilities_of
+from improvable.studies.power import power_from_pilot
 from oracle import naive_draws, naive_values
 
 TWO_SUMS = improvable.Utility(lambda y, d: 2 * y * d, lambda y, d: y + d, name="two_sums", binary_decision=True)
@@ -126,7 +127,7 @@ def test_a_formula_for_everyone_reads_the_means_of_everyone() -> None:
     assert (component.status_quo, component.candidate) == pytest.approx(tuple(expected[0]))
 
 
-def test_an_audit_takes_formulas_and_plans_too() -> None:
+def test_an_audit_takes_formulas() -> None:
     people = improvable.datasets.care_management(1_500, seed=2)
     result = improvable.audit(
         people,
@@ -198,3 +199,17 @@ def test_a_formula_that_divides_by_zero_is_refused_in_words() -> None:
 def test_utilities_of_pairs_are_untouched_by_formulas() -> None:
     sums = np.random.default_rng(0).uniform(1, 2, (3, 2, 2, 2))
     np.testing.assert_array_equal(utilities_of(sums), sums[..., 0] / sums[..., 1])
+
+
+def test_a_plan_for_a_formula_is_that_of_its_twin() -> None:
+    """The delta method from a pilot; both are simulated with their own random numbers, 600 of them."""
+    case = Case(seed=12, rows=1_500)
+    frame = case.frame().with_columns(x=pl.Series(case.binary + np.random.default_rng(1).normal(0, 1, 1_500)))
+    question: dict[str, Any] = {
+        "outcome": "binary", "group": "group", "status_quo": "now", "rule": "logistic", "features": ["x"],
+        "ask": "accuracy", "rows": 2_000, "sizes": 2, "fits": 3, "repetitions": 600, "seed": 3,
+    }  # fmt: skip
+    mine, twin = (power_from_pilot(frame, accuracy=one, **question).asked for one in ("f_score", TWO_SUMS))
+    assert mine.power == pytest.approx(twin.power, abs=4 * max(mine.error, twin.error) + 0.02)
+    with pytest.raises(improvable.OptionError, match="no plan for 'adverse_impact_ratio'"):
+        power_from_pilot(frame, fairness="adverse_impact_ratio", **{**question, "ask": "both"})

@@ -146,7 +146,7 @@ UTILITIES: dict[str, Utility] = {
         Utility(
             lambda y, d: d,
             name="adverse_impact_ratio",
-            words="the rate of selection, whose gap is one minus the adverse impact ratio",
+            words="the rate of selection",
             binary_decision=True,
             reads_outcome=False,
             between="ratio",

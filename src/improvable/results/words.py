@@ -97,6 +97,15 @@ def utilities_words(measures: list[UtilityFacts]) -> str:
     return ", and ".join(measure_words(measure) for measure in measures)
 
 
+def gaps_words(measures: list[UtilityFacts]) -> str:
+    """What the gaps of several utilities are; a ratio says of which to which."""
+    ratios = [measure for measure in measures if measure["between"] == "ratio"]
+    plain = [measure for measure in measures if measure not in ratios]
+    out = [f"the difference between groups in {utilities_words(plain)}"] if plain else []
+    out += [f"one minus the ratio of the lower to the higher of {measure_words(measure)}" for measure in ratios]
+    return ", and ".join(out)
+
+
 def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
     """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
     accuracy = component["kind"] == "accuracy"
