@@ -98,25 +98,30 @@ def exceeding(
     claim, names = problem.claim, problem.levels or tuple(map(str, range(problem.groups)))
     divisor = problem.scale if errors else problem.slack
     assert divisor is not None
+    labels = problem.labels or ("",) * problem.base.shape[1]
     out = []
     for a, k in enumerate(problem.accuracy):
         if claim.overall is None:
-            compared = [(problem.status_quo[g, k], utility[g, k], claim.delta_of(names[g])) for g in range(len(names))]
+            compared = [
+                (problem.status_quo[g, k], utility[g, k], claim.delta_of(names[g], labels[k]))
+                for g in range(len(names))
+            ]
         elif claim.overall == "population":
             assert problem.status_quo_rows is not None
             before = ratio(problem.status_quo_rows[:, k] * problem.count[:, None])
             u, w = sums[:, k].sum(axis=0)
-            compared = [(before, u / w, claim.delta_of("everyone"))]
+            compared = [(before, u / w, claim.delta_of("everyone", labels[k]))]
         else:
             share = [claim.overall[name] for name in names]
             before, after = (np.average(part[:, k], weights=share) for part in (problem.status_quo, utility))
-            compared = [(before, after, claim.delta_of("everyone"))]
+            compared = [(before, after, claim.delta_of("everyone", labels[k]))]
         for c, (before, after, delta) in enumerate(compared):
             asked = (1 + delta) * before if claim.form == "ratio" else before + delta
             out.append((float(after - asked), float(divisor.accuracy[a, c])))
     for f, k in enumerate(problem.fairness):
         gap = gap_of(problem, problem.status_quo[:, k], k, signed=True)
-        asked = (1 - claim.delta_fairness) * gap if claim.form == "ratio" else gap - claim.delta_fairness
+        delta = claim.gap_delta(labels[k])
+        asked = (1 - delta) * gap if claim.form == "ratio" else gap - delta
         for p, difference in enumerate(differences(problem, utility[:, k], k)):
             out.append((float(asked - difference), float(divisor.gap[f, p])))
     return out
@@ -147,6 +152,17 @@ def brute_force(problem: LinearProblem, objective: str) -> float:
     if len(values) == 0:
         return np.nan
     return float(values.min() if objective == "fairest" else values.max())
+
+
+def random_deltas(rng: np.random.Generator, form: str, labels: tuple[str, ...]) -> Claim:
+    """Deltas of their own for each utility: of the first one for each group, of the others one."""
+    accuracy, fairness = DELTAS[form]
+    each: dict[str, float | dict[str, float]] = {label: float(rng.uniform(*accuracy)) for label in labels[1:]}
+    each[labels[0]] = {group: float(rng.uniform(*accuracy)) for group in "01"}
+    return make_claim(
+        delta_accuracy=each, delta_fairness={label: float(rng.uniform(*fairness)) for label in labels},
+        form=form, gap="signed", protected=None, overall=None, accuracy=labels, fairness=labels,
+    )  # fmt: skip
 
 
 def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:

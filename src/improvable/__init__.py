@@ -23,7 +23,8 @@ from improvable.errors import (
     UnknownColumnError,
 )
 from improvable.procedure.api import audit, compare
-from improvable.question.utilities import UTILITIES, Utility
+from improvable.question.catalog import UTILITIES
+from improvable.question.utilities import Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.loading import load

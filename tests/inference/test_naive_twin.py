@@ -63,8 +63,9 @@ def test_p_values_agree_with_resampling_rows(name: str, form: str) -> None:
     order = result.evidence.reference(0, result.evidence.fairness[0])  # the naive twin takes group 0 as the higher one
     values, draws = values[list(order)], draws[:, list(order)]
     ordered = (deltas[0], deltas[1], deltas[2]) if order == (0, 1) else (deltas[1], deltas[0], deltas[2])
-    statistics = naive_statistics(values, values, ordered, form)
-    naive = naive_p_values(statistics, naive_statistics(draws, draws, ordered, form))
+    between = improvable.UTILITIES[name].between
+    statistics = naive_statistics(values, values, ordered, form, between)
+    naive = naive_p_values(statistics, naive_statistics(draws, draws, ordered, form, between))
     given = replace(result.evidence, chosen_here=False)  # accounting for the choice has a twin in test_rivals.py
     fast = assess(given, result.question.claim)
     assert fast.p_accuracy["ab"[order[0]]] == pytest.approx(naive["r"], abs=0.065)

@@ -28,6 +28,9 @@ WORSE_OFF = {
     "positive_predictive_value": ("higher", "lower"),
     "selection_rate": ("lower", "higher"),
     "profit": ("higher", "higher"),
+    "f_score": ("lower", "lower"),
+    "lift": ("higher", "lower"),
+    "adverse_impact_ratio": ("lower", "higher"),
 }
 SELECTIONS = ["benefit", "burden"]
 
@@ -37,6 +40,12 @@ def compared(case: Case, **options: Any) -> improvable.Comparison:
         case.frame(), group="group", status_quo="now", candidate="new", draws=300, ask="fairness",
         **{"outcome": "binary", "accuracy": "selection_rate", **options},
     )  # fmt: skip
+
+
+def gap_between(name: str, one: float, other: float) -> float:
+    """How far one is above the other; of a ratio, as a share of the larger."""
+    whole = max(one, other) if improvable.UTILITIES[name].between == "ratio" else 1.0
+    return (one - other) / whole
 
 
 def test_the_table_covers_every_utility() -> None:
@@ -54,7 +63,7 @@ def test_the_harmed_group_is_the_one_on_the_side_of_the_table(name: str, selecti
     expected = "ab"[int(np.argmin(values) if side == "lower" else np.argmax(values))]
     gap = result.facts["disparity"]
     assert (gap["worse_off"], gap["better_off"]) == (expected, "ab".replace(expected, ""))
-    assert gap["gap"] == pytest.approx(abs(values[0] - values[1]))
+    assert gap["gap"] == pytest.approx(abs(gap_between(name, values[0], values[1])))
     assert (gap["higher"] == expected) == (side == "higher")
 
 
@@ -91,7 +100,7 @@ def test_the_harmed_group_can_be_protected_and_the_other_cannot(name: str, selec
     values = naive_values(name, case.binary, case.decisions, case.group)
     sign = 1 if WORSE_OFF[name][SELECTIONS.index(selection)] == "lower" else -1
     p = "ab".index(worse)
-    pair = [max(0.0, sign * (values[1 - p, t] - values[p, t])) for t in (0, 1)]
+    pair = [max(0.0, sign * gap_between(name, values[1 - p, t], values[p, t])) for t in (0, 1)]
     assert list(result.facts["splits"][0]["gap"].values()) == pytest.approx(pair)
     with pytest.raises(improvable.DataError, match=f"'{better}' is not worse off"):
         compared(case, protected=better, **asked)

@@ -1,4 +1,7 @@
-"""Levels with three groups, clusters and weights; every bound is the nominal level plus 3.5 Monte Carlo errors."""
+"""Levels with three groups, clusters, weights, formulas and ratios.
+
+Every bound is the nominal level plus 3.5 Monte Carlo errors.
+"""
 
 from typing import Any
 
@@ -24,8 +27,8 @@ def decisions(rng: np.random.Generator, rates: np.ndarray[Any, Any]) -> dict[str
 
 def rejects(frame: pl.DataFrame, seed: int, **options: Any) -> bool:
     return improvable.compare(
-        frame, outcome="outcome", group="group", status_quo="now", candidate="new", accuracy="classification_rate",
-        draws=300, seed=seed, **options,
+        frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=300, seed=seed,
+        **{"accuracy": "classification_rate", **options},
     ).reject  # fmt: skip
 
 
@@ -77,3 +80,31 @@ def test_weights() -> None:
         hits["ignored"] += rejects(frame, i)
     assert hits["weighted"] / REPETITIONS <= 0.05 + MARGIN
     assert hits["ignored"] / REPETITIONS > 0.05 + 2 * MARGIN
+
+
+def test_formulas_of_means_keep_the_level() -> None:
+    """Group a gains for sure; group b's decisions are as good as they were, in other rows."""
+    for accuracy in ("f_score", "lift"):
+        hits = 0
+        for i in range(REPETITIONS):
+            rng = np.random.default_rng([4, i])
+            group = rng.choice(["a", "b"], 600)
+            rates = np.where((group == "a")[:, None], [0.6, 0.9], [0.7, 0.7])
+            frame = pl.DataFrame({"group": group, **decisions(rng, rates)})
+            hits += rejects(frame, i, accuracy=accuracy, ask="accuracy")
+        assert 0.05 - MARGIN <= hits / REPETITIONS <= 0.05 + MARGIN, accuracy
+
+
+def test_the_adverse_impact_ratio_keeps_the_level() -> None:
+    """The candidate selects a fifth more in both groups: the ratio is as it was, and the difference is wider."""
+    hits = 0
+    for i in range(REPETITIONS):
+        rng = np.random.default_rng([5, i])
+        group = rng.choice(["a", "b"], 600)
+        rates = np.where((group == "a")[:, None], [0.5, 0.6], [0.3, 0.36])
+        chosen = (rng.random(rates.shape) < rates).astype(int)
+        frame = pl.DataFrame(
+            {"group": group, "outcome": rng.integers(0, 2, 600), "now": chosen[:, 0], "new": chosen[:, 1]}
+        )
+        hits += rejects(frame, i, accuracy="selection_rate", fairness="adverse_impact_ratio", ask="fairness")
+    assert 0 < hits / REPETITIONS <= 0.05 + MARGIN

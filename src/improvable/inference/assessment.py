@@ -10,7 +10,7 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import Tail, lower_tail, upper_tail
 from improvable.inference.rivals import Rivals
 from improvable.inference.statistics import accuracy_statistic, gap_statistic
-from improvable.question.claim import Claim
+from improvable.question.claim import Claim, Form
 
 
 @dataclass(frozen=True)
@@ -89,23 +89,25 @@ def assess(evidence: Evidence, claim: Claim) -> Assessment:
 def _accuracy(evidence: Evidence, gain: Gain, claim: Claim) -> Component:
     values, drawn = gain.contrast.values, gain.contrast.drawn
     before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
-    size = claim.delta_of(gain.group), claim.form, gain.better
+    label = evidence.measures[gain.measure].label
+    size = claim.delta_of(gain.group, label), claim.form, gain.better
     tail = upper_tail(
         float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)),
         accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
         scale=max(abs(before), abs(after)),
     )
-    return Component("accuracy", evidence.measures[gain.measure].label, gain.group, before, after, tail)
+    return Component("accuracy", label, gain.group, before, after, tail)
 
 
 def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
-    folded = gap.folded()
-    absolute = _gap_tail(folded, claim, gap.scale)
-    signed = max((_gap_tail(one, claim, gap.scale) for one in gap.tested()), key=lambda tail: tail.p_value)
+    folded, label = gap.folded(), evidence.measures[gap.measure].label
+    size = claim.gap_delta(label), claim.form, gap.scale
+    absolute = _gap_tail(folded, *size)
+    signed = max((_gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
     used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
     return Component(
         kind="fairness",
-        measure=evidence.measures[gap.measure].label,
+        measure=label,
         group=gap.attribute.name,
         status_quo=float(folded.values[STATUS_QUO]),
         candidate=float(folded.values[CANDIDATE]),
@@ -114,12 +116,11 @@ def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     )
 
 
-def _gap_tail(gap: Contrast | Rivals, claim: Claim, scale: float) -> Tail:
-    size = claim.delta_fairness, claim.form
+def _gap_tail(gap: Contrast | Rivals, delta: float, form: Form, scale: float) -> Tail:
     if isinstance(gap, Rivals):
-        return gap.tail(*size, scale)
+        return gap.tail(delta, form, scale)
     return lower_tail(
-        float(gap_statistic(gap.values[STATUS_QUO], gap.values[CANDIDATE], *size)),
-        gap_statistic(gap.drawn[:, STATUS_QUO], gap.drawn[:, CANDIDATE], *size),
+        float(gap_statistic(gap.values[STATUS_QUO], gap.values[CANDIDATE], delta, form)),
+        gap_statistic(gap.drawn[:, STATUS_QUO], gap.drawn[:, CANDIDATE], delta, form),
         scale,
     )

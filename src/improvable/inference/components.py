@@ -14,7 +14,7 @@ from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.rivals import Rivals, near_widest
-from improvable.inference.statistics import ordered_pairs, unfairness
+from improvable.inference.statistics import gap_between, gap_slopes, ordered_pairs, unfairness
 from improvable.question.claim import Claim
 
 
@@ -76,6 +76,8 @@ class GroupGap:
         The pair of groups whose gap under the status quo is to be beaten: higher, lower.
     references : tuple of pairs
         The reference, and where it was chosen on the rows that are tested, all others that it may have been.
+    relative : {0, 1, -1}
+        Whether the gap is a share of the higher value; see `gap_between`.
     """
 
     measure: int
@@ -85,11 +87,12 @@ class GroupGap:
     drawn: FloatArray
     reference: tuple[int, int]
     references: tuple[tuple[int, int], ...]
+    relative: int = 0
 
     @property
     def scale(self) -> float:
-        """Size of the utilities, for ties."""
-        return float(np.abs(self.values).max())
+        """Size of the utilities, or of a gap that is a share, for ties."""
+        return 1.0 if self.relative else float(np.abs(self.values).max())
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -100,7 +103,7 @@ class GroupGap:
         """The status quo's gap between the reference pair, on the sample and on the draws."""
         r, s = self.reference
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
-        return float(values[r] - values[s]), drawn[:, r] - drawn[:, s]
+        return float(self._gap(values[r], values[s])), self._gap(drawn[:, r], drawn[:, s])
 
     def signed(self) -> Iterator[Contrast]:
         """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
@@ -108,8 +111,8 @@ class GroupGap:
         values, drawn = self.values[:, CANDIDATE], self.drawn[..., CANDIDATE]
         for g, h in self.pairs:
             yield Contrast(
-                np.array([before, values[g] - values[h]]),
-                np.stack([drawn_before, drawn[:, g] - drawn[:, h]], axis=1),
+                np.array([before, self._gap(values[g], values[h])]),
+                np.stack([drawn_before, self._gap(drawn[:, g], drawn[:, h])], axis=1),
             )
 
     def tested(self) -> Iterator[Contrast | Rivals]:
@@ -119,14 +122,24 @@ class GroupGap:
             return
         high, low = ([pair[side] for pair in self.references] for side in (0, 1))
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
-        before, drawn_before = values[high] - values[low], drawn[:, high] - drawn[:, low]
+        before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
         for one in self.signed():
             yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
-        values, drawn = (unfairness(np.moveaxis(x, -2, -1), self.protected) for x in (self.values, self.drawn))
+        values, drawn = (
+            unfairness(np.moveaxis(x, -2, -1), self.protected, self.relative) for x in (self.values, self.drawn)
+        )
         return Contrast(values, drawn)
+
+    def slopes(self, pair: tuple[int, int], algorithm: int) -> tuple[float, float]:
+        """By how much an algorithm's gap between two groups moves with the value of either."""
+        above, below = (float(self.values[g, algorithm]) for g in pair)
+        return gap_slopes(above, below, self.relative)
+
+    def _gap(self, above: FloatArray, below: FloatArray) -> FloatArray:
+        return gap_between(above, below, self.relative)
 
 
 def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
@@ -150,6 +163,8 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
             values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
             reference = evidence.reference(a, measure, protected)
             references: tuple[tuple[int, int], ...] = (reference,)
+            relative = evidence.relative(measure, protected)
             if evidence.chooses_here:
-                references = near_widest(values[:, STATUS_QUO], drawn[..., STATUS_QUO], reference, protected)
-            yield GroupGap(measure, attribute, protected, values, drawn, reference, references)
+                before = values[:, STATUS_QUO], drawn[..., STATUS_QUO]
+                references = near_widest(*before, reference, protected, relative)
+            yield GroupGap(measure, attribute, protected, values, drawn, reference, references, relative)

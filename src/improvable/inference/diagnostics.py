@@ -12,6 +12,7 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, U, W
 from improvable.inference.evidence import Evidence
+from improvable.inference.statistics import gap_between, slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utilities import Selection
 
@@ -62,13 +63,16 @@ def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
 
 def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
     """Sums of linearized contributions in every draw, shape (draws, groups * utilities * algorithms)."""
-    member, values = evidence.attributes[a].member, evidence.values[a]
+    member, pairs = evidence.attributes[a].member, evidence.sums.shape[1]
+    values = evidence.values[a][:, :pairs]
     parts = []
     for g in range(len(evidence.attributes[a].levels)):
         drawn = evidence.draws[:, member == g].sum(axis=1)
         mean = evidence.sums[member == g].sum(axis=0)[..., W] / units
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts.append((drawn[..., U] - values[g] * drawn[..., W]) / mean)
+            moves = (drawn[..., U] - values[g] * drawn[..., W]) / mean
+        asked = [slopes_of(values[g], evidence.measures[m], m) for m in evidence.asked]
+        parts.append(np.stack([sum(slope * moves[:, at] for at, slope in one) for one in asked], axis=1))
     return np.stack(parts, axis=1).reshape(len(evidence.draws), -1)
 
 
@@ -106,8 +110,10 @@ def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
             high, low = evidence.reference(a, measure, protected)
             direction = evidence.direction(measure, protected)
             values, drawn = evidence.values[a][:, measure, CANDIDATE], evidence.drawn[a][:, :, measure, CANDIDATE]
-            gap = direction * float(values[high] - values[low])
-            spread = float(np.std(drawn[:, high] - drawn[:, low]))
+            values, drawn = direction * values, direction * drawn
+            relative = evidence.relative(measure, protected)
+            gap = float(gap_between(values[high], values[low], relative))
+            spread = float(np.std(gap_between(drawn[:, high], drawn[:, low], relative)))
             errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
             near = errors is not None and errors < NEAR_ZERO
             pair = attribute.levels[high], attribute.levels[low]

@@ -11,6 +11,7 @@ from improvable.inference.components import gaps
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import ratio_interval
 from improvable.inference.pvalues import interval
+from improvable.inference.statistics import gap_between
 from improvable.question.claim import Claim
 
 
@@ -86,14 +87,18 @@ def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
     Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted.
     """
     out = []
-    for measure, named in enumerate(evidence.measures):
+    for measure in evidence.asked:
+        named = evidence.measures[measure]
         for a, attribute in enumerate(evidence.attributes):
             values, drawn = evidence.values[a][:, measure], evidence.drawn[a][:, :, measure]
             for g, group in enumerate(attribute.levels):
                 out += _changes(named.label, group, values[g], drawn[:, g], alpha)
             for high, low in _ordered_pairs(evidence, a, measure):
-                pair = f"{attribute.levels[high]} minus {attribute.levels[low]}"
-                out += _changes(named.label, pair, values[high] - values[low], drawn[:, high] - drawn[:, low], alpha)
+                relative = evidence.relative(measure, None)
+                name = "1 - {1} / {0}" if relative else "{0} minus {1}"
+                pair = name.format(attribute.levels[high], attribute.levels[low])
+                gap, gaps_drawn = (gap_between(x[..., high, :], x[..., low, :], relative) for x in (values, drawn))
+                out += _changes(named.label, pair, gap, gaps_drawn, alpha)
     return out
 
 

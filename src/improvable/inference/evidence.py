@@ -9,7 +9,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import STATUS_QUO
-from improvable.inference.statistics import reference_pair, utilities_of
+from improvable.inference.statistics import reference_pair, utilities_of, with_formulas
 from improvable.question.utilities import Measure
 
 ALGORITHMS = ("status_quo", "candidate")
@@ -25,10 +25,10 @@ class Evidence:
     ----------
     attributes : tuple of Attribute
         The groups, each a set of the S strata.
-    measures : tuple of Measure, length M
-        The distinct utilities.
+    measures : tuple of Measure
+        The M distinct pairs (u, w) that have sums, then the formulas of them.
     accuracy, fairness : tuple of int
-        Which utilities measure accuracy, which fairness.
+        Which measures are those of accuracy, which of fairness.
     sums : array of shape (S, M, 2, 2)
         Axes: stratum, utility, algorithm, part.
     draws : array of shape (Q, S, M, 2, 2)
@@ -64,13 +64,21 @@ class Evidence:
 
     @cached_property
     def values(self) -> tuple[FloatArray, ...]:
-        """Utilities on the sample, one array of shape (groups, M, 2) per attribute."""
-        return tuple(utilities_of(_by_level(self.sums[None], attribute)[0]) for attribute in self.attributes)
+        """Utilities on the sample, one array of shape (groups, measures, 2) per attribute."""
+        return tuple(self._values(_by_level(self.sums[None], attribute)[0]) for attribute in self.attributes)
 
     @cached_property
     def drawn(self) -> tuple[FloatArray, ...]:
-        """Utilities on the draws, one array of shape (Q, groups, M, 2) per attribute."""
-        return tuple(utilities_of(_by_level(self.draws, attribute)) for attribute in self.attributes)
+        """Utilities on the draws, one array of shape (Q, groups, measures, 2) per attribute."""
+        return tuple(self._values(_by_level(self.draws, attribute)) for attribute in self.attributes)
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The measures that are asked about; the others are only parts of formulas."""
+        return tuple(sorted({*self.accuracy, *self.fairness}))
+
+    def _values(self, sums: FloatArray) -> FloatArray:
+        return with_formulas(utilities_of(sums), self.measures, axis=-2)
 
     def reference(self, attribute: int, measure: int, protected: int | None = None) -> tuple[int, int]:
         """The pair of groups between which the status quo's gap was widest on the training rows."""
@@ -79,11 +87,18 @@ class Evidence:
 
     def training_values(self, attribute: int, measure: int) -> FloatArray:
         """The status quo's utility of every group on the training rows."""
-        return utilities_of(_by_level(self.training[None, :, measure, :], self.attributes[attribute])[0])
+        if not self.measures[measure].formula:
+            return utilities_of(_by_level(self.training[None, :, measure, :], self.attributes[attribute])[0])
+        values = utilities_of(_by_level(self.training[None], self.attributes[attribute])[0])
+        return with_formulas(values, self.measures, axis=-1)[:, measure]
 
     def direction(self, measure: int, protected: int | None) -> float:
         """-1 where a protected group is worse off with a higher value (a false positive rate); 1 otherwise."""
         return 1.0 if protected is None or self.measures[measure].worse_off == "lower" else -1.0
+
+    def relative(self, measure: int, protected: int | None) -> int:
+        """How `gap_between` measures a gap of values that `direction` turned."""
+        return 0 if self.measures[measure].between == "difference" else int(self.direction(measure, protected))
 
     def better(self, measure: int) -> int:
         """-1 where a lower value is more accurate; 1 otherwise."""
@@ -94,6 +109,9 @@ class Evidence:
 
         The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
         """
+        if isinstance(weights, str) and self.measures[measure].formula:
+            everyone, drawn = self._values(self.sums.sum(axis=0)), self._values(self.draws.sum(axis=1))
+            return everyone[measure], drawn[:, measure]
         if isinstance(weights, str):
             return utilities_of(self.sums[:, measure].sum(axis=0)), utilities_of(self.draws[:, :, measure].sum(axis=1))
         a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))

@@ -1,7 +1,8 @@
 """How much each row, or cluster, moves a statistic: exact from cells, and what its shape says of the bootstrap.
 
 A statistic is a sum of utilities times coefficients. To first order a row moves the utility U = E[u] / E[w] of its
-group by (u - U w) / (sum of w). The squares of these influence values add up to the statistic's variance. Their cubes
+group by (u - U w) / (sum of w), and a formula of several by the sum of that times its derivatives (the delta method).
+The squares of these influence values add up to the statistic's variance. Their cubes
 say how far its distribution leans: where a long tail points *against* the claim, a sample that happens to miss it looks
 better than the truth and less variable, and the centered bootstrap rejects too often, by about
 phi(z) z^2 / 2 = .14 times (sum of cubes) / (sum of squares)^1.5 at a level of 5% (Hall, 1992).
@@ -14,7 +15,8 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import Cells, U, W
-from improvable.inference.statistics import utilities_of
+from improvable.inference.statistics import slopes_of, utilities_of
+from improvable.question.utilities import Measure
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,13 @@ class Influence:
         Of rows, one block per stratum of groups; or of clusters, one block that holds the sums of all strata. One entry
         per stratum of the design.
     sums : array of shape (S, M, 2, 2)
+    measures : sequence of Measure
+        As in `Evidence`; without formulas they may be left out.
     """
 
     strata: Sequence[Cells]
     sums: FloatArray
+    measures: Sequence[Measure] = ()
 
     @property
     def by_rows(self) -> bool:
@@ -92,18 +97,28 @@ class Influence:
     ) -> Iterator[tuple[FloatArray, IntArray, FloatArray]]:
         """By stratum of the design: influence values of its cells, kinds of rows, and counts."""
         levels = len(coefficients)
-        sums = np.zeros((levels, 2, 2))
-        np.add.at(sums, member, self.sums[:, measure])
-        utilities = np.nan_to_num(utilities_of(sums))
-        factor = np.divide(coefficients, sums[..., W], out=np.zeros_like(coefficients), where=sums[..., W] > 0)
+        sums = np.zeros((levels, *self.sums.shape[1:]))
+        np.add.at(sums, member, self.sums)
+        pairs = utilities_of(sums)
+        slopes = [(measure, np.ones(coefficients.shape))]
+        if self.measures and self.measures[measure].formula:
+            slopes = slopes_of(pairs, self.measures[measure], measure)
+        utilities = np.nan_to_num(pairs)
         for cells in self.strata:
-            parts = cells.values.reshape(len(cells.counts), -1, self.sums.shape[1], 2, 2)[:, :, measure]
+            every = cells.values.reshape(len(cells.counts), -1, *self.sums.shape[1:])
+            values, counts_for = np.zeros(len(every)), np.zeros((len(every), 2), dtype=np.bool_)
+            for at, slope in slopes:
+                parts, whole = every[:, :, at], sums[:, at, :, W]
+                share = coefficients * np.nan_to_num(slope)
+                factor = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
+                if self.by_rows:
+                    level, one = member[cells.block], parts[:, 0]
+                    values += (factor[level] * (one[..., U] - utilities[level, at] * one[..., W])).sum(axis=1)
+                    counts_for |= one[..., W] != 0
+                else:
+                    pieces = factor[member] * (parts[..., U] - utilities[member, at] * parts[..., W])
+                    values += pieces.sum(axis=(1, 2))
+            kinds = np.zeros(len(every), dtype=np.int64)
             if self.by_rows:
-                level, one = member[cells.block], parts[:, 0]
-                values = (factor[level] * (one[..., U] - utilities[level] * one[..., W])).sum(axis=1)
-                counts_for = one[..., W] != 0
-                kinds = (level * 2 + counts_for[:, 0]) * 2 + counts_for[:, 1]
-            else:
-                pieces = factor[member] * (parts[..., U] - utilities[member] * parts[..., W])
-                values, kinds = pieces.sum(axis=(1, 2)), np.zeros(len(parts), dtype=np.int64)
+                kinds = (member[cells.block] * 2 + counts_for[:, 0]) * 2 + counts_for[:, 1]
             yield values, kinds, cells.counts.astype(np.float64)

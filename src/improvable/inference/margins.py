@@ -18,15 +18,15 @@ def studentized_margins(evidence: Evidence, claim: Claim) -> list[float]:
     out = []
     for gain in gains(evidence, claim) if claim.asks("accuracy") else ():
         values, drawn = gain.contrast.values, gain.contrast.drawn
-        size = claim.delta_of(gain.group), claim.form, gain.better
+        size = claim.delta_of(gain.group, evidence.measures[gain.measure].label), claim.form, gain.better
         out.append(
             _margin(
                 accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size),
                 accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
             )
         )
-    sizes = claim.delta_fairness, claim.form
     for gap in gaps(evidence, claim) if claim.asks("fairness") else ():
+        sizes = claim.gap_delta(evidence.measures[gap.measure].label), claim.form
         for one in gap.signed():
             statistic = gap_statistic(one.values[STATUS_QUO], one.values[CANDIDATE], *sizes)
             draws = gap_statistic(one.drawn[:, STATUS_QUO], one.drawn[:, CANDIDATE], *sizes)

@@ -149,12 +149,13 @@ def _rare(u: FloatArray, w: FloatArray, counts: IntArray, differs: BoolArray) ->
 
 def skewed_statistics(evidence: Evidence, claim: Claim, strata: Sequence[Cells]) -> list[Caution]:
     """Statistics with a long tail against the claim, which the sample may not show in full."""
-    influence = Influence(strata, evidence.sums)
+    influence = Influence(strata, evidence.sums, evidence.measures)
     binary = zero_one(np.concatenate([by_utility(cells) for cells in strata])) if influence.by_rows else None
     unit = "row" if influence.by_rows else "cluster"
     out: dict[str, tuple[float, Caution]] = {}
     for name, measure, margin, shape in _shapes(evidence, claim, influence):
-        if (binary is not None and binary[measure]) or shape.spread == 0 or margin >= FAR * shape.spread:
+        corrected = binary is not None and not evidence.measures[measure].formula and binary[measure]
+        if corrected or shape.spread == 0 or margin >= FAR * shape.spread:
             continue
         if shape.lean <= max(MOST_LEAN, shape.chance):
             continue
@@ -174,7 +175,7 @@ def _shapes(evidence: Evidence, claim: Claim, influence: Influence) -> Iterator[
     """Of every statistic: its name, utility, size and shape, turned so that large values speak for improvement."""
     everyone = np.zeros(len(evidence.sums), dtype=np.int64)
     for gain in gains(evidence, claim):
-        delta = claim.delta_of(gain.group)
+        delta = claim.delta_of(gain.group, evidence.measures[gain.measure].label)
         share, amount = (1 + gain.better * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
         sides = gain.better * np.array([-share, 1.0])
         if gain.attribute is not None:
@@ -194,15 +195,17 @@ def _shapes(evidence: Evidence, claim: Claim, influence: Influence) -> Iterator[
             margin,
             influence.shape(gain.measure, member, weights[:, None] * sides),
         )
-    share, amount = (1 - claim.delta_fairness, 0.0) if claim.form == "ratio" else (1.0, claim.delta_fairness)
     for gap in gaps(evidence, claim):
+        delta = claim.gap_delta(evidence.measures[gap.measure].label)
+        share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
         direction = evidence.direction(gap.measure, gap.protected)
         r, s = gap.reference
         for (g, h), one in zip(gap.pairs, gap.signed(), strict=True):
             coefficients = np.zeros(gap.values.shape)
-            coefficients[[r, s], STATUS_QUO] = share, -share
-            coefficients[g, CANDIDATE] -= 1
-            coefficients[h, CANDIDATE] += 1
+            coefficients[[r, s], STATUS_QUO] = share * np.array(gap.slopes((r, s), STATUS_QUO))
+            up, down = gap.slopes((g, h), CANDIDATE)
+            coefficients[g, CANDIDATE] -= up
+            coefficients[h, CANDIDATE] -= down
             margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
             shape = influence.shape(gap.measure, gap.attribute.member, direction * coefficients)
             yield f"the gap by '{gap.attribute.name}'", gap.measure, margin, shape

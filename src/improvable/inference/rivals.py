@@ -23,6 +23,7 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray
 from improvable.inference.pvalues import TIE, Tail
+from improvable.inference.statistics import gap_between
 from improvable.question.claim import Form
 
 LEFT_OUT = 1 / 15
@@ -48,7 +49,7 @@ def near(groups: int) -> float:
 
 
 def near_widest(
-    values: FloatArray, drawn: FloatArray, widest: tuple[int, int], protected: int | None
+    values: FloatArray, drawn: FloatArray, widest: tuple[int, int], protected: int | None, relative: int = 0
 ) -> tuple[tuple[int, int], ...]:
     """Pairs of groups between which the status quo's gap may be the widest, the one that is on the sample first.
 
@@ -59,18 +60,27 @@ def near_widest(
     widest : (int, int)
     protected : int or None
         The lower group of every pair, where one is protected.
+    relative : {0, 1, -1}
+        How a gap is measured, as in `gap_between`.
     """
     groups = range(len(values))
     lower = groups if protected is None else (protected,)
     defined = drawn[np.isfinite(drawn).all(axis=1)]
-    top, tops = values[widest[0]] - values[widest[1]], defined[:, widest[0]] - defined[:, widest[1]]
+    if relative:
+        defined = defined[(relative * defined > 0).all(axis=1)]
+
+    def gap(r: int, s: int) -> tuple[float, FloatArray]:
+        return float(gap_between(values[r], values[s], relative)), gap_between(defined[:, r], defined[:, s], relative)
+
+    top, tops = gap(*widest)
     errors, rivals = near(len(values)), [widest]
     for r in groups:
         for s in lower:
             if r == s or (r, s) == widest or len(defined) == 0:
                 continue
-            spread = float(np.std(tops - (defined[:, r] - defined[:, s])))
-            if top - (values[r] - values[s]) <= (REVERSED if (s, r) == widest else errors) * spread:
+            other, others = gap(r, s)
+            spread = float(np.std(tops - others))
+            if top - other <= (REVERSED if (s, r) == widest else errors) * spread:
                 rivals.append((r, s))
     return tuple(rivals)
 

@@ -71,27 +71,28 @@ def _of(evidence: Evidence, claim: Claim, component: Component) -> Shortfall:
     measure = next(m for m, named in enumerate(evidence.measures) if named.label == component.measure)
     before = component.status_quo
     if component.kind == "accuracy":
-        delta, better = claim.delta_of(component.group), evidence.better(measure)
+        delta, better = claim.delta_of(component.group, component.measure), evidence.better(measure)
         values, drawn = _accuracy_values(evidence, claim, measure, component.group)
         size = delta, claim.form, better
         statistic = accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)
         draws = accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size)
         needed = before * (1 + better * delta) if claim.form == "ratio" else before + better * delta
         return Shortfall(component, needed, _margin(statistic, draws))
-    delta = claim.delta_fairness
+    delta = claim.gap_delta(component.measure)
     a = next(a for a, attribute in enumerate(evidence.attributes) if attribute.name == component.group)
     protected = evidence.attributes[a].place_of(claim.protected)
-    direction = evidence.direction(measure, protected)
+    direction, relative = evidence.direction(measure, protected), evidence.relative(measure, protected)
     values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
     both, many = (values[:, STATUS_QUO], values[:, CANDIDATE]), (drawn[..., STATUS_QUO], drawn[..., CANDIDATE])
     if claim.gap == "signed":
         reference = evidence.reference(a, measure, protected)
-        statistics = signed_statistics(*both, reference, delta, claim.form, protected)
-        drawn_statistics = signed_statistics(*many, reference, delta, claim.form, protected)
+        signed = reference, delta, claim.form, protected, relative
+        statistics, drawn_statistics = (signed_statistics(one[0], one[1], *signed) for one in (both, many))
         margins = [_margin(-statistics[j], -drawn_statistics[:, j]) for j in range(len(statistics))]
     else:
-        statistic = folded_statistic(both[0], both[1], delta, claim.form, protected)
-        margins = [_margin(-statistic, -folded_statistic(many[0], many[1], delta, claim.form, protected))]
+        folded = delta, claim.form, protected, relative
+        statistic, draws = (folded_statistic(one[0], one[1], *folded) for one in (both, many))
+        margins = [_margin(-statistic, -draws)]
     defined = [margin for margin in margins if margin is not None]
     needed = before * (1 - delta) if claim.form == "ratio" else before - delta
     return Shortfall(component, needed, min(defined) if len(defined) == len(margins) else None)

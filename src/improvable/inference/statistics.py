@@ -4,6 +4,7 @@ The last axes of every array are those of `Evidence`; leading axes (draws) are f
 sample and of its draws is one function.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 from itertools import permutations
 
@@ -12,6 +13,8 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.inference.cells import U, W
 from improvable.question.claim import Form
+from improvable.question.formula import Formula
+from improvable.question.utilities import Measure
 
 
 def utilities_of(sums: FloatArray) -> FloatArray:
@@ -21,6 +24,42 @@ def utilities_of(sums: FloatArray) -> FloatArray:
     """
     u, w = sums[..., U], sums[..., W]
     return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > 0))
+
+
+def with_formulas(values: FloatArray, measures: Sequence[Measure], axis: int) -> FloatArray:
+    """Values of pairs (u, w) followed by those of formulas, along the axis of measures.
+
+    Formulas stand behind the pairs that they read, and are undefined where one of these is.
+    """
+    formulas = [measure for measure in measures if measure.formula]
+    if not formulas:
+        return values
+    more = [
+        Formula(one.formula)({name: np.asarray(values.take(place, axis=axis)) for name, place in one.reads})
+        for one in formulas
+    ]
+    return np.concatenate([values, np.stack(more, axis=axis)], axis=axis)
+
+
+def slopes_of(values: FloatArray, measure: Measure, place: int) -> list[tuple[int, FloatArray]]:
+    """By how much a measure moves with each pair (u, w) that it is made of: their places, and derivatives.
+
+    Parameters
+    ----------
+    values : array of shape (..., M, 2)
+        Of the pairs.
+    measure : Measure
+    place : int
+        Where the measure stands.
+
+    Returns
+    -------
+    list of (int, array of shape (..., 2))
+    """
+    if not measure.formula:
+        return [(place, np.ones((*values.shape[:-2], values.shape[-1])))]
+    formula, read = Formula(measure.formula), {name: values[..., at, :] for name, at in measure.reads}
+    return [(at, formula.derivative(read, name)) for name, at in measure.reads]
 
 
 def accuracy_statistic(
@@ -40,25 +79,57 @@ def gap_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, f
     return candidate - ((1 - delta) * status_quo if form == "ratio" else status_quo - delta)
 
 
-def unfairness(values: FloatArray, protected: int | None = None) -> FloatArray:
+def gap_between(above: FloatArray, below: FloatArray, relative: int = 0) -> FloatArray:
+    """The gap between two groups: F_g - F_h, or as a share of the higher one, 1 - F_h / F_g.
+
+    Parameters
+    ----------
+    above, below : arrays of one shape
+        F_g and F_h; both with their sign turned where `relative` is -1.
+    relative : {0, 1, -1}
+        0 for a difference. A share is undefined where the higher one is not above zero.
+    """
+    difference = np.asarray(above - below)
+    if not relative:
+        return difference
+    whole = np.asarray(above if relative > 0 else -below)
+    return np.asarray(np.divide(difference, whole, out=np.full(difference.shape, np.nan), where=whole > 0))
+
+
+def gap_slopes(above: float, below: float, relative: int = 0) -> tuple[float, float]:
+    """By how much `gap_between` moves with either group's value."""
+    if not relative:
+        return 1.0, -1.0
+    whole = above if relative > 0 else -below
+    return (below / whole**2, -1 / whole) if relative > 0 else (1 / whole, above / whole**2)
+
+
+def unfairness(values: FloatArray, protected: int | None = None, relative: int = 0) -> FloatArray:
     """How uneven utilities are, shape (..., groups) -> (...).
 
     The largest gap between any two groups, for two groups |F_r - F_b|. With a protected group, how far it falls short
-    of the best-off group: the positive part instead of the absolute value (Remark 2).
+    of the best-off group: the positive part instead of the absolute value (Remark 2). `relative` is that of
+    `gap_between`.
     """
     groups = np.moveaxis(values, -1, 0)
     worst = reduce(np.minimum, groups) if protected is None else groups[protected]
-    return np.asarray(reduce(np.maximum, groups) - worst)
+    return gap_between(reduce(np.maximum, groups), worst, relative)
 
 
 def folded_statistic(
-    status_quo: FloatArray, candidate: FloatArray, delta: float, form: Form, protected: int | None = None
+    status_quo: FloatArray,
+    candidate: FloatArray,
+    delta: float,
+    form: Form,
+    protected: int | None = None,
+    relative: int = 0,
 ) -> FloatArray:
     """The paper's T_f = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|; small values speak for improvement.
 
     Shapes (..., groups) -> (...).
     """
-    return gap_statistic(unfairness(status_quo, protected), unfairness(candidate, protected), delta, form)
+    before, after = (unfairness(values, protected, relative) for values in (status_quo, candidate))
+    return gap_statistic(before, after, delta, form)
 
 
 def reference_pair(status_quo: FloatArray, protected: int | None = None) -> tuple[int, int]:
@@ -89,6 +160,7 @@ def signed_statistics(
     delta: float,
     form: Form,
     protected: int | None = None,
+    relative: int = 0,
 ) -> FloatArray:
     """T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s) for every pair of `ordered_pairs`.
 
@@ -98,6 +170,7 @@ def signed_statistics(
 
     Shapes (..., groups) -> (..., pairs).
     """
-    before = status_quo[..., reference[0]] - status_quo[..., reference[1]]
+    before = gap_between(status_quo[..., reference[0]], status_quo[..., reference[1]], relative)
     pairs = ordered_pairs(status_quo.shape[-1], protected)
-    return np.stack([gap_statistic(before, candidate[..., g] - candidate[..., h], delta, form) for g, h in pairs], -1)
+    after = [gap_between(candidate[..., g], candidate[..., h], relative) for g, h in pairs]
+    return np.stack([gap_statistic(before, one, delta, form) for one in after], -1)

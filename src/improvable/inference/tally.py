@@ -182,7 +182,7 @@ def evidence_without_draws(
     sums = counted.sums().reshape(shape)
     return Evidence(
         attributes=tuple(attributes),
-        measures=tuple(utility.measure(design.question.outcome) for utility in design.utilities),
+        measures=design.measures,
         accuracy=design.accuracy,
         fairness=design.fairness,
         sums=sums,

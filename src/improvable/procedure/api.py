@@ -7,7 +7,8 @@ from typing import Any
 from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Ask, Delta, Form, Gap, Overall
+from improvable.question.claim import Ask, Form, Gap, Overall
+from improvable.question.deltas import Delta, GapDelta
 from improvable.question.settings import Capacity, Combine, Decimal, EngineName, Method, Settings, Small, Ties, asked
 from improvable.question.utilities import Selection, Utility
 from improvable.results.audit import Audit
@@ -31,7 +32,7 @@ def audit(
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
     no_worse: float | None = None,
-    delta_fairness: float = 0.0,
+    delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
     protected: str | Sequence[str] | None = None,
@@ -116,12 +117,13 @@ def audit(
         the outcome, and rules select the lowest predictions.
     ask : {"both", "accuracy", "fairness"}
         What must improve: only accuracy, only fairness, or both (Definition 1).
-    delta_accuracy : float or mapping from group to float
-        How much more accurate the candidate must be, Definition 2. Any number.
+    delta_accuracy : float or mapping
+        How much more accurate the candidate must be, Definition 2. Any number. A mapping has one for each group, or
+        for each utility a number or such a mapping.
     no_worse : float, optional
         A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
         ``delta_accuracy=-no_worse``, declared for what it is.
-    delta_fairness : float
+    delta_fairness : float or mapping from utility to float
         By how much its gap must be smaller. Any number.
     form : {"ratio", "difference"}
         Whether deltas are shares or amounts.
@@ -252,7 +254,7 @@ def compare(
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
     no_worse: float | None = None,
-    delta_fairness: float = 0.0,
+    delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
     protected: str | Sequence[str] | None = None,
@@ -307,12 +309,13 @@ def compare(
         the outcome, and rules select the lowest predictions.
     ask : {"both", "accuracy", "fairness"}
         What must improve: only accuracy, only fairness, or both (Definition 1).
-    delta_accuracy : float or mapping from group to float
-        How much more accurate the candidate must be, Definition 2. Any number.
+    delta_accuracy : float or mapping
+        How much more accurate the candidate must be, Definition 2. Any number. A mapping has one for each group, or
+        for each utility a number or such a mapping.
     no_worse : float, optional
         A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
         ``delta_accuracy=-no_worse``, declared for what it is.
-    delta_fairness : float
+    delta_fairness : float or mapping from utility to float
         By how much its gap must be smaller. Any number.
     form : {"ratio", "difference"}
         Whether deltas are shares or amounts.

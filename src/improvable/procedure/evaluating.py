@@ -12,12 +12,13 @@ from improvable.inference.cells import STATUS_QUO
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.normal_limit import Moments
 from improvable.inference.reliability import reliability_cautions
-from improvable.inference.statistics import utilities_of
+from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import Clusters, Tally, counted_of, evidence_without_draws, with_draws
 from improvable.procedure.cautions import component_cautions
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
 
+NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."
 
 
@@ -73,9 +74,10 @@ def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequ
     """Refuse training rows on which the status quo has no utility for a group."""
     for attribute in attributes:
         for g, group in enumerate(attribute.levels):
-            values = utilities_of(sums[attribute.member == g].sum(axis=0))
+            pairs = utilities_of(sums[attribute.member == g].sum(axis=0))
+            values = with_formulas(pairs, design.measures, axis=-1)
             if np.isnan(values).any():
-                label = design.utilities[int(np.flatnonzero(np.isnan(values))[0])].label
+                label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
                 raise DataError(
                     f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
                 )
@@ -94,11 +96,9 @@ def _fewest_occupied(occupied: IntArray, attributes: Sequence[Attribute]) -> dic
 def _refuse_undefined_status_quo(evidence: Evidence, where: str) -> None:
     for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
         for g, m in zip(*np.nonzero(np.isnan(values[..., STATUS_QUO])), strict=True):
-            raise DataError(
-                f"{where}the status quo has no '{evidence.measures[m].label}' for group '{attribute.levels[g]}': "
-                "no row of that group counts in it (nobody is selected).",
-                TOO_FEW,
-            )
+            why = "its formula divides by zero" if evidence.measures[m].formula else NOBODY
+            label, group = evidence.measures[m].label, attribute.levels[g]
+            raise DataError(f"{where}the status quo has no '{label}' for group '{group}': {why}.", TOO_FEW)
 
 
 def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None:
@@ -107,10 +107,11 @@ def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None
     for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
         for g, group in enumerate(attribute.levels):
             for m in evidence.accuracy:
-                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group)
+                label = evidence.measures[m].label
+                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group, label)
                 if values[g, m, STATUS_QUO] <= 0 and delta != 0:
                     raise DataError(
-                        f"the status quo's '{evidence.measures[m].label}' for group '{group}' is "
+                        f"the status quo's '{label}' for group '{group}' is "
                         f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
                         "Ask for an amount instead: form='difference' (--form difference).",
                     )

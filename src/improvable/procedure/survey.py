@@ -191,7 +191,8 @@ def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool)
     if kept < counts.sum():
         cautions.append(Caution("groups", f"{counts.sum() - kept:,} rows of other groups are left out."))
     cautions += [Caution(f"group note {i}", note) for i, note in enumerate(read.notes)]
-    check_claim(question.claim, [attribute.levels for attribute in read.grouping.attributes])
+    levels = [attribute.levels for attribute in read.grouping.attributes]
+    check_claim(question.claim, levels, [measure.label for measure in question.accuracy])
     reading = Reading(
         design=design,
         numeric=columns.numeric,

@@ -8,10 +8,18 @@ import numpy as np
 
 from improvable.errors import OptionError, nearest
 from improvable.question.checks import as_names, check_choice, check_number
+from improvable.question.deltas import (
+    Delta,
+    GapDelta,
+    accuracy_delta,
+    delta_in,
+    every_delta,
+    gap_delta,
+    groups_named,
+)
 
 Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
-Delta = float | Mapping[str, float]
 Overall = Literal["population"] | Mapping[str, float] | None
 Ask = Literal["both", "accuracy", "fairness"]
 
@@ -22,9 +30,10 @@ class Claim:
 
     Attributes
     ----------
-    delta_accuracy : float or mapping from group to float
-        How much more accurate, the same for all or one for each group.
-    delta_fairness : float
+    delta_accuracy : float or mapping
+        How much more accurate: the same for all, one for each group, one for each utility, or for each utility a
+        mapping from group to float.
+    delta_fairness : float or mapping from utility to float
         By how much the gap must be smaller.
     form : {"ratio", "difference"}
         Ratio: U1 > (1 + delta) U0 and gap1 < (1 - delta) gap0. Difference (the footnote of Definition 2):
@@ -48,8 +57,8 @@ class Claim:
     delta of 1 or more, as a share, asks for a gap below zero, which no candidate has, so that p is near 1.
     """
 
-    delta_accuracy: float | Mapping[str, float] = 0.0
-    delta_fairness: float = 0.0
+    delta_accuracy: Delta = 0.0
+    delta_fairness: GapDelta = 0.0
     form: Form = "ratio"
     gap: Gap = "signed"
     protected: tuple[str, ...] = ()
@@ -61,43 +70,51 @@ class Claim:
         """Whether conditions of a kind, "accuracy" or "fairness", must hold."""
         return self.ask in ("both", kind)
 
-    def delta_of(self, group: str) -> float:
-        return self.delta_accuracy[group] if isinstance(self.delta_accuracy, Mapping) else self.delta_accuracy
+    def delta_of(self, group: str, utility: str) -> float:
+        """How much more accurate a group must be, in a utility."""
+        delta = delta_in(self.delta_accuracy, utility)
+        return delta[group] if isinstance(delta, Mapping) else delta
+
+    def gap_delta(self, utility: str) -> float:
+        """By how much the gap in a utility must be smaller."""
+        return self.delta_fairness[utility] if isinstance(self.delta_fairness, Mapping) else self.delta_fairness
 
 
 def make_claim(
     *,
     delta_accuracy: Delta,
-    delta_fairness: float,
+    delta_fairness: GapDelta,
     form: str,
     gap: str,
     protected: str | Sequence[str] | None,
     overall: Overall,
     ask: str = "both",
     no_worse: float | None = None,
+    accuracy: Sequence[str] = (),
+    fairness: Sequence[str] = (),
 ) -> Claim:
-    """Check the size of improvement asked for; any finite delta is one."""
+    """Check the size of improvement asked for; any finite delta is one.
+
+    `accuracy` and `fairness` are the labels of the utilities, which deltas may name.
+    """
     check_choice("form", form, get_args(Form))
     check_choice("gap", gap, get_args(Gap))
     check_choice("ask", ask, get_args(Ask))
+    delta_accuracy = accuracy_delta(delta_accuracy, accuracy)
     if no_worse is not None:
         delta_accuracy = _margin(no_worse, delta_accuracy, form, ask)
-    deltas = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
-    for delta in deltas:
-        check_number("delta_accuracy", delta, -np.inf, np.inf)
-    check_number("delta_fairness", delta_fairness, -np.inf, np.inf)
     if isinstance(overall, Mapping):
         for value in overall.values():
             check_number("a weight in overall", value, 0, np.inf)
     elif overall not in (None, "population"):
         raise OptionError(f"overall is {overall!r}.", "It is 'population', or one weight for each group.")
-    if overall is not None and isinstance(delta_accuracy, Mapping):
-        raise OptionError("overall accuracy takes one delta.", "Give delta_accuracy as one number.")
+    if overall is not None and groups_named(delta_accuracy, accuracy):
+        raise OptionError(
+            "overall accuracy takes no deltas of groups.", "Give delta_accuracy as one number, or one for each utility."
+        )
     return Claim(
-        delta_accuracy={str(g): float(d) for g, d in delta_accuracy.items()}
-        if isinstance(delta_accuracy, Mapping)
-        else float(delta_accuracy),
-        delta_fairness=float(delta_fairness),
+        delta_accuracy=delta_accuracy,
+        delta_fairness=gap_delta(delta_fairness, fairness),
         form="ratio" if form == "ratio" else "difference",
         gap="signed" if gap == "signed" else "absolute",
         protected=as_names(protected),
@@ -112,23 +129,39 @@ def _margin(no_worse: float, delta_accuracy: Delta, form: str, ask: str) -> floa
     check_number("no_worse", no_worse, 0, 1 if form == "ratio" else np.inf)
     if ask == "fairness":
         raise OptionError("no_worse is about accuracy, and only fairness is asked for.", "Leave one of them out.")
-    given = list(delta_accuracy.values()) if isinstance(delta_accuracy, Mapping) else [delta_accuracy]
-    if any(delta not in (0, -no_worse) for delta in given):
+    if any(delta not in (0, -no_worse) for delta in every_delta(delta_accuracy)):
         raise OptionError(
             f"no_worse of {no_worse:g} contradicts delta_accuracy.", "Give one of them: no_worse is minus that delta."
         )
     return -float(no_worse)
 
 
-def check_claim(claim: Claim, attributes: Sequence[Sequence[str]]) -> None:
-    """Check that the groups a claim names are groups; `attributes` holds the levels of each attribute."""
+def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()) -> None:
+    """Check that the groups a claim names are groups.
+
+    Parameters
+    ----------
+    claim : Claim
+    attributes : sequence of sequences of str
+        The levels of each attribute.
+    accuracy : sequence of str
+        Labels of the accuracy utilities.
+    """
     known = [level for levels in attributes for level in levels]
     if isinstance(claim.delta_accuracy, Mapping):
         for name in claim.delta_accuracy:
+            if name in accuracy and name in known:
+                raise OptionError(
+                    f"delta_accuracy names '{name}', which is a group and a utility.", "Give the group another name."
+                )
+    for table in groups_named(claim.delta_accuracy, accuracy):
+        for name in table:
             if name not in known:
-                raise OptionError(f"delta_accuracy names '{name}', which is not a group.", nearest(name, known))
+                raise OptionError(
+                    f"delta_accuracy names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
+                )
         for level in known:
-            if level not in claim.delta_accuracy:
+            if level not in table:
                 raise OptionError(
                     f"delta_accuracy has nothing for group '{level}'.", "Give one number, or one for every group."
                 )

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from improvable.errors import OptionError
+from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
 from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
-from improvable.question.utilities import Measure, Selection, Utility, as_accuracy, as_utility
+from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS = 100
 
@@ -102,13 +103,40 @@ class GroupChoice:
 
 @dataclass(frozen=True)
 class Design:
-    """A question with what is needed to answer it from rows."""
+    """A question with what is needed to answer it from rows.
+
+    Attributes
+    ----------
+    question : Question
+    groups : GroupChoice
+    utilities : tuple of Utility
+        The pairs (u, w) that rows contribute to; the means of formulas are among them.
+    accuracy, fairness : tuple of int
+        Which of `measured` are asked about.
+    formulas : tuple of Utility
+        Utilities that are functions of several of `utilities`.
+    """
 
     question: Question
     groups: GroupChoice
     utilities: tuple[Utility, ...]
     accuracy: tuple[int, ...]
     fairness: tuple[int, ...]
+    formulas: tuple[Utility, ...] = ()
+
+    @property
+    def measured(self) -> tuple[Utility, ...]:
+        """All that has a value: pairs first, then formulas."""
+        return (*self.utilities, *self.formulas)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What a result keeps of `measured`."""
+        outcome = self.question.outcome
+        return tuple(
+            one.measure(outcome, [self.utilities.index(part) for part in one.ingredients] if one.formula else ())
+            for one in self.measured
+        )
 
     @property
     def outcome_columns(self) -> list[str]:
@@ -139,7 +167,10 @@ def make_design(settings: Settings) -> Design:
     named = [as_accuracy(spec, lower) for spec in as_specs(settings.accuracy)]
     gaps = named if settings.fairness is None else [as_utility(spec) for spec in as_specs(settings.fairness)]
     accuracies, fairnesses = ([one.meant(settings.selection, lower) for one in some] for some in (named, gaps))
-    utilities = tuple(dict.fromkeys([*accuracies, *fairnesses]))
+    asked = list(dict.fromkeys([*accuracies, *fairnesses]))
+    utilities = tuple(dict.fromkeys(part for one in asked for part in one.ingredients))
+    formulas = tuple(one for one in asked if one.formula)
+    measured = (*utilities, *formulas)
     claim = make_claim(
         delta_accuracy=settings.delta_accuracy,
         delta_fairness=settings.delta_fairness,
@@ -149,6 +180,8 @@ def make_design(settings: Settings) -> Design:
         overall=settings.overall,
         ask=settings.ask,
         no_worse=settings.no_worse,
+        accuracy=[one.label for one in accuracies],
+        fairness=[one.label for one in fairnesses],
     )
     check_number("alpha", settings.alpha, 0, 0.5)
     check_integer("draws", settings.draws, FEWEST_DRAWS)
@@ -177,6 +210,7 @@ def make_design(settings: Settings) -> Design:
         question=question,
         groups=GroupChoice(columns, settings.cross, as_names(settings.groups), int(settings.min_group), settings.small),
         utilities=utilities,
-        accuracy=tuple(utilities.index(utility) for utility in accuracies),
-        fairness=tuple(utilities.index(utility) for utility in fairnesses),
+        accuracy=tuple(measured.index(utility) for utility in accuracies),
+        fairness=tuple(measured.index(utility) for utility in fairnesses),
+        formulas=formulas,
     )

@@ -72,8 +72,8 @@ def parse_each(texts: str | Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(name for text in several for name in parse_names(text)))
 
 
-def parse_delta(text: str) -> float | dict[str, float]:
-    """One number, or one for each group.
+def parse_delta(text: str) -> float | dict[str, float | dict[str, float]]:
+    """One number, one for each group or utility, or with UTILITY@GROUP one for both.
 
     Examples
     --------
@@ -81,6 +81,28 @@ def parse_delta(text: str) -> float | dict[str, float]:
     0.05
     >>> parse_delta("white:0.02,black:0")
     {'white': 0.02, 'black': 0.0}
+    >>> parse_delta("calibration:cost@white:0.02,calibration:cost@black:0,lift:0")
+    {'calibration:cost': {'white': 0.02, 'black': 0.0}, 'lift': 0.0}
+    """
+    if ":" not in text:
+        return float(text)
+    out: dict[str, float | dict[str, float]] = {}
+    for name, value in _by_group(text).items():
+        utility, at, group = name.partition("@")
+        table = out.setdefault(utility, {}) if at else out
+        if not isinstance(table, dict) or (group or name) in table:
+            raise ValueError("a utility as a whole and by group")
+        table[group or name] = value
+    return out
+
+
+def parse_gap_delta(text: str) -> float | dict[str, float]:
+    """One number, or one for each utility.
+
+    Examples
+    --------
+    >>> parse_gap_delta("calibration:0.1,selection_rate:0")
+    {'calibration': 0.1, 'selection_rate': 0.0}
     """
     return float(text) if ":" not in text else _by_group(text)
 
@@ -179,12 +201,20 @@ SIGNS = Kind(
     example="age:+ or age:+,income:-",
 )
 DELTA = Kind(
-    "a number, or a table with one for each group",
-    {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    "a number, or a table with one for each group or utility",
+    {"type": ["number", "object"], "additionalProperties": {"anyOf": [{"type": "number"}, _NUMBERS]}},
     lambda value: _is_number(value) or isinstance(value, Mapping),
     _plain_table,
     parse=parse_delta,
-    example="0.05, or white:0.02,black:0",
+    example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",
+)
+GAP_DELTA = Kind(
+    "a number, or a table with one for each utility",
+    {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    lambda value: _is_number(value) or isinstance(value, Mapping),
+    _plain_table,
+    parse=parse_gap_delta,
+    example="0.1, or calibration:0.1,selection_rate:0",
 )
 WEIGHTS = Kind(
     f"'{POPULATION}', or a table with a weight for each group",

@@ -11,8 +11,9 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin
 
 from improvable.errors import OptionError
-from improvable.question.claim import Ask, Delta, Form, Gap, Overall
-from improvable.question.kinds import CAPACITY, DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
+from improvable.question.claim import Ask, Form, Gap, Overall
+from improvable.question.deltas import Delta, GapDelta
+from improvable.question.kinds import CAPACITY, DELTA, FLAG, GAP_DELTA, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Selection, Utility
 
 Combine = Literal["median", "running_median", "sequential"]
@@ -162,14 +163,15 @@ class Settings:
         default=None, metadata=of_claim(TEXTS, "Utility for the gap.", unset="that of accuracy")
     )
     delta_accuracy: Delta = field(
-        default=0.0, metadata=of_claim(DELTA, "How much more accurate: 0.05, or white:0.02,black:0.")
+        default=0.0,
+        metadata=of_claim(DELTA, "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility."),
     )
     no_worse: float | None = field(
         default=None,
         metadata=of_claim(NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy."),
     )
-    delta_fairness: float = field(
-        default=0.0, metadata=of_claim(NUMBER, "By how much the gap must be smaller: 0.1 is a tenth.")
+    delta_fairness: GapDelta = field(
+        default=0.0, metadata=of_claim(GAP_DELTA, "By how much the gap must be smaller: 0.1 is a tenth; or by utility.")
     )
     form: Form = field(default="ratio", metadata=of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference)."))
     gap: Gap = field(

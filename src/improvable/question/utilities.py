@@ -1,10 +1,10 @@
 """Utilities: pairs (u, w) whose group averages divide to U = E[u | g] / E[w | g], equation (1) of the paper.
 
-A new utility is one entry of `UTILITIES` below, or a `Utility` of the user's own.
+More generally (Section 3.2, where u may depend on theta = E[h]), a smooth function of several such averages.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
@@ -12,12 +12,15 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from improvable.errors import DataError, OptionError, nearest
+from improvable.errors import DataError, OptionError
+from improvable.question.formula import FUNCTIONS, Formula
 
 Part = Callable[..., ArrayLike]
 FloatArray: TypeAlias = NDArray[np.float64]
 Selection = Literal["benefit", "burden"]
 Side = Literal["lower", "higher"]
+Between = Literal["difference", "ratio"]
+"""How a gap between two groups is measured: F_g - F_h, or 1 - F_h / F_g."""
 OTHER_SIDE: dict[Side, Side] = {"lower": "higher", "higher": "lower"}
 
 
@@ -40,6 +43,12 @@ class Measure:
         On which side of other groups a group is worse off, given what being selected means.
     sense : str
         What being on that side means for the group.
+    between : {"difference", "ratio"}
+        How its gap between two groups is measured.
+    formula : str
+        For a function of several averages, which function; empty for a single one.
+    reads : tuple of (str, int)
+        The averages that the formula reads, and where each stands among the measures of the evidence.
     """
 
     label: str
@@ -48,15 +57,22 @@ class Measure:
     higher_is_better: bool = True
     worse_off: Side = "lower"
     sense: str = ""
+    between: Between = "difference"
+    formula: str = ""
+    reads: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Lists, as JSON has them, are tuples."""
+        object.__setattr__(self, "reads", tuple((str(name), int(place)) for name, place in self.reads))
 
 
 @dataclass(frozen=True)
 class Utility:
-    """A pair (u, w) of functions of each row's outcome and decision.
+    """A pair (u, w) of functions of each row's outcome and decision; or a formula of several averages.
 
     Parameters
     ----------
-    numerator : callable
+    numerator : callable, optional
         u, called as ``u(outcome, decision)`` or ``u(rows, outcome, decision)`` with whole columns;
         `rows` is a data frame of the caller's own kind.
     normalizer : callable, optional
@@ -83,6 +99,14 @@ class Utility:
         Another outcome column than the audit's.
     reads_outcome : bool
         Whether outcomes matter to it at all; outputs name no outcome column otherwise.
+    between : {"difference", "ratio"}
+        How its gap between two groups is measured: F_g - F_h, or 1 - F_h / F_g, the share by which the lower falls
+        short of the higher.
+    formula : str
+        Instead of u and w: a function of the averages in `means`, in writing (Section 3.2).
+    means : mapping from str to callable or Utility
+        What the formula reads. A function, called as u is, stands for its mean in the group; a utility of a pair
+        (u, w), for its own value.
 
     Examples
     --------
@@ -91,9 +115,19 @@ class Utility:
     >>> net_cost = Utility(lambda y, d: (y - 100) * d, lambda y, d: d, name="net_cost", outcome="cost")
     >>> net_cost.label
     'net_cost:cost'
+
+    The share of the selected with the outcome, over the share of everyone with it:
+
+    >>> lift = Utility(
+    ...     formula="hits / (selected * positives)",
+    ...     means={"hits": lambda y, d: y * d, "selected": lambda y, d: d, "positives": lambda y, d: y},
+    ...     name="lift",
+    ... )
+    >>> [part.name for part in lift.ingredients]
+    ['lift.hits', 'lift.selected', 'lift.positives']
     """
 
-    numerator: Part
+    numerator: Part | None = None
     normalizer: Part | None = None
     name: str = "utility"
     words: str = ""
@@ -106,8 +140,12 @@ class Utility:
     binary_outcome: bool = False
     outcome: str | None = None
     reads_outcome: bool = True
+    between: Between = "difference"
+    formula: str = ""
+    means: "Mapping[str, Part | Utility] | tuple[tuple[str, Utility], ...]" = ()
 
     def __post_init__(self) -> None:
+        self._check_formula()
         for part in (self.numerator, self.normalizer):
             if part is not None and _arity(part) not in (2, 3):
                 raise OptionError(
@@ -120,6 +158,59 @@ class Utility:
                 f"worse_off of utility '{self.name}' is {self.worse_off!r}.",
                 "It is 'lower' or 'higher', or a pair of them: for selection as a benefit, and as a burden.",
             )
+        if self.between not in ("difference", "ratio"):
+            raise OptionError(
+                f"between of utility '{self.name}' is {self.between!r}.", "It is 'difference' or 'ratio'."
+            )
+
+    def _check_formula(self) -> None:
+        """Either a pair (u, w) or a formula with its means, which become utilities here."""
+        if not self.formula:
+            if self.numerator is None or self.means:
+                raise OptionError(
+                    f"utility '{self.name}' has no numerator{', and means but no formula' if self.means else ''}.",
+                    "Give u (and w), or a formula with its means.",
+                )
+            return
+        if self.numerator is not None or self.normalizer is not None:
+            raise OptionError(f"utility '{self.name}' has a formula and a numerator.", "Give one of them.")
+        named = self.means.items() if isinstance(self.means, Mapping) else self.means
+        means = tuple((name, part if isinstance(part, Utility) else Utility(part)) for name, part in named)
+        given = [name for name, _ in means]
+        for name, part in means:
+            if not name.isidentifier() or name in FUNCTIONS:
+                raise OptionError(f"a mean of utility '{self.name}' is called '{name}'.", "Use a plain word.")
+            if part.formula:
+                raise OptionError(
+                    f"the mean '{name}' of utility '{self.name}' is a formula itself.", "Write both as one formula."
+                )
+        for name in Formula(self.formula).names:
+            if name not in given:
+                raise OptionError(
+                    f"the formula of utility '{self.name}' reads '{name}', which is not among its means.",
+                    f"They are {', '.join(given) or 'none'}.",
+                )
+        unread = [name for name in given if name not in Formula(self.formula).names]
+        if unread:
+            raise OptionError(f"the formula of utility '{self.name}' does not read '{unread[0]}'.", "Leave it out.")
+        object.__setattr__(self, "means", means)
+
+    @property
+    def ingredients(self) -> "tuple[Utility, ...]":
+        """The pairs (u, w) whose sums it is computed from: itself, or the means of its formula."""
+        if not self.formula:
+            return (self,)
+        assert isinstance(self.means, tuple)
+        return tuple(
+            replace(
+                part,
+                name=f"{self.name}.{name}",
+                outcome=part.outcome or self.outcome,
+                binary_decision=self.binary_decision or part.binary_decision,
+                binary_outcome=self.binary_outcome or part.binary_outcome,
+            )
+            for name, part in self.means
+        )
 
     def on(self, outcome: str) -> "Utility":
         """The same utility, reading another outcome column."""
@@ -128,7 +219,8 @@ class Utility:
     @property
     def reads_rows(self) -> bool:
         """Whether a part is a function of whole rows, and so may read any column."""
-        return any(part is not None and _arity(part) == 3 for part in (self.numerator, self.normalizer))
+        parts = [part for one in self.ingredients for part in (one.numerator, one.normalizer)]
+        return any(part is not None and _arity(part) == 3 for part in parts)
 
     @property
     def label(self) -> str:
@@ -139,7 +231,8 @@ class Utility:
 
         Examples
         --------
-        >>> UTILITIES["calibration"].meant("benefit").worse_off, UTILITIES["calibration"].meant("burden").worse_off
+        >>> bar = Utility(lambda y, d: y * d, lambda y, d: d, worse_off=("higher", "lower"))
+        >>> bar.meant("benefit").worse_off, bar.meant("burden").worse_off
         ('higher', 'lower')
         """
         case = 0 if selection == "benefit" else 1
@@ -153,15 +246,35 @@ class Utility:
             sense=self.sense[case] if isinstance(self.sense, tuple) else self.sense,
         )
 
-    def measure(self, outcome: str) -> Measure:
-        """What a result keeps of it; `outcome` is the audit's own outcome column."""
+    def measure(self, outcome: str, places: Sequence[int] = ()) -> Measure:
+        """What a result keeps of it.
+
+        Parameters
+        ----------
+        outcome : str
+            The audit's own outcome column.
+        places : sequence of int
+            Where its ingredients stand among the measures, for a formula.
+        """
         read = (self.outcome or outcome) if self.reads_outcome else ""
         if not isinstance(self.worse_off, str) or not isinstance(self.sense, str):
-            return self.meant("benefit").measure(outcome)
-        return Measure(self.label, self.words or self.name, read, self.higher_is_better, self.worse_off, self.sense)
+            return self.meant("benefit").measure(outcome, places)
+        assert isinstance(self.means, tuple)
+        return Measure(
+            label=self.label,
+            words=self.words or self.name,
+            outcome=read,
+            higher_is_better=self.higher_is_better,
+            worse_off=self.worse_off,
+            sense=self.sense,
+            between=self.between,
+            formula=self.formula,
+            reads=tuple((one[0], place) for one, place in zip(self.means, places, strict=False)),
+        )
 
     def parts(self, rows: Rows, outcome: FloatArray, decision: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """U and w of every row."""
+        """U and w of every row; a formula has none, its ingredients have."""
+        assert self.numerator is not None
         if self.binary_outcome and not _is_binary(outcome):
             raise DataError(
                 f"utility '{self.label}' needs outcomes of 0 and 1; found {_odd(outcome):g}.",
@@ -202,11 +315,6 @@ def _arity(part: Part) -> int:
     return sum(1 for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty)
 
 
-def takes_rows(utility: Utility) -> bool:
-    """Whether a part of a utility is a function of the rows, which may read any column."""
-    return any(part is not None and _arity(part) == 3 for part in (utility.numerator, utility.normalizer))
-
-
 def _is_binary(values: FloatArray) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
@@ -236,145 +344,13 @@ def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: s
             )
 
 
-A_BAR: dict[str, Any] = {
-    "averages_outcome": True,
-    "worse_off": ("higher", "lower"),
-    "sense": ("a higher bar for the benefit", "a lower bar for the burden"),
-}
-"""Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected."""
-AT_THE_SAME_OUTCOME = (
-    "selected less often for the benefit at the same outcome",
-    "selected more often for the burden at the same outcome",
-)
-CHOSEN: dict[str, Any] = {"worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
-"""Rates of selection: less of a benefit is worse, and more of a burden."""
-PASSED_OVER: dict[str, Any] = {"worse_off": ("higher", "lower"), "sense": AT_THE_SAME_OUTCOME}
-"""Rates of rejection: the reverse."""
-
-UTILITIES: dict[str, Utility] = {
-    utility.name: utility
-    for utility in (
-        Utility(
-            lambda y, d: y == d,
-            name="classification_rate",
-            words="the rate of correct decisions",
-            binary_decision=True,
-            binary_outcome=True,
-            worse_off="lower",
-            sense="more wrong decisions",
-        ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: d,
-            name="calibration",
-            words="the mean outcome among the selected",
-            binary_decision=True,
-            **A_BAR,
-        ),
-        Utility(
-            lambda y, d: y * (1 - d),
-            lambda y, d: 1 - d,
-            name="calibration_rejected",
-            words="the mean outcome among those not selected",
-            higher_is_better=False,
-            accuracy_instead="calibration",
-            binary_decision=True,
-            **A_BAR,
-        ),
-        Utility(
-            lambda y, d: (1 - y) * d,
-            lambda y, d: 1 - y,
-            name="false_positive_rate",
-            words="the rate of selection among outcomes of 0",
-            higher_is_better=False,
-            accuracy_instead="true_negative_rate",
-            binary_decision=True,
-            binary_outcome=True,
-            **CHOSEN,
-        ),
-        Utility(
-            lambda y, d: y * (1 - d),
-            lambda y, d: y,
-            name="false_negative_rate",
-            words="the rate of rejection among outcomes of 1",
-            higher_is_better=False,
-            accuracy_instead="true_positive_rate",
-            binary_decision=True,
-            binary_outcome=True,
-            **PASSED_OVER,
-        ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: y,
-            name="true_positive_rate",
-            words="the rate of selection among outcomes of 1",
-            binary_decision=True,
-            binary_outcome=True,
-            **CHOSEN,
-        ),
-        Utility(
-            lambda y, d: (1 - y) * (1 - d),
-            lambda y, d: 1 - y,
-            name="true_negative_rate",
-            words="the rate of rejection among outcomes of 0",
-            binary_decision=True,
-            binary_outcome=True,
-            **PASSED_OVER,
-        ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: d,
-            name="positive_predictive_value",
-            words="the share of outcomes of 1 among the selected",
-            binary_decision=True,
-            binary_outcome=True,
-            **A_BAR,
-        ),
-        Utility(
-            lambda y, d: d,
-            name="selection_rate",
-            words="the rate of selection",
-            binary_decision=True,
-            reads_outcome=False,
-            worse_off=("lower", "higher"),
-            sense=("selected less often for the benefit", "selected more often for the burden"),
-        ),
-        Utility(
-            lambda y, d: d * (y >= d),
-            name="profit",
-            words="the mean profit",
-            worse_off="higher",
-            sense="it pays more",
-        ),
-    )
-}
-
-
-def as_utility(spec: str | Utility) -> Utility:
-    """A utility from its name, ``name:outcome_column``, or itself.
-
-    Examples
-    --------
-    >>> as_utility("calibration:cost").outcome
-    'cost'
-    """
-    if isinstance(spec, Utility):
-        return spec
-    if not isinstance(spec, str):
-        raise OptionError(f"a utility is a name or a Utility, not a {type(spec).__name__}.", nearest("", UTILITIES))
-    name, _, outcome = spec.partition(":")
-    if name not in UTILITIES:
-        raise OptionError(f"there is no utility '{name}'.", nearest(name, UTILITIES))
-    return UTILITIES[name].on(outcome) if outcome else UTILITIES[name]
-
-
 def averages_over_selected(utilities: Sequence[Utility]) -> bool:
     """Whether some utility is a mean over the selected, which the share selected moves by itself.
 
     Examples
     --------
-    >>> averages_over_selected([as_utility("calibration")]), averages_over_selected([as_utility("true_positive_rate")])
-    (True, False)
+    >>> averages_over_selected([Utility(lambda y, d: y * d, lambda y, d: d)])
+    True
     """
     nobody, everybody, outcomes = np.zeros(2), np.ones(2), np.array([0.0, 1.0])
     parts = [utility.normalizer for utility in utilities if utility.normalizer is not None]
@@ -382,21 +358,3 @@ def averages_over_selected(utilities: Sequence[Utility]) -> bool:
     return any(
         not np.asarray(part(outcomes, nobody)).any() and np.asarray(part(outcomes, everybody)).all() for part in known
     )
-
-
-def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
-    """A utility that can stand for accuracy: higher must be better, or it averages outcomes of which lower is."""
-    utility = as_utility(spec)
-    if lower_is_better and utility.reads_outcome:
-        if utility.averages_outcome:
-            return utility
-        raise OptionError(
-            f"lower_is_better does not turn '{utility.label}' around, which is not a mean of outcomes.",
-            "Recode the outcome so that 1, or more, is what should be selected; or use 'calibration'.",
-        )
-    if not utility.higher_is_better:
-        instead = (
-            f"Use '{utility.accuracy_instead}'." if utility.accuracy_instead else "Use one where higher is better."
-        )
-        raise OptionError(f"'{utility.label}' cannot measure accuracy, because lower is better.", instead)
-    return utility

@@ -20,6 +20,7 @@ from improvable.results.result import Result
 from improvable.results.words import (
     alternative_hypothesis,
     combined_name,
+    delta_text,
     draws_text,
     harm_words,
     limits,
@@ -75,7 +76,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    room.filters |= {"value": value_text, "percent": percent, "script_hash": _script_hash}
+    room.filters |= {"value": value_text, "delta": delta_text, "percent": percent, "script_hash": _script_hash}
     facts = result.facts
     pictures = [draw(result) for draw in (plots.utilities, plots.surface, plots.p_values, plots.intervals)]
     return room.get_template("report.html.j2").render(

@@ -12,6 +12,7 @@ from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
     draws_text,
+    gaps_words,
     harm_words,
     limits,
     null_hypothesis,
@@ -70,7 +71,7 @@ def _asked(facts: Facts) -> list[str]:
         f"Null hypothesis: {null_hypothesis(facts)}",
         f"Alternative: {alternative_hypothesis(facts)}",
         f"Accuracy: {utilities_words(facts['accuracy_utilities'])}{'; lower is better' * facts['lower_is_better']}.",
-        f"Gap: the difference between groups in {utilities_words(facts['fairness_utilities'])}.",
+        f"Gap: {gaps_words(facts['fairness_utilities'])}.",
         f"Groups: {', '.join(facts['groups'])} (column {', '.join(facts['group'])}).",
         f"Level {facts['alpha']:g}; {len(facts['splits'])} split{'s' if len(facts['splits']) > 1 else ''}; "
         f"{draws_text(facts)} each.",

@@ -10,6 +10,7 @@ from improvable.results.numbers import value_text
 from improvable.results.words import (
     conditions_words,
     draws_text,
+    gaps_words,
     harm_words,
     limits,
     rates_words,
@@ -58,10 +59,10 @@ def question(facts: Facts) -> str:
         lines.append("Lower is better: accuracy rises where that value falls.")
     if facts["ask"] != "both":
         lines.append(f"Only {ASKED[facts['ask']]} must improve.")
-    if accuracy == fairness:
+    if accuracy == fairness and all(one["between"] == "difference" for one in fairness):
         lines.append(f"Gap: {'its difference' if len(accuracy) == 1 else 'their differences'} between groups.")
     else:
-        lines.append(f"Gap: the difference between groups in {utilities_words(fairness)}.")
+        lines.append(f"Gap: {gaps_words(fairness)}.")
     if facts["protected"]:
         listed = " and ".join(facts["protected"])
         lines.append(f"Only being worse off than others counts as unfair, and only for {listed}.")

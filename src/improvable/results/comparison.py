@@ -149,7 +149,8 @@ def change_question(question: Question, attributes: Sequence[Attribute], changes
         settings["no_worse"] = None
     elif "no_worse" in changes:
         settings["delta_accuracy"] = 0.0
-    changed = make_claim(**{**settings, **changes})
-    check_claim(changed, [attribute.levels for attribute in attributes])
+    accuracy, fairness = ([one.label for one in asked] for asked in (question.accuracy, question.fairness))
+    changed = make_claim(**{**settings, **changes}, accuracy=accuracy, fairness=fairness)
+    check_claim(changed, [attribute.levels for attribute in attributes], accuracy)
     check_number("alpha", alpha, 0, 0.5)
     return replace(question, claim=changed, alpha=float(alpha))

@@ -39,6 +39,8 @@ class UtilityFacts(TypedDict):
     higher_is_better: bool
     worse_off: str
     sense: str
+    between: str
+    formula: str
 
 
 class DisparityFacts(TypedDict):
@@ -154,9 +156,9 @@ class Facts(TypedDict):
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
     ask: str
-    delta_accuracy: float | dict[str, float]
+    delta_accuracy: float | dict[str, float | dict[str, float]]
     no_worse: float | None
-    delta_fairness: float
+    delta_fairness: float | dict[str, float]
     form: str
     gap_statistic: str
     protected: list[str]
@@ -225,7 +227,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "ask": claim.ask,
         "delta_accuracy": _plain(claim.delta_accuracy),
         "no_worse": claim.no_worse,
-        "delta_fairness": claim.delta_fairness,
+        "delta_fairness": _plain(claim.delta_fairness),
         "form": claim.form,
         "gap_statistic": claim.gap,
         "protected": list(claim.protected),
@@ -253,7 +255,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
 
 
 def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
+    return {key: _plain(one) for key, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def _measure_facts(measure: Measure) -> UtilityFacts:
@@ -264,6 +266,8 @@ def _measure_facts(measure: Measure) -> UtilityFacts:
         "higher_is_better": measure.higher_is_better,
         "worse_off": measure.worse_off,
         "sense": measure.sense,
+        "between": measure.between,
+        "formula": measure.formula,
     }
 
 
@@ -343,7 +347,8 @@ def _first_gap(result: Tested) -> Pair:
     evidence = result.evidence
     measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(result.question.claim.protected)
     values = evidence.direction(measure, protected) * evidence.values[0][:, measure]
-    before, after = (number_or_null(float(unfairness(values[:, t], protected))) for t in (0, 1))
+    relative = evidence.relative(measure, protected)
+    before, after = (number_or_null(float(unfairness(values[:, t], protected, relative))) for t in (0, 1))
     return {"status_quo": before, "candidate": after}
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS
+from improvable.question.deltas import delta_in
 from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
 from improvable.results.firmness import ShortfallFacts
 from improvable.results.numbers import p_equals, value_text
@@ -20,19 +21,42 @@ def _amount(delta: float, form: str) -> str:
 
 def _accuracy_claim(facts: Facts) -> str:
     """What the candidate is to be, after "is"."""
-    deltas = facts["delta_accuracy"]
+    labels = [utility["name"] for utility in facts["accuracy_utilities"]]
+    claims = {label: _claim_in(delta_in(facts["delta_accuracy"], label), facts) for label in labels}
+    if len(set(claims.values())) == 1:
+        return claims[labels[0]]
+    return ", and ".join(f"{claim} in {label}" for label, claim in claims.items())
+
+
+def _claim_in(deltas: float | Mapping[str, float], facts: Facts) -> str:
+    """The accuracy claim in one utility."""
     if facts["overall"] is not None:
         whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
         return f"{_more_accurate(_one(deltas), facts['form'])} {whom}"
-    if not isinstance(deltas, dict):
+    if not isinstance(deltas, Mapping):
         deltas = dict.fromkeys(facts["groups"], deltas)
     if len(set(deltas.values())) == 1:
         return f"{_more_accurate(_one(deltas), facts['form'])} for every group"
     return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
 
 
-def _one(deltas: float | dict[str, float]) -> float:
-    return next(iter(deltas.values())) if isinstance(deltas, dict) else deltas
+def _one(deltas: float | Mapping[str, float]) -> float:
+    return next(iter(deltas.values())) if isinstance(deltas, Mapping) else deltas
+
+
+def delta_text(delta: float | Mapping[str, Any]) -> str:
+    """A delta in short, whatever it names.
+
+    Examples
+    --------
+    >>> delta_text({"calibration": {"a": 0.02, "b": 0.0}, "lift": 0.1})
+    'calibration (a: 0.02, b: 0), lift: 0.1'
+    """
+    if not isinstance(delta, Mapping):
+        return f"{delta:g}"
+    return ", ".join(
+        f"{name} ({delta_text(one)})" if isinstance(one, Mapping) else f"{name}: {one:g}" for name, one in delta.items()
+    )
 
 
 def _more_accurate(delta: float, form: str) -> str:
@@ -44,12 +68,23 @@ def _more_accurate(delta: float, form: str) -> str:
 
 
 def _gap_claim(facts: Facts) -> str:
-    delta, form, where = facts["delta_fairness"], facts["form"], _where(facts)
+    return "has " + " and ".join(_gap_claim_in(delta, where, facts["form"]) for delta, where in _gaps(facts))
+
+
+def _gap_claim_in(delta: float, where: str, form: str) -> str:
     if delta == 0:
-        return f"has a smaller gap {where}"
+        return f"a smaller gap {where}"
     if delta > 0:
-        return f"has a gap {where} smaller by over {_amount(delta, form)}"
-    return f"has a gap {where} wider by no more than {_amount(delta, form)}"
+        return f"a gap {where} smaller by over {_amount(delta, form)}"
+    return f"a gap {where} wider by no more than {_amount(delta, form)}"
+
+
+def _gaps(facts: Facts) -> list[tuple[float, str]]:
+    """The deltas of the gap, each with where it is: one for all utilities, or one for each."""
+    delta, where = facts["delta_fairness"], _where(facts)
+    if not isinstance(delta, Mapping):
+        return [(delta, where)]
+    return [(one, f"{where} in {label}") for label, one in delta.items()]
 
 
 def measure_words(measure: UtilityFacts) -> str:
@@ -60,6 +95,15 @@ def measure_words(measure: UtilityFacts) -> str:
 def utilities_words(measures: list[UtilityFacts]) -> str:
     """What several utilities measure."""
     return ", and ".join(measure_words(measure) for measure in measures)
+
+
+def gaps_words(measures: list[UtilityFacts]) -> str:
+    """What the gaps of several utilities are; a ratio says of which to which."""
+    ratios = [measure for measure in measures if measure["between"] == "ratio"]
+    plain = [measure for measure in measures if measure not in ratios]
+    out = [f"the difference between groups in {utilities_words(plain)}"] if plain else []
+    out += [f"one minus the ratio of the lower to the higher of {measure_words(measure)}" for measure in ratios]
+    return ", and ".join(out)
 
 
 def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
@@ -119,10 +163,13 @@ def _loss(facts: Facts) -> str:
 
 def _gap_clause(facts: Facts) -> str:
     """The gap that is claimed, as a clause: "the gap between groups is smaller"."""
-    delta, form = facts["delta_fairness"], facts["form"]
+    return " and ".join(_gap_clause_in(delta, where, facts["form"]) for delta, where in _gaps(facts))
+
+
+def _gap_clause_in(delta: float, where: str, form: str) -> str:
     size = "smaller" if delta == 0 else f"smaller by over {_amount(delta, form)}"
     size = f"wider by no more than {_amount(delta, form)}" if delta < 0 else size
-    return f"the gap {_where(facts)} is {size}"
+    return f"the gap {where} is {size}"
 
 
 def _where(facts: Facts) -> str:
@@ -147,7 +194,8 @@ def claim_words(facts: Facts) -> str:
             if len(conditions) > 1
             else (f"with which {conditions[0]}")
         )
-    return f"that {' and '.join(one.removeprefix('it ') for one in conditions)} than the status quo"
+    joined = ", and " if any("," in one for one in conditions) else " and "
+    return f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the status quo"
 
 
 def null_hypothesis(facts: Facts) -> str:

@@ -15,7 +15,7 @@ from improvable.algorithms.rules.linear.search import search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
 from improvable.question.claim import Claim
-from linear_oracle import KINDS, brute_force, instance, naive, random_claim
+from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas
 
 START = np.array([0.1, 1.0, 0.8])
 START_OF_FIVE = np.ones(5)
@@ -173,6 +173,20 @@ def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> N
                 assert mistakes(problem, objective, solved(problem, objective)) == [], (seed, kinds, objective, claim)
                 feasible += not np.isnan(brute_force(problem, objective))
     assert feasible >= 12
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+def test_programs_with_deltas_of_each_utility_agree_with_brute_force(form: str) -> None:
+    rng = np.random.default_rng(len(form))
+    feasible = 0
+    for seed in range(3):
+        labels = KINDS[:2]
+        problem = replace(instance(12, seed, labels), accuracy=(0, 1), labels=labels)
+        problem = scaled_at(replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02), START)
+        for objective in ("fairest", "balanced"):
+            assert mistakes(problem, objective, solved(problem, objective)) == [], (seed, objective)
+            feasible += not np.isnan(brute_force(problem, objective))
+    assert feasible >= 3
 
 
 def test_with_several_utilities_every_gap_meets_the_claim() -> None:

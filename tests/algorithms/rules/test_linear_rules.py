@@ -8,8 +8,10 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import as_rule
-from improvable.algorithms.rules.linear_classifiers import LinearRule
+from improvable.algorithms.rules.linear.aim import aim_at
+from improvable.algorithms.rules.linear_classifiers import LinearRule, _negated
 from improvable.procedure.preparing import prepare_audit
+from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
 
 
@@ -225,3 +227,46 @@ def test_what_cannot_be_searched_says_why(people: pl.DataFrame, options: dict[st
     many = pl.concat([people.with_columns(pl.col("visits") + i / 97) for i in range(12)])
     with pytest.raises(improvable.ImprovableError, match=message):
         audited(many if options.get("rule") == "linear_program" else people, **options)
+
+
+def design(**changes: Any) -> Design:
+    return make_design(Settings(**{"outcome": "y", "group": "g", "status_quo": "d", **changes}))
+
+
+def test_a_share_of_what_is_better_when_lower_changes_its_sign() -> None:
+    """Of a mean default rate: 10% less is -U1 > (1 - .1)(-U0), which an aim at the negative must ask for."""
+    asked = design(accuracy="calibration", delta_accuracy=0.1, lower_is_better=True)
+    negated = _negated(asked)
+    assert [negated.delta_of(group, "calibration") for group in "ab"] == [-0.1, -0.1]
+    aim = aim_at(negated, "ab", np.array([[-0.5], [-0.2]]), np.array([[0.5], [0.2]]), utilities=(["calibration"], [""]))
+    np.testing.assert_allclose(aim.least, [[-0.45, -0.18]])
+    assert aim.gaps == pytest.approx([0.3])
+
+
+def test_only_shares_of_what_is_better_when_lower_change_their_sign() -> None:
+    amounts = design(accuracy="calibration", delta_accuracy=0.1, lower_is_better=True, form="difference")
+    assert _negated(amounts) == amounts.question.claim
+    higher = design(accuracy="calibration", delta_accuracy={"a": 0.1, "b": 0.0})
+    assert _negated(higher) == higher.question.claim
+    both = ["calibration", "selection_rate"]
+    mixed = design(accuracy=both, delta_accuracy={"a": 0.1, "b": 0.2}, lower_is_better=True)
+    deltas = [[_negated(mixed).delta_of(group, label) for group in "ab"] for label in both]
+    assert deltas == [[-0.1, -0.2], [0.1, 0.2]]
+    margin = design(accuracy="calibration", no_worse=0.05, lower_is_better=True)
+    assert _negated(margin).delta_of("a", "calibration") == 0.05
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: str) -> None:
+    """Of the selected, a tenth fewer must be well; on the rows that the search learned from, they are."""
+    well = people.with_columns(well=1 - pl.col("sick"))
+    asked: dict[str, Any] = {"outcome": "well", "lower_is_better": True}
+    size: dict[str, Any] = {"delta_accuracy": 0.1 if form == "ratio" else 0.02, "form": form}
+    algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).substitute()
+    status_quo = improvable.threshold("score", capacity=0.25)
+    found = improvable.compare(
+        well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked
+    ).to_dict()["splits"][0]
+    for of in found["accuracy"].values():
+        assert of["candidate"] <= (0.9 * of["status_quo"] if form == "ratio" else of["status_quo"] - 0.02) + 1e-9
+    assert found["gap"]["candidate"] <= found["gap"]["status_quo"]

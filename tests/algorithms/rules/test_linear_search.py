@@ -10,7 +10,7 @@ from improvable.algorithms.rules.linear.problem import LinearProblem, merge_rows
 from improvable.algorithms.rules.linear.search import Found, Merit, Rows, line_search, search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from linear_oracle import KINDS, brute_force, instance, naive, random_claim
+from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas
 
 SEED = np.random.SeedSequence(7)
 
@@ -81,6 +81,28 @@ def test_with_any_claim_too(form: str, kind: str) -> None:
         problem = replace(instance(16, seed, KINDS[:2]), claim=random_claim(rng, form, kind), iota=0.01)
         problem = scaled_at(replace(problem, lower_is_better=(1,)), np.array([0.0, 1.0, 1.0]))
         for objective in ("fairest", "most_accurate:0", "balanced"):
+            found, best = find(problem, objective, restarts=10), brute_force(problem, objective)
+            claimed = naive(problem, found.evaluation.decisions, objective)
+            assert found.feasible == (not np.isnan(claimed))
+            possible += not np.isnan(best)
+            if found.feasible:
+                assert found.value == pytest.approx(claimed, abs=1e-12)
+                worse = found.value - best if objective == "fairest" else best - found.value
+                assert worse > -1e-9
+                reached += worse < 1e-9
+    assert reached >= 0.8 * possible > 3
+
+
+@pytest.mark.parametrize("form", ["ratio", "difference"])
+def test_with_deltas_of_each_utility_too(form: str) -> None:
+    rng = np.random.default_rng(len(form))
+    reached, possible = 0, 0
+    for seed in range(5):
+        labels = KINDS[:2]
+        problem = replace(instance(16, seed, labels), accuracy=(0, 1), labels=labels)
+        problem = replace(problem, claim=random_deltas(rng, form, labels), iota=-0.02)
+        problem = scaled_at(problem, np.array([0.0, 1.0, 1.0]))
+        for objective in ("fairest", "balanced"):
             found, best = find(problem, objective, restarts=10), brute_force(problem, objective)
             claimed = naive(problem, found.evaluation.decisions, objective)
             assert found.feasible == (not np.isnan(claimed))

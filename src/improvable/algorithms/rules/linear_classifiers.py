@@ -1,7 +1,6 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
@@ -24,7 +23,8 @@ from improvable.inference.cells import U, contributions
 from improvable.inference.resampling import child
 from improvable.inference.statistics import utilities_of
 from improvable.question.claim import Claim
-from improvable.question.design import Question
+from improvable.question.deltas import turned
+from improvable.question.design import Design
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
 SEARCH, PROGRAM = "linear_search", "linear_program"
@@ -207,13 +207,21 @@ class _Stated:
         return LinearClassifier(self.features, coefficients, float(beta[0] - self.mean @ coefficients), self.encoder)
 
 
-def _negated(question: Question) -> Claim:
-    """The claim about negative utilities: U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0); amounts stay as they are."""
-    claim, deltas = question.claim, question.claim.delta_accuracy
-    if claim.form == "difference":
+def _negated(design: Design) -> Claim:
+    """The claim about the negative of every accuracy utility of which lower is better.
+
+    U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
+    """
+    claim, asked = design.question.claim, [design.utilities[k] for k in design.accuracy]
+    lower = {utility.label for utility in asked if not utility.higher_is_better}
+    if claim.form == "difference" or not lower:
         return claim
-    turned = {group: -delta for group, delta in deltas.items()} if isinstance(deltas, Mapping) else -deltas
-    return replace(claim, delta_accuracy=turned)
+    deltas = turned(
+        claim.delta_accuracy,
+        lambda utility, delta: -delta if utility in lower else delta,
+        [utility.label for utility in asked],
+    )
+    return replace(claim, delta_accuracy=deltas)
 
 
 def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stated:
@@ -226,6 +234,13 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         raise RuleError(
             f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."
         )
+    for utility in design.measured:
+        if utility.formula or utility.between != "difference":
+            raise RuleError(
+                f"rule '{rule.name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
+                "compared by its difference.",
+                "Use a predictive rule, such as forest, or another utility.",
+            )
     encoder = None
     if training.plain:
         matrix, columns = training.rows.matrix(training.features), training.features
@@ -258,8 +273,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         capacity=training.constraints.capacity,
         signs=signs,
         selection_gap=training.constraints.selection_gap,
-        claim=_negated(design.question) if design.question.lower_is_better else design.question.claim,
+        claim=_negated(design),
         levels=tuple(levels),
+        labels=tuple(utility.label for utility in design.utilities),
         lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
         status_quo_rows=rows[:, :, 2],
     )

@@ -15,6 +15,7 @@ from improvable.data.frames import FrameLike, read_rows
 from improvable.errors import OptionError, RuleError
 from improvable.inference.cells import contributions
 from improvable.inference.resampling import child
+from improvable.inference.statistics import utilities_of, with_formulas
 
 FOLDS = 5
 MULTIPLES = 400
@@ -94,10 +95,8 @@ class PriceRule:
 def _utility(training: Training, prices: FloatArray) -> float:
     """The first accuracy utility of everyone at given prices."""
     sample, design = training.sample, training.design
-    measure = design.utilities[design.accuracy[0]]
-    sums = contributions([measure], training.rows, sample.outcomes, [prices], sample.weights).sum(axis=0)
-    u, w = sums[0, 0]
-    return float(u / w) if w > 0 else np.nan
+    sums = contributions(design.utilities, training.rows, sample.outcomes, [prices], sample.weights).sum(axis=0)
+    return float(with_formulas(utilities_of(sums), design.measures, axis=-2)[design.accuracy[0], 0])
 
 
 def price(rule: SelectionRule) -> PriceRule:

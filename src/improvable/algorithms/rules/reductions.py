@@ -291,7 +291,7 @@ def _kept_close(training: Training) -> str:
     if training.constraints.selection_gap is not None:
         return _SELECTION
     design = training.design
-    wanted = {_KEPT_CLOSE.get(design.utilities[i].name, _SELECTION) for i in design.fairness}
+    wanted = {_KEPT_CLOSE.get(design.measured[i].name, _SELECTION) for i in design.fairness}
     if wanted == {_TRUE_POSITIVE, _FALSE_POSITIVE}:
         return _BOTH
     return wanted.pop() if len(wanted) == 1 else _SELECTION

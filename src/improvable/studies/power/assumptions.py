@@ -8,8 +8,8 @@ import numpy as np
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
+from improvable.question.catalog import UTILITIES
 from improvable.question.checks import check_number
-from improvable.question.utilities import UTILITIES
 from improvable.studies.power.outlook import Outlook
 
 

@@ -298,11 +298,12 @@ def _deltas(audit: Audit, deltas: Sequence[float] | None) -> list[float]:
         for delta in deltas:
             check_number("delta_fairness", delta, -np.inf, np.inf)
         return [float(delta) for delta in deltas]
-    if claim.form == "difference" and claim.delta_fairness != 0:
+    asked = claim.gap_delta(audit.question.fairness[0].label)
+    if claim.form == "difference" and asked != 0:
         raise OptionError(
             "the audit's delta of the gap is an amount.", "Appendix E takes shares; give them with deltas=[0.1]."
         )
-    return [claim.delta_fairness]
+    return [asked]
 
 
 def _cautions(audit: Audit) -> list[str]:

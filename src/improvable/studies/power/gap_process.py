@@ -91,6 +91,12 @@ def gap_process(result: Audit | Comparison) -> GapProcess:
     split = next(split for split in splits if split.p_value == middle)
     evidence, protected = split.evidence, result.question.claim.protected
     attribute, measure = evidence.attributes[0], evidence.fairness[0]
+    named = evidence.measures[measure]
+    if named.formula or named.between != "difference":
+        raise OptionError(
+            f"'{named.label}' is not a difference of two means.",
+            "Appendix E calibrates from one that is, such as 'calibration' or 'selection_rate'.",
+        )
     first, second = evidence.reference(0, measure, attribute.place_of(protected))
     values = evidence.values[0][:, measure]
     gaps = values[first] - values[second]

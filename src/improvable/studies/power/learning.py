@@ -221,15 +221,15 @@ def _point(study: Audit, place: int, total: int) -> LearningPoint:
     fairness = component.kind == "fairness"
     fits = _gaps(study, place) if fairness else _levels(study, place)
     fits = fits[np.isfinite(fits).all(axis=(1, 2))]
-    protected = (
-        study.splits[0].evidence.attributes[_attribute(study, place)].place_of(study.question.claim.protected)
-        if fairness
-        else None
-    )
+    protected, relative = None, 0
+    if fairness:
+        evidence = study.splits[0].evidence
+        protected = evidence.attributes[_attribute(study, place)].place_of(study.question.claim.protected)
+        relative = evidence.relative(_fairness_measure(study, place), protected)
 
     def both(mean: FloatArray) -> FloatArray:
         """Status quo and candidate, from mean utilities of shape (groups, 2)."""
-        return np.asarray(unfairness(mean.T, protected)) if fairness else mean[0]
+        return np.asarray(unfairness(mean.T, protected, relative)) if fairness else mean[0]
 
     def gain(mean: FloatArray) -> float:
         before, after = both(mean)
@@ -259,10 +259,15 @@ def _gaps(study: Audit, place: int) -> FloatArray:
     out = []
     for split in study.splits:
         evidence = split.evidence
-        measure = evidence.fairness[_fairness_place(study, place) // len(evidence.attributes)]
+        measure = _fairness_measure(study, place)
         protected = evidence.attributes[a].place_of(study.question.claim.protected)
         out.append(evidence.direction(measure, protected) * evidence.values[a][:, measure])
     return np.array(out)
+
+
+def _fairness_measure(study: Audit, place: int) -> int:
+    evidence = study.splits[0].evidence
+    return evidence.fairness[_fairness_place(study, place) // len(evidence.attributes)]
 
 
 def _fairness_place(study: Audit, place: int) -> int:

@@ -13,8 +13,8 @@ from improvable.question.utilities import Measure
 class Outlook:
     """Moments of the contribution vectors of a population, from a pilot or from assumptions.
 
-    A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, utility,
-    algorithm, part.
+    A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, pair
+    (u, w), algorithm, part.
 
     Attributes
     ----------

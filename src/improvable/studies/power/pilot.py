@@ -10,7 +10,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.formats import FileFormat
 from improvable.data.frames import FrameLike, read_rows
-from improvable.errors import DataError, ImprovableWarning
+from improvable.errors import DataError, ImprovableWarning, OptionError
 from improvable.procedure.api import audit, compare
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -66,6 +66,12 @@ def _scarcest(rows: Any, question: dict[str, Any]) -> int:
     """How many rows the status quo selects in the group where it selects fewest; too few are refused."""
     kept = {name: question[name] for name in signature(compare).parameters if name in question}
     itself = compare(rows, candidate=question["status_quo"], **kept, draws=100)
+    for measure in itself.question.fairness:
+        if measure.between != "difference":
+            raise OptionError(
+                f"there is no plan for '{measure.label}', whose gap is a ratio.",
+                "Plan with the difference between groups, such as 'selection_rate'.",
+            )
     fewest, name = min(
         (int(itself.selected[attribute.member == g, 0].sum()), level)
         for attribute in itself.evidence.attributes

@@ -27,7 +27,7 @@ class PowerPoint:
     varied : str
         What this point is part of a curve of: "rows", "train_fraction", "splits", "delta_accuracy", "delta_fairness".
     rows, train_fraction, splits, delta_accuracy, delta_fairness
-        The setting; `delta_accuracy` is None where there is one for each group.
+        The setting; a delta is None where there is one for each group or utility.
     power, error : float
         The share of simulated audits that reject, and its Monte Carlo standard error.
     low, high : float or None
@@ -42,7 +42,7 @@ class PowerPoint:
     train_fraction: float
     splits: int
     delta_accuracy: float | None
-    delta_fairness: float
+    delta_fairness: float | None
     power: float
     error: float
     low: float | None

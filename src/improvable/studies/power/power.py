@@ -10,7 +10,8 @@ import numpy as np
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError
 from improvable.question.checks import check_integer, check_number
-from improvable.question.claim import Ask, Claim, Delta, Overall, check_claim, make_claim
+from improvable.question.claim import Ask, Claim, Overall, check_claim, make_claim
+from improvable.question.deltas import Delta, GapDelta
 from improvable.studies.power.assumptions import AssumedGroup, assume
 from improvable.studies.power.outlook import Outlook, root
 from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
@@ -122,7 +123,7 @@ def power_from_assumptions(
     *,
     rows: int,
     delta_accuracy: Delta = 0.0,
-    delta_fairness: float = 0.0,
+    delta_fairness: GapDelta = 0.0,
     form: str = "ratio",
     gap: str = "signed",
     protected: str | Sequence[str] | None = None,
@@ -178,9 +179,11 @@ def power_from_assumptions(
         overall=overall,
         ask=ask,
         no_worse=no_worse,
+        accuracy=["calibration"],
+        fairness=["calibration"],
     )
     outlook = assume(groups)
-    check_claim(claim, [attribute.levels for attribute in outlook.attributes])
+    check_claim(claim, [attribute.levels for attribute in outlook.attributes], ["calibration"])
     setting = Setting(rows, train_fraction, splits, claim, alpha)
     return _plan(outlook, setting, wanted, tried or Tried(), repetitions, seed, [], "polars")
 
@@ -265,10 +268,10 @@ def _rows_tried(setting: Setting, tried: Tried, sizes: Sequence[SampleSize]) -> 
 def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
     """What is varied besides rows, each value with everything else as asked."""
     ratio = setting.claim.form == "ratio"
-    several = isinstance(setting.claim.delta_accuracy, Mapping)
+    several, gaps = (isinstance(one, Mapping) for one in (setting.claim.delta_accuracy, setting.claim.delta_fairness))
     claims = {
         "delta_accuracy": tried.deltas_accuracy or (SHARES_OF_ACCURACY if ratio and not several else ()),
-        "delta_fairness": tried.deltas_fairness or (SHARES_OF_GAP if ratio else ()),
+        "delta_fairness": tried.deltas_fairness or (SHARES_OF_GAP if ratio and not gaps else ()),
     }
     for fraction in tried.train_fractions:
         check_number("train_fraction", fraction, 0, 1)
@@ -287,16 +290,10 @@ def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
 
 
 def _with_delta(claim: Claim, name: str, delta: float) -> Claim:
-    return make_claim(
-        delta_accuracy=delta if name == "delta_accuracy" else claim.delta_accuracy,
-        delta_fairness=delta if name == "delta_fairness" else claim.delta_fairness,
-        form=claim.form,
-        gap=claim.gap,
-        protected=claim.protected,
-        overall=claim.overall,
-        ask=claim.ask,
-        no_worse=None if name == "delta_accuracy" else claim.no_worse,
-    )
+    check_number(name, delta, -np.inf, np.inf)
+    if name == "delta_fairness":
+        return replace(claim, delta_fairness=float(delta))
+    return replace(claim, delta_accuracy=float(delta), no_worse=None)
 
 
 def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outlook) -> PowerPoint:
@@ -306,14 +303,14 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
             "Give another fraction, or more rows.",
         )
     results = [power(setting) for power in powers]
-    delta = setting.claim.delta_accuracy
+    delta, gap = setting.claim.delta_accuracy, setting.claim.delta_fairness
     return PowerPoint(
         varied=varied,
         rows=setting.rows,
         train_fraction=setting.train_fraction,
         splits=setting.splits,
         delta_accuracy=None if isinstance(delta, Mapping) else delta,
-        delta_fairness=setting.claim.delta_fairness,
+        delta_fairness=None if isinstance(gap, Mapping) else gap,
         power=results[0].power,
         error=results[0].error,
         low=min(result.power for result in results) if len(results) > 1 else None,
@@ -377,7 +374,7 @@ def _rounded(rows: float) -> int:
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     """What a reader must know about a plan."""
     mean, _ = outlook.at(max(setting.training_rows, 1))
-    shape = (len(outlook.attributes[0].member), len(outlook.measures), 2, 2)
+    shape = (len(outlook.attributes[0].member), -1, 2, 2)
     counted = mean.reshape(shape)[..., 1]
     out = []
     for attribute in outlook.attributes:

@@ -22,7 +22,14 @@ from scipy.special import ndtri
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
 from improvable.inference.pvalues import TIE, threshold_for
-from improvable.inference.statistics import accuracy_statistic, folded_statistic, signed_statistics, utilities_of
+from improvable.inference.statistics import (
+    accuracy_statistic,
+    folded_statistic,
+    signed_statistics,
+    slopes_of,
+    utilities_of,
+    with_formulas,
+)
 from improvable.question.claim import Claim
 from improvable.studies.power.outlook import Outlook, root
 
@@ -198,24 +205,32 @@ def _places(outlook: Outlook) -> list[Place]:
 def _by_place(means: FloatArray, outlook: Outlook, places: Sequence[Place]) -> tuple[FloatArray, FloatArray]:
     """Utilities and counted shares, (points, width) -> (points, places * M * 2) each."""
     strata = len(places[0][1])
-    sums = means.reshape(len(means), strata, len(outlook.measures), 2, 2)
+    sums = means.reshape(len(means), strata, -1, 2, 2)
     grouped = np.einsum("ls,psmtx->plmtx", np.stack([member for _, member in places]), sums)
-    shape = (len(means), -1)
-    return utilities_of(grouped).reshape(shape), grouped[..., W].reshape(shape)
+    shape, formulas = (len(means), -1), len(outlook.measures) - sums.shape[2]
+    # A formula counts where its parts do: its error is taken to be that of the population.
+    counted = np.concatenate([grouped[..., W], np.ones((*grouped.shape[:2], formulas, 2))], axis=2)
+    values = with_formulas(utilities_of(grouped), outlook.measures, axis=-2)
+    return values.reshape(shape), counted.reshape(shape)
 
 
 def _utility_covariance(
     mean: FloatArray, covariance: FloatArray, outlook: Outlook, places: Sequence[Place]
 ) -> FloatArray:
     """The delta method: covariance of all utilities, from that of the sums. U = u / w moves by (du - U dw) / w."""
-    utilities, counted = (part[0] for part in _by_place(mean[None], outlook, places))
+    shape = (len(places), len(outlook.measures), 2)
+    utilities, counted = (part[0].reshape(shape) for part in _by_place(mean[None], outlook, places))
     strata, measures = len(places[0][1]), len(outlook.measures)
-    gradient = np.zeros((len(utilities), strata, measures, 2, 2))
-    for v, (place, m, t) in enumerate(product(range(len(places)), range(measures), range(2))):
-        if counted[v] > 0:
-            gradient[v, :, m, t, U] = places[place][1] / counted[v]
-            gradient[v, :, m, t, W] = -places[place][1] * utilities[v] / counted[v]
-    flat = gradient.reshape(len(utilities), -1)
+    pairs = len(mean) // (4 * strata)
+    gradient = np.zeros((len(places), measures, 2, strata, pairs, 2, 2))
+    for place, m, t in product(range(len(places)), range(pairs), range(2)):
+        if counted[place, m, t] > 0:
+            gradient[place, m, t, :, m, t, U] = places[place][1] / counted[place, m, t]
+            gradient[place, m, t, :, m, t, W] = -places[place][1] * utilities[place, m, t] / counted[place, m, t]
+    for m in range(pairs, measures):
+        for at, slope in slopes_of(utilities[:, :pairs], outlook.measures[m], m):
+            gradient[:, m] += np.nan_to_num(slope)[..., None, None, None, None] * gradient[:, at]
+    flat = gradient.reshape(utilities.size, -1)
     return np.asarray(flat @ covariance @ flat.T)
 
 
@@ -238,7 +253,7 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
             counted = [group for group, share in shares.items() if share > 0]
             which = np.array([_value(outlook, names.index(group), measure) for group in counted])
             share = np.array([shares[group] for group in counted]) / sum(shares.values())
-            delta = claim.delta_of(name)
+            delta = claim.delta_of(name, outlook.measures[measure].label)
 
             def statistic(
                 values: FloatArray, share: FloatArray = share, delta: float = delta, better: int = better
@@ -252,13 +267,14 @@ def _accuracy_statistics(outlook: Outlook, claim: Claim, places: Sequence[Place]
 
 @dataclass(frozen=True)
 class _FairnessBlock:
-    """One gap: its groups, its utility, and which way is up."""
+    """One gap: its groups, its utility, which way is up, and by how much it must be smaller."""
 
     first: int
     groups: int
     measure: int
     protected: int | None
     direction: float
+    delta: float
 
 
 def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _FairnessBlock]]:
@@ -268,7 +284,8 @@ def _fairness_blocks(outlook: Outlook, claim: Claim) -> list[tuple[IntArray, _Fa
         for attribute in outlook.attributes:
             protected = attribute.place_of(claim.protected)
             upward = protected is None or outlook.measures[measure].worse_off == "lower"
-            block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0)
+            delta = claim.gap_delta(outlook.measures[measure].label)
+            block = _FairnessBlock(first, len(attribute.levels), measure, protected, 1.0 if upward else -1.0, delta)
             which = [_value(outlook, first + g, measure) for g in range(block.groups)]
             out.append((np.array(which).ravel(), block))
             first += block.groups
@@ -323,7 +340,7 @@ def _fairness_margin(
 
         def statistic(values: FloatArray, reference: tuple[int, int] = reference) -> FloatArray:
             both = block.direction * values.reshape(len(values), -1, 2)
-            rest = reference, claim.delta_fairness, claim.form, block.protected
+            rest = reference, block.delta, claim.form, block.protected
             return -signed_statistics(both[..., STATUS_QUO], both[..., CANDIDATE], *rest)
 
         z[points] = _margin(values[points], scale[points], spread, which, _affine(statistic, len(which)))
@@ -366,6 +383,4 @@ def _folded_margin(
 def _folded(values: FloatArray, block: _FairnessBlock, claim: Claim) -> FloatArray:
     """The folded statistic of values of shape (..., groups * 2)."""
     both = block.direction * values.reshape(*values.shape[:-1], -1, 2)
-    return folded_statistic(
-        both[..., STATUS_QUO], both[..., CANDIDATE], claim.delta_fairness, claim.form, block.protected
-    )
+    return folded_statistic(both[..., STATUS_QUO], both[..., CANDIDATE], block.delta, claim.form, block.protected)

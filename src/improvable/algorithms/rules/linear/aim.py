@@ -31,7 +31,7 @@ class Aim:
         The status quo's accuracies.
     least : array of shape (A, C)
         What the candidate's must exceed, (1 + Delta_g) U_0g.
-    slope : array of shape (C,)
+    slope : array of shape (A, C)
         By how much `least` rises with the status quo's accuracy.
     upper, lower : arrays of shape (P,)
         The pairs (g, h) of groups.
@@ -43,7 +43,7 @@ class Aim:
         The status quo's gaps.
     most : array of shape (F,)
         What the candidate's must stay below, (1 - Delta_f) times as much.
-    gap_slope : float
+    gap_slope : array of shape (F,)
         By how much `most` rises with the status quo's gap.
     """
 
@@ -58,7 +58,7 @@ class Aim:
     reference: IntArray
     gaps: FloatArray
     most: FloatArray
-    gap_slope: float
+    gap_slope: FloatArray
 
     def accuracies(self, utilities: FloatArray) -> FloatArray:
         """Accuracy components, from utilities of shape (blocks, A, B): (C, A, B)."""
@@ -76,6 +76,7 @@ def aim_at(
     fairness: FloatArray,
     everyone: FloatArray | None = None,
     lower_is_better: Sequence[bool] = (),
+    utilities: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> Aim:
     """State a claim in numbers.
 
@@ -90,6 +91,8 @@ def aim_at(
         The status quo's utilities of the whole population, for ``overall="population"``.
     lower_is_better : sequence of bool, length F
         Of the fairness utilities; none is where empty.
+    utilities : pair of sequences of str
+        Labels of the accuracy and of the fairness utilities, for deltas that name them.
     """
     groups, pooled = len(levels), claim.overall == "population"
     if pooled:
@@ -101,7 +104,11 @@ def aim_at(
         before, names = (weights @ accuracy).T, [EVERYONE]
     else:
         weights, before, names = np.eye(groups), accuracy.T, list(levels)
-    deltas = np.array([claim.delta_of(name) for name in names])
+    labels, gap_labels = (
+        list(given) or [""] * values.shape[1] for given, values in zip(utilities, (accuracy, fairness), strict=True)
+    )
+    deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
+    gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
     ratio = claim.form == "ratio"
     protected = next((g for g, level in enumerate(levels) if level in claim.protected), None)
     turned = np.array([bool(low) for low in lower_is_better] or [False] * fairness.shape[1])
@@ -116,12 +123,12 @@ def aim_at(
         pooled=pooled,
         before=before,
         least=(1 + deltas) * before if ratio else before + deltas,
-        slope=1 + deltas if ratio else np.ones(len(deltas)),
+        slope=1 + deltas if ratio else np.ones(deltas.shape),
         upper=upper,
         lower=lower,
         direction=direction,
         reference=reference,
         gaps=gaps,
-        most=(1 - claim.delta_fairness) * gaps if ratio else gaps - claim.delta_fairness,
-        gap_slope=1 - claim.delta_fairness if ratio else 1.0,
+        most=(1 - gap_deltas) * gaps if ratio else gaps - gap_deltas,
+        gap_slope=1 - gap_deltas if ratio else np.ones(len(gap_deltas)),
     )

@@ -138,7 +138,7 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
 
     totals = np.append(problem.group_totals, problem.group_totals.sum())[: aim.weights.shape[1]]
     errors = np.empty((len(accuracy), len(aim.weights)))
-    for c, (weights, slope) in enumerate(zip(aim.weights, aim.slope, strict=True)):
+    for c, (weights, slope) in enumerate(zip(aim.weights, aim.slope.T, strict=True)):
         share = np.ones(len(new)) if aim.pooled else weights[problem.group]
         mine, theirs = (share[:, None] * part[:, accuracy] for part in whole)
         one_row = problem.units[accuracy] ** 2 * ((weights / totals) ** 2).sum()
@@ -148,7 +148,7 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     gap = np.empty((len(problem.fairness), len(aim.upper)))
     for row, k in enumerate(problem.fairness):
         high, low = aim.reference[row]
-        then = aim.gap_slope * (sides[high] - sides[low])[problem.group] * before[:, k]
+        then = aim.gap_slope[row] * (sides[high] - sides[low])[problem.group] * before[:, k]
         one_row = float((problem.units[k] / problem.group_totals.min()) ** 2)
         for column, (g, h) in enumerate(zip(aim.upper, aim.lower, strict=True)):
             now = (sides[g] - sides[h])[problem.group] * after[:, k]

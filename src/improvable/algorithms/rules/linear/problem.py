@@ -113,6 +113,8 @@ class LinearProblem:
         How large the improvement must be.
     levels : tuple of str
         The groups as the claim names them; their codes where empty.
+    labels : tuple of str
+        The utilities as the claim names them; without, it names none.
     lower_is_better : tuple of int
         Utilities of which a protected group has rather less.
     iota : float or Scale
@@ -144,6 +146,7 @@ class LinearProblem:
     selection_gap: float | None = None
     claim: Claim = ANY_IMPROVEMENT
     levels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     lower_is_better: tuple[int, ...] = ()
     iota: float | Scale = 0.0
     status_quo_rows: FloatArray | None = None
@@ -183,6 +186,7 @@ class LinearProblem:
             self.status_quo[:, fairness],
             everyone,
             [k in self.lower_is_better for k in fairness],
+            ([self.labels[k] for k in accuracy], [self.labels[k] for k in fairness]) if self.labels else ((), ()),
         )
 
     @cached_property

@@ -1,0 +1,207 @@
+"""Utilities by name. A new one is one entry of `UTILITIES`."""
+
+import re
+from functools import cache
+from typing import Any
+
+from improvable.errors import OptionError, nearest
+from improvable.question.utilities import Utility
+
+A_BAR: dict[str, Any] = {
+    "averages_outcome": True,
+    "worse_off": ("higher", "lower"),
+    "sense": ("a higher bar for the benefit", "a lower bar for the burden"),
+}
+"""Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected."""
+AT_THE_SAME_OUTCOME = (
+    "selected less often for the benefit at the same outcome",
+    "selected more often for the burden at the same outcome",
+)
+CHOSEN: dict[str, Any] = {"worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
+"""Rates of selection: less of a benefit is worse, and more of a burden."""
+PASSED_OVER: dict[str, Any] = {"worse_off": ("higher", "lower"), "sense": AT_THE_SAME_OUTCOME}
+"""Rates of rejection: the reverse."""
+
+
+def _f_score(beta: float) -> Utility:
+    """The F-score, F_beta = (1 + beta^2) hits / (selected + beta^2 positives), of three means."""
+    text = f"{beta:.12g}"
+    general = f"(1 + {text}**2) * hits / (selected + {text}**2 * positives)"
+    return Utility(
+        formula="2 * hits / (selected + positives)" if beta == 1 else general,
+        means={"hits": lambda y, d: y * d, "selected": lambda y, d: d, "positives": lambda y, d: y},
+        name="f_score" if beta == 1 else f"f{text}_score",
+        words=f"the F-score (F{text})",
+        binary_decision=True,
+        binary_outcome=True,
+        worse_off="lower",
+        sense="more wrong or missed selections",
+    )
+
+
+UTILITIES: dict[str, Utility] = {
+    utility.name: utility
+    for utility in (
+        Utility(
+            lambda y, d: y == d,
+            name="classification_rate",
+            words="the rate of correct decisions",
+            binary_decision=True,
+            binary_outcome=True,
+            worse_off="lower",
+            sense="more wrong decisions",
+        ),
+        Utility(
+            lambda y, d: y * d,
+            lambda y, d: d,
+            name="calibration",
+            words="the mean outcome among the selected",
+            binary_decision=True,
+            **A_BAR,
+        ),
+        Utility(
+            lambda y, d: y * (1 - d),
+            lambda y, d: 1 - d,
+            name="calibration_rejected",
+            words="the mean outcome among those not selected",
+            higher_is_better=False,
+            accuracy_instead="calibration",
+            binary_decision=True,
+            **A_BAR,
+        ),
+        Utility(
+            lambda y, d: (1 - y) * d,
+            lambda y, d: 1 - y,
+            name="false_positive_rate",
+            words="the rate of selection among outcomes of 0",
+            higher_is_better=False,
+            accuracy_instead="true_negative_rate",
+            binary_decision=True,
+            binary_outcome=True,
+            **CHOSEN,
+        ),
+        Utility(
+            lambda y, d: y * (1 - d),
+            lambda y, d: y,
+            name="false_negative_rate",
+            words="the rate of rejection among outcomes of 1",
+            higher_is_better=False,
+            accuracy_instead="true_positive_rate",
+            binary_decision=True,
+            binary_outcome=True,
+            **PASSED_OVER,
+        ),
+        Utility(
+            lambda y, d: y * d,
+            lambda y, d: y,
+            name="true_positive_rate",
+            words="the rate of selection among outcomes of 1",
+            binary_decision=True,
+            binary_outcome=True,
+            **CHOSEN,
+        ),
+        Utility(
+            lambda y, d: (1 - y) * (1 - d),
+            lambda y, d: 1 - y,
+            name="true_negative_rate",
+            words="the rate of rejection among outcomes of 0",
+            binary_decision=True,
+            binary_outcome=True,
+            **PASSED_OVER,
+        ),
+        Utility(
+            lambda y, d: y * d,
+            lambda y, d: d,
+            name="positive_predictive_value",
+            words="the share of outcomes of 1 among the selected",
+            binary_decision=True,
+            binary_outcome=True,
+            **A_BAR,
+        ),
+        Utility(
+            lambda y, d: d,
+            name="selection_rate",
+            words="the rate of selection",
+            binary_decision=True,
+            reads_outcome=False,
+            worse_off=("lower", "higher"),
+            sense=("selected less often for the benefit", "selected more often for the burden"),
+        ),
+        Utility(
+            lambda y, d: d * (y >= d),
+            name="profit",
+            words="the mean profit",
+            worse_off="higher",
+            sense="it pays more",
+        ),
+        _f_score(1.0),
+        Utility(
+            formula="chosen / everyone",
+            means={"chosen": Utility(lambda y, d: y * d, lambda y, d: d), "everyone": lambda y, d: y},
+            name="lift",
+            words="the mean outcome among the selected, over the group's mean outcome",
+            binary_decision=True,
+            **A_BAR,
+        ),
+        Utility(
+            lambda y, d: d,
+            name="adverse_impact_ratio",
+            words="the rate of selection",
+            binary_decision=True,
+            reads_outcome=False,
+            between="ratio",
+            worse_off=("lower", "higher"),
+            sense=("selected less often for the benefit", "selected more often for the burden"),
+        ),
+    )
+}
+
+
+def as_utility(spec: str | Utility) -> Utility:
+    """A utility from its name, ``name:outcome_column``, or itself.
+
+    ``f2_score`` and ``f0.5_score`` are F-scores with another beta than 1.
+
+    Examples
+    --------
+    >>> as_utility("calibration:cost").outcome, as_utility("f0.5_score").words
+    ('cost', 'the F-score (F0.5)')
+    """
+    if isinstance(spec, Utility):
+        return spec
+    if not isinstance(spec, str):
+        raise OptionError(f"a utility is a name or a Utility, not a {type(spec).__name__}.", nearest("", UTILITIES))
+    name, _, outcome = spec.partition(":")
+    if beta := re.fullmatch(r"f(\d+(?:\.\d+)?)_score", name):
+        utility = _with_beta(float(beta[1]))
+    elif name in UTILITIES:
+        utility = UTILITIES[name]
+    else:
+        raise OptionError(f"there is no utility '{name}'.", nearest(name, UTILITIES))
+    return utility.on(outcome) if outcome else utility
+
+
+@cache
+def _with_beta(beta: float) -> Utility:
+    """One object for each beta, so that the same name is the same utility."""
+    if beta == 0:
+        raise OptionError("the F-score has beta 0.", "That is 'positive_predictive_value'.")
+    return UTILITIES["f_score"] if beta == 1 else _f_score(beta)
+
+
+def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
+    """A utility that can stand for accuracy: higher must be better, or it averages outcomes of which lower is."""
+    utility = as_utility(spec)
+    if lower_is_better and utility.reads_outcome:
+        if utility.averages_outcome:
+            return utility
+        raise OptionError(
+            f"lower_is_better does not turn '{utility.label}' around, which is not a mean of outcomes.",
+            "Recode the outcome so that 1, or more, is what should be selected; or use 'calibration'.",
+        )
+    if not utility.higher_is_better:
+        instead = (
+            f"Use '{utility.accuracy_instead}'." if utility.accuracy_instead else "Use one where higher is better."
+        )
+        raise OptionError(f"'{utility.label}' cannot measure accuracy, because lower is better.", instead)
+    return utility
