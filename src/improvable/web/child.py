@@ -1,7 +1,7 @@
 """One command in a process of its own, which ends when the server that started it does.
 
-`python -m improvable.web.child ARGUMENTS` is `python -m improvable ARGUMENTS`; it leaves when its standard input closes,
-as it does when the server is killed. A run that leaves is resumed from its folder.
+`python -m improvable.web.child ARGUMENTS` is `python -m improvable ARGUMENTS`; it leaves when its standard input
+closes, as it does when the server is killed. A run that leaves is resumed from its folder.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Who may ask: this computer's own browser, once it has shown the token of the printed address.
 
 A page on another site may make this browser send requests here, under a name that leads to 127.0.0.1 (rebinding) or
-across sites. So the Host must be ours, a request that changes something must come from our own page, and the cookie goes
-nowhere else. No page may load or send anything elsewhere.
+across sites. So the Host must be ours, a request that changes something must come from our own page, and the cookie
+goes nowhere else. No page may load or send anything elsewhere.
 """
 
 import hmac

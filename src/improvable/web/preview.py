@@ -87,14 +87,15 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     numeric, few = column["kind"] == "number", 2 <= column["values"] <= MOST_LEVELS
-    return {
+    can: dict[str, bool] = {
         "group": few,
         "decision": column["values"] == 2,
         "score": numeric and column["values"] > MOST_LEVELS,
         "outcome": numeric or column["values"] == 2,
         "row_id": bool(column["unique"]),
         "weight": numeric,
-    }.get(role, True)
+    }
+    return can.get(role, True)
 
 
 def _taken(role: str, found: Mapping[str, str]) -> bool:

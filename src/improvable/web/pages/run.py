@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -64,7 +65,7 @@ async def events(request: Request) -> Response:
     return StreamingResponse(stream(), media_type="text/event-stream")
 
 
-def standing(site: Site, case: Case) -> dict[str, object]:
+def standing(site: Site, case: Case) -> dict[str, Any]:
     """How far the run is."""
     ended = case.read("audit-exit.json")
     return {
