@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 
 def _leave_with_parent() -> None:
-    while sys.stdin.buffer.read(1024):
+    while os.read(0, 1024):
         pass
     os._exit(INTERRUPTED)
 

@@ -19,7 +19,7 @@ LOOKED_AT = 20_000
 MOST_LEVELS = 12
 SHOWN = 4
 NAMES = {
-    "weight": r"^(weight|.*_weight|wt.*)$",
+    "weight": r"^(weights?|.*_weight|wt|wt(mec|int|samp).*)$",
     "cluster": r"^(cluster|psu|household|hospital|school|branch|site)(_?id)?$",
     "stratum": r"^(strat(um|a)|sdmvstra)$",
     "row_id": r"^(id|.*_id|seqn|uuid|index)$",
@@ -32,6 +32,8 @@ NAMES = {
     ),
 }
 """Names that usually have a role; the first fitting column of each gets it."""
+GOOD = ("yes", "y", "true", "pass", "passed", "approve", "approved", "good", "repaid", "paid", "hired", "1")
+"""Levels that usually mean a good outcome."""
 
 
 def preview(rows: Rows) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def preview(rows: Rows) -> dict[str, Any]:
 def _column(rows: Rows, name: str) -> dict[str, Any]:
     values = [None if is_missing(value) else value for value in rows.frame[name].to_list()]
     known = [value for value in values if value is not None]
-    texts = [str(text_of(value)) for value in known]
+    texts = [f"{value:.6g}" if isinstance(value, float) else str(text_of(value)) for value in known]
     levels = sorted(set(texts))
     numeric = rows.is_numeric(name)
     facts: dict[str, Any] = {
@@ -55,6 +57,7 @@ def _column(rows: Rows, name: str) -> dict[str, Any]:
         "levels": levels if len(levels) <= MOST_LEVELS else [],
         "first": texts[:SHOWN],
         "unique": len(levels) == len(known) > MOST_LEVELS,
+        "good": next((level for level in levels if level.strip().lower() in GOOD), ""),
     }
     if numeric and known:
         numbers = np.array([float(value) for value in known])

@@ -17,6 +17,9 @@ for (const form of document.querySelectorAll("[data-drop]")) {
   });
 }
 const only = () => {
+  for (const part of document.querySelectorAll("[data-good]")) {
+    part.hidden = !["outcome", "decision"].includes(part.closest("td").querySelector("select").value);
+  }
   for (const part of document.querySelectorAll("[data-only]")) {
     const [name, value] = part.dataset.only.split("=");
     part.hidden = document.querySelector(`[name=${name}]`).value !== value;
