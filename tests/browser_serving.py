@@ -1,6 +1,7 @@
 """A server of the local page in a process of its own, and a browser that visits it."""
 
 import http.client
+import os
 import re
 import shutil
 import signal
@@ -42,11 +43,16 @@ class Server:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self._end()
 
     def close(self) -> None:
         self.process.terminate()
+        self._end()
+
+    def _end(self) -> None:
         self.process.wait(SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 @contextmanager
@@ -89,8 +95,15 @@ class Visitor:
 
     def click(self, words: str) -> None:
         self.clicks += 1
-        self.page.locator(f"button:has-text('{words}'), a:has-text('{words}')").last.click()
+        button = self.page.get_by_role("button", name=words, exact=True)
+        button.or_(self.page.get_by_role("link", name=words, exact=True)).click()
         self.page.wait_for_load_state()
+
+    def show(self, name: str) -> None:
+        """Keep a picture of the page for the tutorial, where IMPROVABLE_SCREENSHOTS names a folder."""
+        folder = os.environ.get("IMPROVABLE_SCREENSHOTS")
+        if folder:
+            self.page.screenshot(path=f"{folder}/serve-{name}.png", full_page=True)
 
     def choose(self, column: str, words: str) -> None:
         self.clicks += 1

@@ -61,10 +61,13 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
         visitor = Visitor(browser, server.address)
         assert "token" not in visitor.page.url
         wrong = serious(visitor)
+        visitor.show("1-file")
         visitor.click("Open")
         wrong += serious(visitor)
+        visitor.show("2-columns")
         visitor.click("Check and go on")
         wrong += serious(visitor)
+        visitor.show("3-question")
         visitor.page.get_by_label("How accurate it must be").select_option("no_worse")
         visitor.page.wait_for_function("document.getElementById('command').textContent.includes('--no-worse 0.01')")
         visitor.page.get_by_label("How accurate it must be").select_option("more")
@@ -75,6 +78,7 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
         visitor.page.fill("#challenge", CHALLENGE)
         visitor.click("Seal")
         assert visitor.page.get_by_text(CHALLENGE).first.is_visible()
+        visitor.show("5-seal")
         visitor.click("Run the sealed audit")
         wrong += serious(visitor)
         finish(visitor)
@@ -82,6 +86,7 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
         wrong += serious(visitor)
         assert visitor.page.locator("h1").inner_text() in ("Yes: shown", "Not shown")
         assert visitor.page.frame_locator("iframe").locator("h1").first.is_visible()
+        visitor.show("7-answer")
         with visitor.page.expect_download() as taken:
             visitor.click("Numbers, JSON")
         assert json.loads(Path(taken.value.path()).read_bytes())["sealed"]

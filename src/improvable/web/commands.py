@@ -11,7 +11,7 @@ from pathlib import Path
 
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
-WRAP = 84
+WRAP = 66
 
 
 @dataclass(frozen=True)

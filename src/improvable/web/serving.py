@@ -36,6 +36,7 @@ def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: b
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()
     except OSError:
         raise OptionError(f"port {port} is taken.", "Omit --port for one that is free.") from None
     own, token = listening.getsockname()[1], secrets.token_urlsafe(24)
