@@ -49,8 +49,9 @@ docs: $(DEV)
 notebooks: $(DEV)
 	$(BIN)/jupytext --quiet --to ipynb examples/*/*.py
 
-pictures: $(DEV)
+pictures: $(DEV) browser
 	$(BIN)/python docs/pictures/draw.py
+	IMPROVABLE_SCREENSHOTS=docs/pictures $(BIN)/pytest -q tests/browser/test_serve.py -k sealed_report
 
 dist: $(DEV)
 	rm -rf dist

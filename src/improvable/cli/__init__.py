@@ -20,6 +20,7 @@ from improvable.cli.ledger import ledger
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 from improvable.cli.seal import seal
+from improvable.cli.serve import serve
 from improvable.cli.verify import verify
 
 INTERRUPTED = 130
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, check, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate):
+for command in (demo, check, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate, serve):
     app.command()(command)
 
 

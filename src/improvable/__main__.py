@@ -1,0 +1,5 @@
+"""`python -m improvable`: the command line."""
+
+from improvable.cli import main
+
+main()

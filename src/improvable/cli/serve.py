@@ -1,0 +1,42 @@
+"""`improvable serve`."""
+
+from typing import Annotated
+
+import typer
+
+from improvable.errors import OptionError
+
+
+def serve(
+    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="The folder that has your data files.")] = ".",
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Put example data into the folder first, so that you can try it.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port on this computer.", show_default="any that is free")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")] = True,
+) -> int:
+    """Open a page in your browser that leads from a data file to a report, without programming.
+
+    Everything stays on this computer: the page answers only to its own browser, and sends nothing anywhere. Audits are
+    kept in FOLDER/improvable-audits. Close the page or stop the server whenever you like; a run resumes.
+
+    Example:
+
+    \b
+      improvable serve --demo
+    """
+    from pathlib import Path
+
+    try:
+        from improvable.web import serve as run
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"'{error.name}' is missing.", "pip install 'improvable[web]' installs what the page needs."
+        ) from None
+    place = Path(folder)
+    if demo:
+        from improvable.web.demo import put_example
+
+        typer.echo(f"The example data are in {put_example(place)}.", err=True)
+    run(place, say=lambda address: typer.echo(f"Open {address}\nStop with Ctrl-C."), port=port, browser=browser)
+    return 0

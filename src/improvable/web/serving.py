@@ -1,0 +1,51 @@
+"""Start the local page: on this computer alone, on a free port, behind an address that works once."""
+
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from improvable.errors import OptionError
+from improvable.web.app import make_app
+from improvable.web.folder import Folder
+from improvable.web.guard import Guard
+
+HOST = "127.0.0.1"
+
+
+def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: bool = True) -> None:
+    """Serve a folder until interrupted.
+
+    Parameters
+    ----------
+    folder : Path
+        Whose files may be audited; audits are kept in it.
+    say : callable
+        Gets the address to print.
+    port : int
+        0 for any that is free.
+    browser : bool
+        Whether to open it.
+    """
+    if not folder.is_dir():
+        raise OptionError(f"there is no folder '{folder}'.", "Name the folder that has your data files.")
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        listening.listen()
+    except OSError:
+        raise OptionError(f"port {port} is taken.", "Omit --port for one that is free.") from None
+    own, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+    address = f"http://{HOST}:{own}/?token={token}"
+    say(address)
+    if browser:
+        webbrowser.open(address)
+    app = Guard(make_app(Folder(folder)), own, token)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,53 @@
+"""A file that is dropped onto the page: streamed to disk in pieces, bounded, and under its name only when whole."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from improvable.errors import DataError
+from improvable.web.folder import Folder
+
+MOST_BYTES = 4 << 30
+
+
+async def receive(request: Request, folder: Folder, most: int = MOST_BYTES) -> str:
+    """Keep the file of a form in the folder; its name there."""
+    try:
+        form = await MultiPartParser(request.headers, _counted(request, most), max_files=1, max_fields=10).parse()
+    except MultiPartException as error:
+        raise DataError(f"the file did not arrive: {error.message}", "Choose it again.") from None
+    upload = form.get("upload")
+    try:
+        if not isinstance(upload, UploadFile) or not upload.filename:
+            raise DataError("no file was chosen.", "Choose one, or drop it onto the page.")
+        name = folder.new_name(upload.filename)
+        await asyncio.to_thread(_keep, upload, folder.root / name)
+    finally:
+        await form.close()
+    return name
+
+
+def _keep(upload: UploadFile, place: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".arriving-", delete=False) as part:
+        try:
+            shutil.copyfileobj(upload.file, part, 1 << 20)
+            part.flush()
+            Path(part.name).rename(place)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
+
+
+async def _counted(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    seen = 0
+    async for chunk in request.stream():
+        seen += len(chunk)
+        if seen > most:
+            raise DataError(f"the file is larger than {most >> 20:,} MB.", "Put it into the folder yourself instead.")
+        yield chunk

@@ -1,0 +1,269 @@
+"""The local page in a real browser: from a file to a sealed report, and all that can go wrong on the way."""
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+
+from browser_serving import SECONDS, Server, Visitor, chromium, serving, write_loans
+
+CHALLENGE = "closing figure of the index on the day after sealing: 4711.17"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def to_question(visitor: Visitor) -> None:
+    visitor.click("Open")
+    visitor.click("Check and go on")
+    assert "/question" in visitor.page.url
+
+
+def to_run(visitor: Visitor, rule: str = "linear") -> None:
+    to_question(visitor)
+    visitor.page.locator("summary").click()
+    visitor.page.get_by_label("Rule", exact=True).select_option(rule)
+    visitor.click("Go on")
+    visitor.click("Go on to declare")
+    visitor.page.fill("#challenge", CHALLENGE)
+    visitor.click("Seal")
+    visitor.click("Run the sealed audit")
+
+
+def finish(visitor: Visitor) -> None:
+    visitor.click("See the answer")
+    assert "/answer" in visitor.page.url
+
+
+def result_bytes(folder: Path, case: str = "loans-1") -> bytes:
+    return (folder / "improvable-audits" / case / "result.json").read_bytes()
+
+
+def serious(visitor: Visitor) -> list[str]:
+    found = Axe().run(visitor.page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+
+
+def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> None:
+    """At most 12 clicks; nothing leaves this computer; every page is usable by all, on a phone too."""
+    write_loans(tmp_path)
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        assert "token" not in visitor.page.url
+        wrong = serious(visitor)
+        visitor.show("1-file")
+        visitor.click("Open")
+        wrong += serious(visitor)
+        visitor.show("2-columns")
+        visitor.click("Check and go on")
+        wrong += serious(visitor)
+        visitor.show("3-question")
+        visitor.page.get_by_label("How accurate it must be").select_option("no_worse")
+        visitor.page.wait_for_function("document.getElementById('command').textContent.includes('--no-worse 0.01')")
+        visitor.page.get_by_label("How accurate it must be").select_option("more")
+        visitor.click("Go on")
+        wrong += serious(visitor)
+        visitor.click("Go on to declare")
+        wrong += serious(visitor)
+        visitor.page.fill("#challenge", CHALLENGE)
+        visitor.click("Seal")
+        assert visitor.page.get_by_text(CHALLENGE).first.is_visible()
+        visitor.show("5-seal")
+        visitor.click("Run the sealed audit")
+        wrong += serious(visitor)
+        finish(visitor)
+        assert visitor.clicks <= 12
+        wrong += serious(visitor)
+        assert visitor.page.locator("h1").inner_text() in ("Yes: shown", "Not shown")
+        assert visitor.page.frame_locator("iframe").locator("h1").first.is_visible()
+        visitor.show("7-answer")
+        with visitor.page.expect_download() as taken:
+            visitor.click("Numbers, JSON")
+        assert json.loads(Path(taken.value.path()).read_bytes())["sealed"]
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
+        wrong += serious(visitor)
+        assert not wrong
+        assert {url.split("/")[2] for url in visitor.requests} == {f"127.0.0.1:{server.port}"}
+        assert not visitor.complaints
+        visitor.page.set_viewport_size({"width": 390, "height": 800})
+        for step in ("columns", "question", "power", "seal", "run", "answer"):
+            visitor.page.goto(f"http://127.0.0.1:{server.port}/audit/loans-1/{step}")
+            assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390, step
+
+
+def test_a_run_that_is_stopped_reloaded_and_killed_has_the_same_bytes(browser: Browser, tmp_path: Path) -> None:
+    write_loans(tmp_path, rows=2_000)
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        to_run(visitor, rule="forest")
+        visitor.page.reload()
+        visitor.page.locator("button:has-text('Stop')").click()
+        visitor.page.get_by_text("The run was stopped").wait_for()
+        visitor.click("Resume")
+        _wait_for_a_split(tmp_path)
+        server.kill()
+    assert not (tmp_path / "improvable-audits" / "loans-1" / "result.json").exists()
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/audit/loans-1/run")
+        visitor.click("Resume")
+        finish(visitor)
+    again = tmp_path / "again.json"
+    words = ["audit", "improvable-audits/loans-1/protocol.toml", "--data", "loans.csv", "--json", str(again)]
+    subprocess.run([sys.executable, "-m", "improvable", *words], cwd=tmp_path, check=True, capture_output=True)
+    assert again.read_bytes() == result_bytes(tmp_path)
+
+
+def _wait_for_a_split(folder: Path) -> None:
+    until = time.monotonic() + SECONDS
+    run = folder / "improvable-audits" / "loans-1" / "run"
+    while not list(run.glob("split-*.npz")) and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def test_two_tabs_and_two_audits(browser: Browser, tmp_path: Path) -> None:
+    """Two tabs show one run; a second audit waits for the first."""
+    write_loans(tmp_path, rows=2_000)
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        to_run(visitor, rule="forest")
+        first = visitor.page
+        visitor.page = visitor.tab()
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/audit/loans-1/run")
+        assert visitor.page.locator("h1").inner_text() in ("Running", "Waiting", "Done")
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/")
+        to_run(visitor)
+        assert visitor.page.get_by_text("before this one").or_(visitor.page.get_by_text("finished")).first.is_visible()
+        finish(visitor)
+        visitor.page = first
+        finish(visitor)
+    assert result_bytes(tmp_path) != result_bytes(tmp_path, "loans-2")
+
+
+def test_what_is_wrong_is_said_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    write_loans(tmp_path)
+    (tmp_path / "a-broken.csv").write_bytes(b"\x00\x01\x02\xff\xfe" * 50)
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        visitor.click("Open")
+        assert visitor.page.get_by_role("alert").is_visible()
+        visitor.click("Choose another file")
+        visitor.page.get_by_label("loans.csv").check()
+        visitor.click("Open")
+        visitor.choose("repaid", "a candidate may read it")
+        visitor.click("Check and go on")
+        assert "how each person fared" in visitor.page.get_by_role("alert").inner_text()
+        visitor.choose("repaid", "how each person fared")
+        visitor.choose("sex", "a candidate may read it")
+        visitor.choose("late", "the groups to compare")
+        visitor.choose("income", "how each person fared")
+        visitor.click("Check and go on")
+        assert "are all" in visitor.page.get_by_role("alert").inner_text()
+    one = tmp_path / "one"
+    one.mkdir()
+    path = write_loans(one)
+    path.write_text(path.read_text().replace("women", "men"))
+    with serving(one) as server:
+        visitor = Visitor(browser, server.address)
+        visitor.click("Open")
+        visitor.choose("sex", "the groups to compare")
+        visitor.click("Check and go on")
+        said = visitor.page.get_by_role("alert").inner_text()
+        assert "sex" in said
+        assert "group" in said
+
+
+def test_the_keyboard_is_enough(browser: Browser, tmp_path: Path) -> None:
+    write_loans(tmp_path)
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        for words in ("Open", "Check and go on"):
+            for _ in range(60):
+                visitor.page.keyboard.press("Tab")
+                if visitor.page.evaluate("document.activeElement.textContent.trim()") == words:
+                    break
+            visitor.page.keyboard.press("Enter")
+            visitor.page.wait_for_load_state()
+            visitor.page.wait_for_url(lambda url, step="columns" if words == "Open" else "question": step in url)
+        assert "/question" in visitor.page.url
+
+
+def test_strangers_are_refused(tmp_path: Path) -> None:
+    write_loans(tmp_path)
+    with serving(tmp_path) as server:
+        own = f"127.0.0.1:{server.port}"
+        assert server.ask("GET", "/") == 403
+        cookie = _enter(server)
+        assert server.ask("GET", "/", cookie=cookie) == 200
+        assert server.ask("GET", server.address.partition(own)[2]) == 403, "the address has been used"
+        assert server.ask("GET", "/", cookie=cookie, host="rebound.example") == 403
+        assert server.ask("POST", "/open", cookie=cookie, origin="http://evil.example") == 403
+        assert server.ask("POST", "/open", cookie=cookie) == 403
+        outside = ("/audit/../columns", "/audit/..%2f..%2fetc/columns", "/static/../app.py", "/static/%2e%2e/guard.py")
+        for path in (*outside, "/audit/loans-1/files/answers.json", "/audit/loans-1/files/..%2f..%2floans.csv"):
+            assert server.ask("GET", path, cookie=cookie) in (400, 404), path
+
+
+def _enter(server: Server) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+    connection.request("GET", "/" + server.address.rpartition("/")[2])
+    answer = connection.getresponse()
+    assert answer.status == 303
+    return str(answer.getheader("set-cookie")).partition(";")[0]
+
+
+def test_a_large_file_arrives_in_bounded_memory(tmp_path: Path) -> None:
+    """200 MB are streamed to disk; the server's own memory grows by less than 60 MB."""
+    with serving(tmp_path) as server:
+        cookie, before = _enter(server), _peak(server)
+        line = b"women,yes,1.25,0,1.5,2.75\n"
+        lines = (200 << 20) // len(line)
+        head = b'--edge\r\nContent-Disposition: form-data; name="upload"; filename="big.csv"\r\n\r\n'
+        header, tail = b"sex,repaid,score,late,debt,income\n", b"\r\n--edge--\r\n"
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+        connection.putrequest("POST", "/upload")
+        for name, value in {
+            "cookie": cookie, "origin": f"http://127.0.0.1:{server.port}",
+            "content-type": "multipart/form-data; boundary=edge",
+            "content-length": str(len(head) + len(header) + lines * len(line) + len(tail)),
+        }.items():  # fmt: skip
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.send(head + header)
+        chunk = line * 4096
+        for _ in range(lines // 4096):
+            connection.send(chunk)
+        connection.send(line * (lines % 4096) + tail)
+        answer = connection.getresponse()
+        assert answer.status == 303
+        assert (tmp_path / "big.csv").stat().st_size == len(header) + lines * len(line)
+        assert _peak(server) - before < 60 << 10
+        assert not list(tmp_path.glob(".arriving-*"))
+
+
+def _peak(server: Server) -> int:
+    """Kilobytes at the most so far."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
+
+
+def test_code_in_a_run_that_someone_sent_is_not_run(browser: Browser, tmp_path: Path) -> None:
+    write_loans(tmp_path)
+    sent = tmp_path / "sent"
+    sent.mkdir()
+    (sent / "run.json").write_text(json.dumps({"format": 4, "audit": {"rule": "os:system"}}))
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
+        visitor.click("Verify")
+        assert "never runs" in visitor.page.get_by_role("alert").inner_text()

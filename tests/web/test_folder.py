@@ -1,0 +1,69 @@
+"""The served folder: its own data files, and nothing outside."""
+
+from pathlib import Path
+
+import pytest
+
+from improvable.errors import DataError
+from improvable.web.cases import find_case, list_cases, open_case
+from improvable.web.folder import Folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "loans.csv").write_text("a\n1\n")
+    (home / "notes.md").write_text("no data")
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    (home / "link.csv").symlink_to(tmp_path / "secret.csv")
+    return Folder(home)
+
+
+def test_only_data_files_inside_are_listed(folder: Folder) -> None:
+    assert [path.name for path in folder.files()] == ["loans.csv"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.csv", "link.csv", "notes.md", "", "/etc/passwd", "loans.csv/", "x\x00.csv"]
+)
+def test_no_other_path_is_data(folder: Folder, name: str) -> None:
+    with pytest.raises(DataError, match="no data file"):
+        folder.data(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../a.csv", "a.csv"),
+        ("C:\\x\\b.csv", "b.csv"),
+        ("loans.csv", "loans-2.csv"),
+        (".hidden.csv", "hidden.csv"),
+        ("a\x1b[2J.csv", "a[2J.csv"),
+    ],
+)
+def test_a_file_that_arrives_is_named_within(folder: Folder, given: str, kept: str) -> None:
+    assert folder.new_name(given) == kept
+
+
+def test_a_file_that_is_no_data_is_refused(folder: Folder) -> None:
+    with pytest.raises(DataError, match="not a kind of file"):
+        folder.new_name("run.exe")
+
+
+def test_audits_have_folders_of_their_own_and_only_those_are_found(folder: Folder) -> None:
+    first, second = open_case(folder, "loans.csv"), open_case(folder, "loans.csv")
+    assert (first.name, second.name) == ("loans-1", "loans-2")
+    assert {case.name for case in list_cases(folder)} == {"loans-1", "loans-2"}
+    for name in ("../home", "loans-3", "..", "a/b"):
+        with pytest.raises(DataError, match="no audit"):
+            find_case(folder, name)
+
+
+def test_another_answer_drops_what_rested_on_the_last(folder: Folder) -> None:
+    case = open_case(folder, "loans.csv")
+    case.answer(roles={"a": "outcome"})
+    case.write("look.json", {"warnings": []})
+    case.answer(question={"rule": "linear"})
+    assert not case.has("look.json")
+    assert case.answers == {"file": "loans.csv", "roles": {"a": "outcome"}, "question": {"rule": "linear"}}
