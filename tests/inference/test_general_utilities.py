@@ -33,6 +33,7 @@ def compared(case: Case, **options: Any) -> improvable.Comparison:
     return improvable.compare(case.frame(), group="group", status_quo="now", candidate="new", **options)
 
 
+@pytest.mark.paper("Section 3.2")
 def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     """So its value, and its variance by the delta method, have an independent twin."""
     case = Case(seed=3, rows=400)
@@ -75,6 +76,7 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     assert spread == pytest.approx(np.sqrt(((left_out - left_out.mean()) ** 2).sum()), rel=0.02)
 
 
+@pytest.mark.paper("Section 3.2")
 @pytest.mark.parametrize("name", ["f_score", "lift", "adverse_impact_ratio"])
 def test_the_normal_limit_agrees_with_resampling_rows(name: str) -> None:
     case = Case(seed=5, rows=800)
@@ -158,6 +160,7 @@ def test_an_audit_takes_formulas() -> None:
         )
 
 
+@pytest.mark.paper("Section 3.2")
 @pytest.mark.parametrize(("selection", "protected"), [("benefit", "b"), ("burden", "a"), ("benefit", None)])
 def test_a_ratio_gap_is_the_share_by_which_the_lower_falls_short(selection: Any, protected: str | None) -> None:
     case = Case(seed=10, rows=500)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.errors import OptionError
-from improvable.question.utilities import UTILITIES
+from improvable.question.catalog import UTILITIES
 
 ROLES = {
     "feature": "a candidate may read it",

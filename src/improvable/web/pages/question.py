@@ -5,7 +5,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from improvable.errors import ImprovableError, OptionError
-from improvable.question.utilities import UTILITIES
+from improvable.question.catalog import UTILITIES
 from improvable.web.answers import (
     ACCURACIES,
     FAIRNESS,
