@@ -302,7 +302,7 @@ COMPARISONS = {
     f"compare good.csv {PAIR} --status-quo decision --candidate sick --separator ab": "separator is 'ab'",
     f"power short.csv {SCORE.replace('--draws 200', '')}": "line 3 has 2 values",
     "compare odd.csv --outcome yes --group group --status-quo decision --candidate sick": "--positive yes",
-    "demo --write absent/people.csv": "no folder",
+    "demo --simulated --write absent/people.csv": "no folder",
     "demo --write people.xlsx": ".csv or .parquet",
     "demo --seed -1": "seed",
 }

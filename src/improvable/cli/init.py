@@ -27,7 +27,7 @@ def init(
     Example:
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
     from improvable.data.frames import read_rows
