@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from improvable import Audit
+    from improvable.results.facts import Algorithm
 
 PATIENTS, FEWER_PATIENTS = 48_784, 16_000
 QUICK_DRAWS = 2_000
@@ -93,11 +94,11 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     def told(result: "Audit") -> str:
         splits = result.facts["splits"]
 
-        def mean(group: str, which: str) -> float:
-            return sum(split["accuracy"][group][which] for split in splits) / len(splits)
+        def mean(group: str, which: "Algorithm") -> float:
+            return sum(split["accuracy"][group][which] or 0.0 for split in splits) / len(splits)
 
-        def gap(which: str) -> float:
-            return sum(split["gap"][which] for split in splits) / len(splits)
+        def gap(which: "Algorithm") -> float:
+            return sum(split["gap"][which] or 0.0 for split in splits) / len(splits)
 
         rises = ", ".join(
             f"{group} {mean(group, 'status_quo'):.3f} -> {mean(group, 'candidate'):.3f}"

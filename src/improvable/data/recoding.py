@@ -56,7 +56,7 @@ def values_of(settings: Settings) -> Values:
 def recode(
     engine: Engine, said: Values, numeric: Sequence[str], groups: Sequence[str], features: Sequence[str] = ()
 ) -> Engine:
-    """The same data with outcomes, decisions (`numeric`), groups and features as the caller says they are to be read."""
+    """The same data with outcomes, decisions (`numeric`), groups and features as the caller says they are read."""
     if said == Values():
         return engine
     columns = [*dict.fromkeys(numeric), *groups]
