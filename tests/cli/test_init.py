@@ -5,8 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from improvable.cli import app, run
 from improvable.question.settings import SECTIONS, section_keys

@@ -364,7 +364,10 @@ def _spellings(levels: Mapping[str, int]) -> dict[str, str]:
 
 
 def _gone_notes(name: str, gone: Mapping[str, int]) -> list[str]:
-    return [f"'{text}' is read as missing in '{name}': {gone[text]:,} rows." for text in sorted(gone)]
+    return [
+        f"'{text}' is read as missing in '{name}': {gone[text]:,} row{'' if gone[text] == 1 else 's'}."
+        for text in sorted(gone)
+    ]
 
 
 def _unreadable(
