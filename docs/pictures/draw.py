@@ -1,10 +1,18 @@
 """Draw the pictures of the README and the documentation again: `make pictures`."""
 
 import runpy
+import sys
 from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
 
 import improvable
+from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.report import plots
+from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, styled
+from improvable.results.facts import Algorithm
 from improvable.studies.game.game import linear_costs, play
 from improvable.studies.game.mixing import BetaMixing
 from improvable.studies.game.picture import picture
@@ -14,6 +22,63 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
+    """All pictures, or only those of one case: ``python docs/pictures/draw.py screening``."""
+    if sys.argv[1:] in ([], ["screening"]):
+        screening()
+    if sys.argv[1:] == []:
+        care_program()
+
+
+def screening() -> None:
+    """The real case: both audits side by side, and how large an improvement the first supports."""
+    everybody = diabetes_screening()
+    unknown = everybody.filter(pl.col("diagnosed") == 0)
+    audits = [improvable.audit(people, **DIABETES_SCREENING) for people in (everybody, unknown)]
+    plots.save_chart(detection(*audits), HERE / "screening.svg")
+    plots.save_chart(audits[0].plot("intervals"), HERE / "screening_intervals.svg")
+    plots.save_chart(audits[0].plot("surface"), HERE / "screening_surface.svg")
+
+
+def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any:
+    """Which share of each group's people with diabetes is screened, under both algorithms: one panel per audit."""
+    titles = ("Everybody with diabetes: shown", "Not yet diagnosed, fewer cases: not shown")
+    assert (everybody.reject, undiagnosed.reject) == (True, False), "the titles say so"
+    panels = []
+    for result, title in zip((everybody, undiagnosed), titles, strict=True):
+        facts = result.facts
+        algorithms: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
+        rows = [
+            {
+                "group": group,
+                "algorithm": name,
+                "share": sum(s["accuracy"][group][one] or 0.0 for s in facts["splits"]) / len(facts["splits"]),
+            }
+            for group in facts["groups"]
+            for name, one in zip(ALGORITHM_NAMES, algorithms, strict=True)
+        ]
+        color, shape = algorithm_scales()
+        x = alt.X("share:Q", title="share of people with diabetes who are screened", scale=alt.Scale(domain=[0.5, 1]))
+        y = alt.Y("group:N", title=None)
+        line = chart(rows).mark_line(color="#888888").encode(x=x, y=y, detail="group:N")
+        points = chart(rows).mark_point(filled=True, size=130, opacity=1, stroke="black")
+        panels.append(
+            alt.layer(line, points.encode(x=x, y=y, color=color, shape=shape)).properties(
+                title=alt.TitleParams(title, anchor="start", fontSize=13), width=300, height=150
+            )
+        )
+    head = alt.TitleParams(
+        "Who is screened for diabetes",
+        subtitle=["Status quo: the guideline. Candidate: a score that screens the same share of people."],
+        anchor="start",
+        fontSize=15,
+        subtitleFontSize=12,
+        offset=10,
+    )
+    return styled(alt.hconcat(*panels).properties(title=head))
+
+
+def care_program() -> None:
+    """The simulated case, and the studies of the method."""
     audit = improvable.audit(
         improvable.datasets.care_management(),
         outcome="gagne_sum_t",

@@ -49,7 +49,7 @@ def test_a_score_alone_selects_no_share_to_be_the_same(capsys: pytest.CaptureFix
 
 @pytest.mark.usefixtures("room")
 def test_init_proposes_the_same_share() -> None:
-    answers = ["visits", "group", "n", "chosen", "linear", "", "person,cost", "", "", ""]
+    answers = ["visits", "", "group", "", "", "n", "chosen", "", "linear", "", "person,cost", *[""] * 9]
     result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert 'capacity = "status_quo"' in Path("new.toml").read_text()

@@ -111,17 +111,43 @@ def test_the_example_in_the_help_of_audit_runs_as_printed(
     assert "REJECTED" in capsys.readouterr().out
 
 
-def test_the_quick_demo_runs_in_a_process_of_its_own() -> None:
+@pytest.mark.parametrize(
+    ("options", "start", "next_command"),
+    [("", "REAL", "improvable audit screening.csv"), ("'--simulated'", "SIMULATED", "improvable audit patients.csv")],
+)
+def test_the_quick_demo_runs_in_a_process_of_its_own(options: str, start: str, next_command: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from improvable.cli import main; main(['demo', '--quick'])"],
+        [sys.executable, "-c", f"from improvable.cli import main; main(['demo', '--quick', {options}])"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("SIMULATED")
+    assert done.stdout.startswith(start)
     assert "status quo" in done.stdout
-    assert "improvable audit patients.csv" in done.stdout
+    assert next_command in done.stdout
+
+
+def test_the_demo_tells_both_audits_and_its_next_commands_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo", "--quick"]) == 0
+    told, _, following = capsys.readouterr().out.partition("\nNext, ")
+    assert "REJECTED at level 0.05" in told
+    breath = " ".join(told.partition("In one breath: ")[2].split())
+    assert "p = 0.00" in breath
+    assert ", shown at level 0.05" in breath
+    assert "Without the diagnosed (15,202 people, 465 cases)" in breath
+    assert "not shown at level 0.05" in breath
+    commands = [shlex.split(line) for line in following.replace("\\\n", " ").splitlines() if "  improvable " in line]
+    assert len(commands) == 3
+    for words in commands:
+        assert run([*words[1:], *(["--draws", "2000"] if words[1] == "audit" else [])]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    verdict = " ".join(told.partition("Shown: ")[2].partition("\n\n")[0].split())
+    assert verdict in printed, "the command on the file is the audit of the demo"
+    assert (tmp_path / "screening.html").exists()
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

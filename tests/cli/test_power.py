@@ -135,5 +135,5 @@ def test_a_group_may_have_a_colon_free_name_and_defaults() -> None:
 
 def test_help_shows_a_worked_example() -> None:
     out, _ = call("--help")
-    assert "improvable demo --write patients.csv" in out
+    assert "improvable demo --simulated --write patients.csv" in out
     assert "improvable power patients.csv" in out

@@ -137,3 +137,39 @@ def test_positive_and_missing_values_are_part_of_the_protocol(people: pl.DataFra
     found = audit(worded(people, ("yes", "no"), "sick"), positive="yes", na=["9", "99"], strip=True)
     declared = found.setting["protocol"]["declared"]["columns"]
     assert (declared["positive"], declared["na"], declared["strip"]) == (["yes"], ["9", "99"], True)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "arrow"])
+@pytest.mark.parametrize("mark", ["n/a", "refused"])
+def test_a_stray_text_in_a_feature_is_missing_where_the_caller_says_so(
+    people: pl.DataFrame, mark: str, kind: str
+) -> None:
+    """The column is then what it would have been with a hole, in every library and engine."""
+    odd = pl.int_range(N) == 7
+    hole = people.with_columns(need=pl.when(odd).then(None).otherwise("need"))
+    text = people.with_columns(need=pl.when(odd).then(pl.lit(mark)).otherwise(pl.col("need").cast(pl.String)))
+    frame: Any = {"polars": text, "pandas": text.to_pandas()}.get(kind, text.to_arrow())
+    engine = {"engine": "arrow"} if kind == "arrow" else {}
+    read = audit(frame, na=mark, **engine)
+    assert read.setting["features"]["need"].startswith("number: 1 missing value")
+    assert [one.p_value for one in read.splits] == [one.p_value for one in audit(hole).splits]
+    assert any(f"'{mark}' is read as missing in 'need'" in text for text in read.warnings)
+
+
+def test_a_stray_text_is_named_with_the_flag_that_fixes_it(people: pl.DataFrame) -> None:
+    odd = pl.int_range(N) == 7
+    text = people.with_columns(need=pl.when(odd).then(pl.lit("n/a")).otherwise(pl.col("need").cast(pl.String)))
+    warned = [one for one in audit(text).warnings if "hold a few texts" in one]
+    assert len(warned) == 1
+    assert "'need' has 'n/a' in 1 row, which --na 'n/a' reads as missing" in warned[0]
+    assert not [one for one in audit(text, na="n/a").warnings if "hold a few texts" in one]
+
+
+def test_numbers_and_levels_of_features_stay_as_they_are(people: pl.DataFrame) -> None:
+    """A 9 that means missing in the outcome is a plain 9 in a feature, and one level among others is a level."""
+    rng = np.random.default_rng(1)
+    frame = people.with_columns(visits=pl.Series(rng.integers(0, 12, N)), color=pl.Series(rng.choice(["x", "y"], N)))
+    plain = audit(frame, features=["need", "visits", "color"])
+    said = audit(frame, features=["need", "visits", "color"], na=["9", "x"])
+    assert said.setting["features"] == plain.setting["features"]
+    assert [one.p_value for one in said.splits] == [one.p_value for one in plain.splits]

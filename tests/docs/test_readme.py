@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import improvable
 from improvable.cli import run
 
 HOME = Path(__file__).parents[2]
@@ -24,7 +23,7 @@ def test_commands_run_in_order(
         words = shlex.split(command.replace("\\\n", " "))
         assert run(words) == 0, command
         assert capsys.readouterr().out or "--write" in words
-    assert (tmp_path / "care.html").exists()
+    assert (tmp_path / "screening.html").exists()
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda text: re.sub(r"\W+", " ", text)[:30])
@@ -32,7 +31,6 @@ def test_snippets_run(
     snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    improvable.datasets.care_management(5_000, seed=1).write_csv("patients.csv")
     exec(compile(snippet, "README.md", "exec"), {})
     assert capsys.readouterr().out
 
@@ -44,10 +42,18 @@ def test_there_is_a_snippet() -> None:
 def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo"]) == 0
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    table = re.findall(r"^    ( +\d \|.*| +Mean \|.*|Lower median .*)$", README, flags=re.MULTILINE)
-    assert len(table) == 9
+    table = re.findall(r"^    ((?:Accuracy of|Gap|All conditions|Lower median).*)$", README, flags=re.MULTILINE)
+    assert len(table) == 15
     for line in table:
         assert line.strip() in printed
+    breath = " ".join(" ".join(printed).partition("In one breath: ")[2].split())
+    both = re.search(r"shown \(p = (\S+)\).*?not shown \(p = (\S+)\)", README, flags=re.DOTALL)
+    assert both is not None
+    found = re.findall(r"p = (\d\.\d+)", breath)
+    for said, value in zip(both.groups(), found, strict=True):
+        assert f"{float(value):.{len(said) - 2}f}" == said
+    assert "465 cases" in README
+    assert "465 cases" in breath
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))

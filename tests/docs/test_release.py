@@ -21,6 +21,7 @@ def test_the_wheel_runs_the_demo_in_an_empty_environment(tmp_path: Path) -> None
     demo = subprocess.run(
         [str(programs / "improvable"), "demo", "--quick"], capture_output=True, text=True, check=True, cwd=tmp_path
     )
+    assert demo.stdout.startswith("REAL data: 17,067 adults"), "the survey is in the wheel"
     assert "REJECTED at level 0.05" in demo.stdout
     assert demo.stderr == ""
     shown = subprocess.run([str(programs / "improvable"), "--version"], capture_output=True, text=True, check=True)

@@ -46,6 +46,7 @@ VALUES: dict[str, Values] = {
     "nothing": [None] * N,
     "infinite": [float("inf") if i == 3 else float(i) for i in range(N)],
     "same": [1] * N,
+    "stray": ["n/a" if i == 4 else str(i % 9) for i in range(N)],
 }
 HOLES: dict[str, Values] = {
     f"{kind} with holes": [None if i % 10 == 0 else v for i, v in enumerate(values)]
@@ -53,7 +54,8 @@ HOLES: dict[str, Values] = {
     if kind != "nothing"
 }
 COLUMNS = VALUES | HOLES
-ROLES = ("outcome", "group", "decision", "weight", "cluster", "feature", "target", "row_id")
+ROLES = ("outcome", "group", "decision", "weight", "cluster", "stratum", "feature", "target", "row_id")
+NAMED = ("weight", "cluster", "stratum", "target", "row_id")
 
 
 def as_polars(columns: dict[str, Values]) -> Any:
@@ -123,7 +125,7 @@ def advice(library: Library, roles: dict[str, str], **options: Any) -> str:
     columns = plain()
     for role, kind in roles.items():
         columns[role] = COLUMNS[kind]
-    named: dict[str, Any] = {role: role for role in ("weight", "cluster", "target", "row_id") if role in roles}
+    named: dict[str, Any] = {role: role for role in NAMED if role in roles}
     try:
         result = improvable.audit(library(columns), **ASKED, **named, **options)
     except improvable.ImprovableError as error:
@@ -150,8 +152,10 @@ def test_every_kind_of_column_in_every_role_gives_a_result_or_advice(role: str) 
         optional={
             "drop_missing": st.booleans(),
             "positive": st.sampled_from(["yes", "1", "True", ["yes", "1"]]),
-            "na": st.sampled_from(["9", ["t1", "0"], "no"]),
+            "na": st.sampled_from(["9", ["t1", "0"], "no", "n/a", ["n/a", "9"]]),
             "strip": st.booleans(),
+            "folds": st.sampled_from([2, 3]),
+            "lower_is_better": st.booleans(),
             "exclude": st.sampled_from(["need", "feature*", ["need"], 3]),
             "features": st.sampled_from(["need", ["feature"]]),
         },

@@ -129,7 +129,8 @@ def test_code_that_a_protocol_names_is_announced_before_it_is_run(
 
 @pytest.mark.usefixtures("room")
 def test_init_asks_and_writes_a_protocol_that_runs() -> None:
-    answers = ["gagne_sum", "gagne_sum_t", "race", "y", "risk_score_t", "0.1", "liner", "linear", "cost_t", "", "", ""]
+    columns = ["gagne_sum", "gagne_sum_t", "", "race", "", ""]
+    answers = [*columns, "y", "risk_score_t", "y", "0.1", "liner", "linear", "", "cost_t", *[""] * 9]
     result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert "Did you mean 'gagne_sum_t'" in result.output

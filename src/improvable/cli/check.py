@@ -34,7 +34,7 @@ def check(
     Example:
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable check patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --exclude '*_t'
     """

@@ -41,7 +41,7 @@ def compare(
     Example: would selecting by last year's conditions reach sicker patients, more evenly, than the risk score?
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable compare patients.csv --outcome gagne_sum_t --group race \\
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """

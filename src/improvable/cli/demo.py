@@ -1,37 +1,129 @@
 """`improvable demo`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from improvable.cli import options as o
 from improvable.cli.output import quietly
 
-ROWS, QUICK_ROWS = 48_784, 16_000
+if TYPE_CHECKING:
+    import polars as pl
+
+    from improvable import Audit
+    from improvable.results.facts import Algorithm
+
+PATIENTS, FEWER_PATIENTS = 48_784, 16_000
+QUICK_DRAWS = 2_000
 
 
 def demo(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and draws: a few seconds.")] = False,
-    write: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Only write the simulated data, CSV or Parquet.")
-    ] = None,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="A simulated care program instead of real data.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws (and simulated rows): a few seconds.")] = False,
+    write: Annotated[str | None, typer.Option(metavar="FILE", help="Only write the data, CSV or Parquet.")] = None,
     seed: o.Seed = 0,
 ) -> int:
-    """Simulate a hospital's care program, audit its algorithm, and explain the answer.
+    """Audit a guideline on real data, and explain the answer: who is screened for diabetes?
+
+    The data are a survey that examined 17,067 US adults. With --simulated: a hospital's care program.
 
     Example:
 
     \b
       improvable demo
-      improvable demo --write patients.csv
+      improvable demo --write screening.csv
+      improvable demo --simulated
     """
-    rows = QUICK_ROWS if quick else ROWS
+    from improvable.question.checks import check_integer
+
+    check_integer("seed", seed, 0)
     if write is not None:
-        return _write(write, rows, seed)
+        return _write(write, simulated, quick, seed)
+    return _care_program(quick, seed) if simulated else _screening(quick, seed)
+
+
+def _screening(quick: bool, seed: int) -> int:
+    import polars as pl
+
+    import improvable
+    from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
+    from improvable.report.text import paragraph
+
+    people = diabetes_screening()
+    typer.echo(
+        paragraph(
+            f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
+            "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
+            "Force, 2021). A group's accuracy is the share of its people with diabetes who are screened. Could a score "
+            "of age, sex, body measures and family history that screens the same share of people find more of them in "
+            "all four groups, and more evenly?"
+        )
+        + "\n"
+    )
+
+    def audited(rows: "pl.DataFrame") -> "Audit":
+        return quietly(
+            lambda: improvable.audit(
+                rows, **DIABETES_SCREENING, draws=QUICK_DRAWS if quick else 10_000, seed=seed, n_jobs=-1
+            )
+        )
+
+    result = audited(people)
+    typer.echo(result.summary())
+    unknown = people.filter(pl.col("diagnosed") == 0)
+    typer.echo("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
+    typer.echo(
+        "\nNext, the same on a file (replace it with your own), kept in a folder, with a report:\n"
+        "  improvable demo --write screening.csv\n"
+        "  improvable audit screening.csv --outcome diabetes --group race --decision guideline \\\n"
+        f"      --capacity same --rule logistic --features {','.join(DIABETES_SCREENING_FEATURES)} \\\n"
+        "      --accuracy true_positive_rate --weight weight --cluster psu --stratum stratum --folds 2 \\\n"
+        "      --out run --report screening.html\n"
+        "  improvable frontier run"
+    )
+    return 0
+
+
+def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
+    """What was found on everybody and without those already diagnosed: neither is told without the other."""
+    from improvable.results.numbers import p_equals, p_text
+
+    def told(result: "Audit") -> str:
+        splits = result.facts["splits"]
+
+        def mean(group: str, which: "Algorithm") -> float:
+            return sum(split["accuracy"][group][which] or 0.0 for split in splits) / len(splits)
+
+        def gap(which: "Algorithm") -> float:
+            return sum(split["gap"][which] or 0.0 for split in splits) / len(splits)
+
+        rises = ", ".join(
+            f"{group} {mean(group, 'status_quo'):.3f} -> {mean(group, 'candidate'):.3f}"
+            for group in result.facts["groups"]
+        )
+        p = p_equals(p_text(result.p_value, result.facts["draws"]))
+        shown = "shown" if result.reject else "not shown"
+        return (
+            f"{rises}; gap {gap('status_quo'):.3f} -> {gap('candidate'):.3f}; {p}, {shown} at "
+            f"level {result.facts['alpha']:g}"
+        )
+
+    return (
+        f"In one breath: among everybody with diabetes, the share screened changes so: {told(everybody)}. But most of "
+        "them knew already, and a screening is for those who do not. Without the diagnosed "
+        f"({undiagnosed.facts['rows']:,} people, {cases} cases): {told(undiagnosed)}. With so few cases the first "
+        "answer does not settle the second."
+    )
+
+
+def _care_program(quick: bool, seed: int) -> int:
     import improvable
     from improvable.report.text import paragraph
 
+    rows = FEWER_PATIENTS if quick else PATIENTS
     people = improvable.datasets.care_management(rows, seed=seed)
     typer.echo(
         paragraph(
@@ -49,7 +141,7 @@ def demo(
             status_quo=improvable.threshold("risk_score_t", capacity=0.03),
             rule="linear",
             features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-            draws=2_000 if quick else 10_000,
+            draws=QUICK_DRAWS if quick else 10_000,
             seed=seed,
             n_jobs=-1,
         )
@@ -57,7 +149,7 @@ def demo(
     typer.echo(result.summary())
     typer.echo(
         "\nNext, on a file of your own (here the simulated one):\n"
-        "  improvable demo --write patients.csv\n"
+        "  improvable demo --simulated --write patients.csv\n"
         "  improvable audit patients.csv --outcome gagne_sum_t --group race \\\n"
         "      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run\n"
         "  improvable frontier run"
@@ -65,18 +157,21 @@ def demo(
     return 0
 
 
-def _write(file: str, rows: int, seed: int) -> int:
-    from improvable.datasets import care_management
+def _write(file: str, simulated: bool, quick: bool, seed: int) -> int:
+    from improvable.datasets import care_management, diabetes_screening
     from improvable.errors import OptionError
 
     o.check_writable(file)
-    people = care_management(rows, seed=seed)
     path = Path(file)
+    if path.suffix not in (".csv", ".parquet"):
+        raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
+    if simulated:
+        people, whom = care_management(FEWER_PATIENTS if quick else PATIENTS, seed=seed), "simulated patients"
+    else:
+        people, whom = diabetes_screening(), "adults of a real survey"
     if path.suffix == ".csv":
         people.write_csv(path)
-    elif path.suffix == ".parquet":
-        people.write_parquet(path)
     else:
-        raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
-    typer.echo(f"Wrote {rows:,} simulated patients to {path}.", err=True)
+        people.write_parquet(path)
+    typer.echo(f"Wrote {len(people):,} {whom} to {path}.", err=True)
     return 0

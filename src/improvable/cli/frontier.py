@@ -49,7 +49,7 @@ def frontier(
     Example:
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable frontier run --plot frontier.svg

@@ -80,7 +80,7 @@ def game(
     \b
       improvable game --splits 7 --cost 0.001 --correlation 0.3 --plot game.svg
       improvable game --cost-formula '0.001*m**1.5' --plot-payoff payoff.svg
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable game --run run

@@ -1,17 +1,15 @@
 """`improvable init`."""
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from improvable.cli.options import check_writable
 from improvable.errors import ImprovableError, StorageError
-from improvable.question.checks import SAME_SHARE
-from improvable.question.kinds import parse_names
 
-if TYPE_CHECKING:
-    from improvable.data.frames import Rows
+MOST_COLUMNS = 20
 
 
 def init(
@@ -22,87 +20,55 @@ def init(
 ) -> int:
     """Ask what an audit needs to know, and write a protocol.
 
-    Press Enter to accept what is in brackets. The protocol is a short text file; add anything else there.
+    Press Enter to accept what is in brackets. Each answer is checked as it is given. If the data contradict the answers
+    in the end, they are asked again, with what you answered in brackets. The protocol is a short text file.
 
     Example:
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
+    from improvable.cli.glimpse import Glimpse
+    from improvable.cli.interview import Interview
+    from improvable.data.engines import as_engine
+    from improvable.data.engines.memory import Memory
     from improvable.data.frames import read_rows
-    from improvable.question.declaration import declare, from_declaration
+    from improvable.procedure.planning import make_plan
+    from improvable.procedure.preparing import prepare_audit
+    from improvable.question.declaration import declare
     from improvable.trust.files import write_protocol
 
     check_writable(file)
     if Path(file).exists():
         raise StorageError(f"'{file}' already exists.", "Name another file; a declared protocol is not overwritten.")
-    rows = None if data is None else read_rows(data)
-    if rows is not None:
-        shown = ", ".join(rows.columns[:20]) + (f" and {len(rows.columns) - 20} more" if len(rows.columns) > 20 else "")
-        typer.echo(f"Columns: {shown}")
-    columns: dict[str, Any] = {
-        "outcome": _column("Outcome: the column that says how each person fared", rows),
-        "group": _columns("Group: the column, or columns, of the groups to compare", rows),
-    }
-    status_quo: dict[str, Any]
-    if typer.confirm("Does the algorithm in use select by a score? (If not, name a column of its 0/1 decisions)", True):
-        status_quo = {"score": _column("Score: its column", rows)}
-        status_quo["capacity"] = typer.prompt("Share of people it selects", default=0.03, type=float)
-    else:
-        status_quo = {"decision": _column("Decisions: their column", rows)}
-    rule: dict[str, Any] = {"name": _rule()}
-    if "decision" in status_quo and typer.confirm(
-        "May a candidate select the same share of people, and no more?", True
-    ):
-        rule["capacity"] = SAME_SHARE
-    exclude = typer.prompt("Columns that a candidate may not read (* stands for anything)", default="")
-    if exclude:
-        rule["exclude"] = parse_names(exclude)
-    claim = {"delta_fairness": typer.prompt("Smallest share by which the gap must shrink", default=0.0, type=float)}
-    claim["delta_accuracy"] = typer.prompt("Smallest share by which accuracy must rise", default=0.0, type=float)
-    test = {"alpha": typer.prompt("Level of the test", default=0.05, type=float)}
-    plain = {"columns": columns, "status_quo": status_quo, "rule": rule, "claim": claim, "test": test}
-    settings = from_declaration(plain)
+    glimpse = None
     if data is not None:
-        from improvable.procedure.preparing import prepare_audit
-
-        prepare_audit(data, settings)
+        engine = as_engine(data, None, 1)
+        rows = engine.rows if isinstance(engine, Memory) else read_rows(data)
+        glimpse = Glimpse(engine, rows)
+        more = len(rows.columns) - MOST_COLUMNS
+        typer.echo(f"Columns: {', '.join(rows.columns[:MOST_COLUMNS])}{f' and {more} more' if more > 0 else ''}")
+    interview = Interview(glimpse)
+    while True:
+        try:
+            settings = interview.conduct()
+            make_plan(settings)
+            if glimpse is not None:
+                for caution in prepare_audit(glimpse.engine, settings).cautions:
+                    typer.echo(f"warning: {caution.text}", err=True)
+            break
+        except ImprovableError as error:
+            typer.echo(f"\n{error}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
     declared = declare(settings)
-    assert declared is not None
+    assert declared is not None, "answers are names and numbers"
     declared["test"].pop("seed", None)
     write_protocol(declared, file)
+    given = "DATA" if data is None else shlex.quote(data)
     typer.echo(
-        f"Wrote {file}.\nNext: improvable seal {file} --data {data or 'DATA'} --challenge 'what the other side chooses'"
+        f"Wrote {file}.\n"
+        f"Run it:  improvable audit {shlex.quote(file)} --data {given} --out {shlex.quote(Path(file).stem)}\n"
+        f"Or first let the other side choose the splits:  improvable seal {shlex.quote(file)} --data {given} "
+        "--challenge 'what they choose'"
     )
     return 0
-
-
-def _column(question: str, rows: "Rows | None") -> str:
-    """Ask until the answer is a column."""
-    return _columns(question, rows)[0]
-
-
-def _columns(question: str, rows: "Rows | None") -> list[str]:
-    while True:
-        names = parse_names(str(typer.prompt(question)))
-        try:
-            if rows is not None:
-                rows.require(names)
-            if names:
-                return names
-        except ImprovableError as error:
-            typer.echo(str(error))
-
-
-def _rule() -> str:
-    from improvable.algorithms.rules import as_rule
-
-    while True:
-        name = str(typer.prompt("Rule that looks for a candidate", default="forest"))
-        try:
-            as_rule(name)
-        except ImprovableError as error:
-            typer.echo(str(error))
-        else:
-            return name

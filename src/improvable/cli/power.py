@@ -69,7 +69,7 @@ def power(
     Example: how many patients would an audit of the hospital's risk score need?
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable power patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --fits 10 --plot power.svg
 

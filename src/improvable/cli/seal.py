@@ -29,7 +29,7 @@ def seal(
     Example:
 
     \b
-      improvable demo --write patients.csv
+      improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
       improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'

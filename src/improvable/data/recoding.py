@@ -1,8 +1,9 @@
 """What values mean: which of two is 1, which mean that nothing is known, which are spelled two ways.
 
 Columns are looked at once, as a whole; what was found is then applied to every batch, so that every engine reads the
-same numbers. Outcomes, decisions and groups are recoded, and nothing else: a candidate reads features as they stand,
-because it must read them so where it is put to use.
+same numbers. Outcomes, decisions and groups are recoded. A candidate reads features as they stand, because it must read
+them so where it is put to use, with one exception: a text among numbers, such as n/a, is missing where the caller says
+so. A number that means missing elsewhere, such as 9, may be a plain number in a feature, and stays one.
 """
 
 from collections import Counter
@@ -52,13 +53,18 @@ def values_of(settings: Settings) -> Values:
     return Values(as_names(settings.positive), as_names(settings.na), settings.strip)
 
 
-def recode(engine: Engine, said: Values, numeric: Sequence[str], groups: Sequence[str]) -> Engine:
-    """The same data with outcomes, decisions (`numeric`) and groups as the caller says they are to be read."""
+def recode(
+    engine: Engine, said: Values, numeric: Sequence[str], groups: Sequence[str], features: Sequence[str] = ()
+) -> Engine:
+    """The same data with outcomes, decisions (`numeric`), groups and features as the caller says they are read."""
     if said == Values():
         return engine
     columns = [*dict.fromkeys(numeric), *groups]
     seen = run(engine, Looking(tuple(columns), said.na), columns, merge_levels)
-    recoding = find_recoding(seen, said, numeric, groups)
+    marks = tuple(value for value in said.na if as_number(value) is None)
+    others = [name for name in features if name not in columns] if marks else []
+    strays = run(engine, Straying(tuple(others), marks), others, merge_strays) if others else {}
+    recoding = find_recoding(seen, said, numeric, groups, {name: gone for name, gone in strays.items() if gone})
     if isinstance(engine, Memory):
         rows = recoding.apply(engine.rows)
         return replace(engine, rows=replace(rows, notes=(*engine.notes, *recoding.notes)))
@@ -139,6 +145,40 @@ def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, 
         numbers = here.numbers + there.numbers
         many = here.many or there.many or len(numbers) > MOST_KEPT
         merged[name] = Levels(_few(name, here.texts + there.texts), _kept(numbers), here.gone + there.gone, many)
+    return merged
+
+
+@dataclass(frozen=True)
+class Straying:
+    """The work of finding texts that mean missing in columns that are otherwise numbers."""
+
+    columns: tuple[str, ...]
+    marks: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> dict[str, Counter[str] | None]:
+        return {name: _strays(rows, name, self.marks) for name in self.columns}
+
+
+def _strays(rows: Rows, name: str, marks: Sequence[str]) -> Counter[str] | None:
+    """How often each text that means missing occurs; None where there are other texts too."""
+    if rows.is_numeric(name):
+        return Counter()
+    if rows.is_nested(name) or rows.is_date(name):
+        return None
+    counts = Counter(labeltext_of(value) for value in rows.frame[name].to_list() if not is_missing(value))
+    gone = {text for text in counts if any(same_value(mark, text) for mark in marks)}
+    if any(as_number(text) is None for text in counts if text not in gone):
+        return None
+    return Counter({text: counts[text] for text in gone})
+
+
+def merge_strays(
+    one: dict[str, Counter[str] | None], other: dict[str, Counter[str] | None]
+) -> dict[str, Counter[str] | None]:
+    merged: dict[str, Counter[str] | None] = {}
+    for name, here in one.items():
+        there = other[name]
+        merged[name] = None if here is None or there is None else here + there
     return merged
 
 
@@ -238,8 +278,20 @@ class _First:
         return self.work(self.recoding.apply(rows))
 
 
-def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[str], groups: Sequence[str]) -> Recoding:
-    """What becomes of the values that were seen; what cannot be, or changes nothing, is refused."""
+def find_recoding(
+    seen: Mapping[str, Levels],
+    said: Values,
+    numeric: Sequence[str],
+    groups: Sequence[str],
+    strays: Mapping[str, Counter[str] | None],
+) -> Recoding:
+    """What becomes of the values that were seen; what cannot be, or changes nothing, is refused.
+
+    Parameters
+    ----------
+    strays : mapping
+        Of features that are numbers but for them, the texts that mean missing.
+    """
     codes: dict[str, dict[str, float]] = {}
     holes: dict[str, frozenset[str]] = {}
     labels: dict[str, dict[str, str | None]] = {}
@@ -265,7 +317,7 @@ def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[st
             raise _unreadable(name, left, kinds, said, [value for value in said.positive if value in used])
         elif gone:
             holes[name] = frozenset(gone)
-        notes += _gone_notes(name, levels, gone)
+        notes += _gone_notes(name, levels.gone)
     for name in groups:
         gone = sorted(seen[name].gone)
         spelled = _spellings(seen[name].all) if said.strip else {}
@@ -275,14 +327,20 @@ def find_recoding(seen: Mapping[str, Levels], said: Values, numeric: Sequence[st
         for kind in sorted(set(changed.values())):
             others = " and ".join(f"'{text}'" for text in sorted(changed) if changed[text] == kind)
             notes.append(f"{others} of '{name}' {'is' if ' and ' not in others else 'are'} read as '{kind}'.")
-        notes += _gone_notes(name, seen[name], gone)
+        notes += _gone_notes(name, seen[name].gone)
     for value in said.positive:
         if value not in used:
             known = [text for name in dict.fromkeys(numeric) for text in seen[name].all if not seen[name].many]
             raise OptionError(
                 f"positive is '{value}', which no outcome or decision with two values holds.", nearest(value, known)
             )
-    everywhere = {text for levels in seen.values() for text in levels.gone}
+    for name, found in strays.items():
+        if found:
+            holes[name] = frozenset(found)
+            notes += _gone_notes(name, found)
+    everywhere = {text for levels in seen.values() for text in levels.gone} | {
+        t for f in strays.values() for t in f or ()
+    }
     vain = [value for value in said.na if not any(same_value(value, text) for text in everywhere)]
     notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in vain]
     return Recoding(codes, labels, holes, tuple(map(Note, notes)))
@@ -305,8 +363,11 @@ def _spellings(levels: Mapping[str, int]) -> dict[str, str]:
     return {text: best[plain_spelling(text)] for text in levels}
 
 
-def _gone_notes(name: str, levels: Levels, gone: Sequence[str]) -> list[str]:
-    return [f"'{text}' is read as missing in '{name}': {levels.gone[text]:,} rows." for text in gone]
+def _gone_notes(name: str, gone: Mapping[str, int]) -> list[str]:
+    return [
+        f"'{text}' is read as missing in '{name}': {gone[text]:,} row{'' if gone[text] == 1 else 's'}."
+        for text in sorted(gone)
+    ]
 
 
 def _unreadable(

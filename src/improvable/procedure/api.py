@@ -192,7 +192,8 @@ def audit(
     positive : str or sequence of str, optional
         Which level is 1 in outcomes, targets and decisions that hold two: 'yes'; several where columns differ in words.
     na : str or sequence of str, optional
-        Values of outcomes, targets, decisions and groups that mean missing: '9'.
+        Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
+        a feature: 'n/a'.
     strip : bool
         Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
     separator, encoding : str, optional

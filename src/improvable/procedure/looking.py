@@ -46,6 +46,19 @@ MOST_REPEATED = 0.8
 """Ids that repeat a few times are nearly all different in the first hundred rows."""
 
 
+class GivenAwayError(DataError):
+    """Features determine the outcome or the group.
+
+    Attributes
+    ----------
+    columns : list of str
+    """
+
+    def __init__(self, message: str, hint: str, columns: Sequence[str]) -> None:
+        super().__init__(message, hint)
+        self.columns = list(columns)
+
+
 @dataclass(frozen=True)
 class Look:
     """What was seen.
@@ -150,9 +163,10 @@ def _screen(
                 break
         for target in groups if constraints.group_blind else ():
             if _determines(rows, column, target, short[target.name], where_given=False):
-                raise DataError(
+                raise GivenAwayError(
                     f"the feature '{name}' determines the group '{target.name}' exactly.",
                     "Exclude it, or use group_blind=False (--allow-group); that may be disparate treatment.",
+                    [name],
                 )
         columns.append(column)
         bins.append(bins_of(column))
@@ -188,14 +202,25 @@ def _determines(rows: Rows, column: Column, target: Target, short: Target, *, wh
     )
 
 
-def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> DataError:
+def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> GivenAwayError:
     listed = " and ".join(f"'{name}'" for name in names)
     which = " or ".join(f"'{target.name}'" for target in outcomes)
     subject = f"the feature {listed} determines" if len(names) == 1 else f"the features {listed} determine"
-    return DataError(
+    return GivenAwayError(
         f"{subject} the outcome {which} exactly: a candidate would read the answer.",
         f"Exclude what is not known when the decision is made: --exclude {','.join(names)}.",
+        names,
     )
+
+
+def suspects(facts: Mapping[str, Any]) -> list[str]:
+    """Features that alone nearly tell an outcome or a group, of those that a look has seen."""
+    return [
+        name
+        for name, seen in facts["features"].items()
+        if any(share is not None and share > NEARLY_OUTCOME for share in seen["tells_outcome"].values())
+        or any(share is not None and share > NEARLY_GROUP for share in seen["tells_group"].values())
+    ]
 
 
 def _outcome_facts(target: Target) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     fingerprint = Fingerprint(engine, columns.read)
     decided = [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
     numeric = [*plan.design.outcome_columns, plan.target, *decided]
-    engine = recode(engine, values_of(settings), numeric, plan.design.question.group)
+    engine = recode(engine, values_of(settings), numeric, plan.design.question.group, columns.features)
     surveyed = survey(engine, plan.design, columns, settings.drop_missing)
     splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read, plan.folds)
     if isinstance(engine, Memory):

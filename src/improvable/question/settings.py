@@ -98,7 +98,10 @@ class Settings:
         ),
     )
     na: str | Sequence[str] | None = field(
-        default=None, metadata=of_columns(TEXTS, "Values of outcomes, decisions and groups that mean missing: 9,99.")
+        default=None,
+        metadata=of_columns(
+            TEXTS, "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers."
+        ),
     )
     strip: bool = field(
         default=False,
