@@ -6,7 +6,6 @@ there are left out. Time is the processor's, user and system.
 """
 
 import argparse
-import json
 import math
 import os
 import platform
@@ -21,22 +20,29 @@ import improvable
 from improvable.errors import ImprovableError, ImprovableWarning
 from improvable.question.settings import Settings
 from improvable.results.numbers import p_text
+from kept import append, read_log
 from problems import Problem, problems
 
 RULES = (
     "linear", "ridge:100", "lasso", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
-    "linear_search:balanced", "linear_search:fairest", "linear_program:fairest:nodes=20",
+    "linear_search:balanced", "linear_search:fairest",
     "reductions:exponentiated_gradient", "reductions:grid_search", "tournament:lasso,boosting",
 )  # fmt: skip
+SLOW = ("linear_program:fairest:nodes=20",)
 WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
 PAGE = Path(__file__).parent.parent / "docs" / "board.md"
 NONE = "none"
+WITHOUT_SLOW = (
+    "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
+    "`python benchmarks/board.py --slow` runs it."
+)
+WITH_SLOW = "`linear_program` stops after 20 nodes, so that what it finds need not be the optimum."
 HEAD = """# The board: every rule on every data set
 
 Which rule to try first, and what the default is judged by. Written by `make board`; every number is what an audit gave.
 
-- **p** is the lower median over {splits} splits in half, or over {splits} repetitions of two folds. It is **bold** where
-  it shows an improvement: below {half:g} in halves (alpha / 2), below {alpha:g} in folds.
+- **p** is the lower median over {splits} splits in half, or over {splits} repetitions of two folds. It is **bold**
+  where it shows an improvement: below {half:g} in halves (alpha / 2), below {alpha:g} in folds.
 - **The gap can be cut by** at least this share, with 95% confidence and no loss of accuracy; none if that is not shown.
 - **Selected** are the shares of test rows that the status quo and the candidate select, in two folds.
 - **Time** is the processor's, of the audit in halves and of that in folds.
@@ -44,8 +50,9 @@ Which rule to try first, and what the default is judged by. Written by `make boa
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
 be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
 that do not apply are left out: `price` (there are no prices), `drop:...` (it depends on the columns), and
-`reductions:threshold_optimizer`, which reads the group. `linear_program` stops after 20 nodes, so that what it finds
-need not be the optimum. The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
+`reductions:threshold_optimizer`, which reads the group. {slow}
+
+The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
 {draws:,} draws; {machine}; improvable {version}, {day}.
 """
 
@@ -124,6 +131,7 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: 
     today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
     head = HEAD.format(
         splits=splits, draws=draws, alpha=alpha, half=alpha / 2, version=improvable.__version__, machine=machine,
+        slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
         day=f"{today:%B} {today.day}, {today.year}",
     )  # fmt: skip
     parts = [head.strip()]
@@ -142,12 +150,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4_000)
     parser.add_argument("--care-rows", type=int, default=8_000, help="rows of the simulated care program")
     parser.add_argument("--rules", default=";".join(RULES), help="between semicolons")
+    parser.add_argument("--slow", action="store_true", help=f"run {', '.join(SLOW)} as well: hours")
     parser.add_argument("--problems", default="", help="only those whose name has this in it")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of real data")
     parser.add_argument("--log", type=Path, default=Path("board.jsonl"), help="where audits are appended")
     parser.add_argument("--write", action="store_true", help="write the page from the log; run nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)
+    rules = [*options.rules.split(";"), *(SLOW if options.slow else ())]
     found = [one for one in problems(options.data, options.care_rows) if not one.null]
     if not options.write:
         done = {(one["problem"], one["rule"], one["way"]) for one in read_log(options.log)}
@@ -155,19 +165,14 @@ def main() -> None:
             if options.problems not in problem.name:
                 continue
             rows = problem.rows
-            for rule in options.rules.split(";"):
+            for rule in rules:
                 for way in WAYS:
                     if (problem.name, rule, way) not in done:
                         one = try_rule(problem, rows, rule, way, options.splits, options.draws)
-                        with options.log.open("a") as file:
-                            file.write(json.dumps(one) + "\n")
-    order = {rule: place for place, rule in enumerate(options.rules.split(";"))}
+                        append(options.log, one)
+    order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
     audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))
     PAGE.write_text(page(found, audits, options.splits, options.draws), encoding="utf-8")
-
-
-def read_log(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 if __name__ == "__main__":

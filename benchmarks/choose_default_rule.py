@@ -11,7 +11,6 @@ With --write the tables of docs/how-to/choose-a-rule.md are written from that fi
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -24,7 +23,7 @@ from scipy.special import ndtri
 
 import improvable
 from improvable.errors import ImprovableWarning
-from marked import write_between
+from kept import append, read_log, write_between
 from problems import Problem, problems
 
 RULES = ("linear", "lasso", "forest:100", "boosting", "tournament:lasso,boosting")
@@ -46,10 +45,6 @@ def judge(problem: Problem, rule: str, repetition: int) -> dict[str, Any]:
 def z_of(p: float) -> float:
     """Standard errors from the null; as many as the draws can tell."""
     return float(-ndtri(np.clip(p, 1 / DRAWS, 1 - 1 / DRAWS)))
-
-
-def read_log(log: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def grouped(audits: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
@@ -83,12 +78,12 @@ def power_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], r
 def level_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) -> str:
     """Rejections of each rule where there is nothing to find."""
     of = grouped(audits)
-    lines = head(("data", "repetitions", *(f"`{rule}`" for rule in rules)))
+    lines = head(("data", *(f"`{rule}`" for rule in rules)))
     for problem in found:
-        common = shared_repetitions(of, problem.name, rules)
-        if problem.null and common:
-            shares = [np.mean([of[problem.name, rule][i]["p"] < 0.05 for i in common]) for rule in rules]
-            lines.append(f"| {problem.name} | {len(common)} | " + " | ".join(f"{share:.1%}" for share in shares) + " |")
+        tried = [[one["p"] for one in of[problem.name, rule].values()] for rule in rules]
+        if problem.null and any(tried):
+            cells = (f"{sum(p < 0.05 for p in values)} of {len(values)}" for values in tried)
+            lines.append(f"| {problem.name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -165,11 +160,6 @@ def main() -> None:
     if options.write:
         write_between(PAGE, tables)
     print("\n\n".join(tables.values()))
-
-
-def append(log: Path, one: dict[str, Any]) -> None:
-    with log.open("a") as file:
-        file.write(json.dumps(one) + "\n")
 
 
 if __name__ == "__main__":

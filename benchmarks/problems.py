@@ -121,12 +121,13 @@ def bends(rows: int, null: bool = False) -> Problem:
         group = rng.random(rows) < 0.5
         x = rng.normal(size=(rows, 8))
         need = 1.2 * (x[:, 0] * x[:, 1] > 0.3) + 0.5 * x[:, 2] ** 2 + 0.4 * x[:, 3]
-        used = need if null else need - 1.2 * group + rng.normal(0, 2, rows)
+        used = need if null else need - 1.5 * group + rng.normal(0, 3, rows)
         return pl.DataFrame({f"x{j}": x[:, j] for j in range(8)}).with_columns(
             group=pl.Series(np.where(group, "b", "a")), score=pl.Series(used),
             outcome=pl.Series(need + rng.normal(0, 1, rows)),
         )  # fmt: skip
 
+    asked: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": score("score", 0.2)}
     told = (
         "the score in use is the best prediction there is, so that nothing improves on it"
         if null
@@ -134,12 +135,12 @@ def bends(rows: int, null: bool = False) -> Problem:
     )
     return Problem(
         "nothing to find" if null else "bends",
-        f"Simulated, {rows:,} rows: need is an interaction, a U and a line; {told}, and 20% are selected.",
+        f"Simulated, {rows:,} rows: need is an interaction, a U and a line; {told}, and 20% are selected. Accuracy is "
+        f"the need of the selected, and the gap is of {'the same' if null else 'selection rates'}.",
         draw,
-        {"outcome": "outcome", "group": "group", "status_quo": score("score", 0.2),
-         "features": [f"x{j}" for j in range(8)]},
+        asked if null else {**asked, "fairness": "selection_rate"},
         null=null,
-    )  # fmt: skip
+    )
 
 
 def edge(rows: int) -> Problem:
@@ -223,8 +224,11 @@ def compas(path: Path) -> list[Problem]:
 
 
 def screening(path: Path) -> Problem:
-    """The guideline reads age and body mass; candidates read a few things more, and screen the same share."""
-    people = _read(path).drop_nulls(["race", *BODY])
+    """The guideline reads age and body mass; candidates read a few things more, and screen the same share.
+
+    Where the question for relatives was not asked or not answered, none is known.
+    """
+    people = _read(path).with_columns(pl.col("relatives_had_diabetes").fill_null("No")).drop_nulls(["race", *BODY])
     people = people.with_columns(screened=(pl.col("age").is_between(35, 70) & (pl.col("bmi") >= 25)).cast(pl.Int8))
     return real(
         "diabetes screening",
@@ -245,7 +249,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 def problems(data: Path, care_rows: int = 8_000) -> list[Problem]:
     """All of them; real data are those in the folder."""
-    found = [care(care_rows), credit(3_000), hiring(1_500), bends(4_000)]
+    found = [care(care_rows), credit(3_000), hiring(1_500), bends(1_500)]
     if (data / "nhanes_diabetes.csv").exists():
         found.append(screening(data / "nhanes_diabetes.csv"))
     if (data / "obermeyer_holdout.csv").exists():

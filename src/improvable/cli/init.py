@@ -97,9 +97,10 @@ def _columns(question: str, rows: "Rows | None") -> list[str]:
 
 def _rule() -> str:
     from improvable.algorithms.rules import as_rule
+    from improvable.question.settings import Settings
 
     while True:
-        name = str(typer.prompt("Rule that looks for a candidate", default="forest"))
+        name = str(typer.prompt("Rule that looks for a candidate", default=Settings.rule))
         try:
             as_rule(name)
         except ImprovableError as error:

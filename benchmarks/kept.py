@@ -1,8 +1,21 @@
-"""Tables that a script writes into a page stand between two comments that name them."""
+"""What a long run has found is kept, line by line, and written into a page between two comments that name it."""
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+
+def append(log: Path, one: Mapping[str, Any]) -> None:
+    """Keep one finished audit."""
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(one) + "\n")
+
+
+def read_log(log: Path) -> list[dict[str, Any]]:
+    """Every finished audit; none where nothing was run."""
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
 
 
 def write_between(page: Path, parts: Mapping[str, str]) -> None:
