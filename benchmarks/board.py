@@ -32,6 +32,8 @@ SLOW = ("linear_program:fairest:nodes=20",)
 WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
 PAGE = Path(__file__).parent.parent / "docs" / "board.md"
 NONE = "none"
+ONE = "that of one split in half, or of one repetition of two folds"
+SEVERAL = "the lower median of {splits} splits in half, or of {splits} repetitions of two folds"
 WITHOUT_SLOW = (
     "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
     "`python benchmarks/board.py --slow` runs it."
@@ -41,8 +43,8 @@ HEAD = """# The board: every rule on every data set
 
 Which rule to try first, and what the default is judged by. Written by `make board`; every number is what an audit gave.
 
-- **p** is the lower median over {splits} splits in half, or over {splits} repetitions of two folds. It is **bold**
-  where it shows an improvement: below {half:g} in halves (alpha / 2), below {alpha:g} in folds.
+- **p** is {how}. It is **bold** where it
+  shows an improvement: below {level:g} in halves, below {alpha:g} in folds.
 - **The gap can be cut by** at least this share, with 95% confidence and no loss of accuracy; none if that is not shown.
 - **Selected** are the shares of test rows that the status quo and the candidate select, in two folds.
 - **Time** is the processor's, of the audit in halves and of that in folds.
@@ -130,7 +132,8 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: 
     alpha = Settings(outcome="", group="", status_quo="").alpha
     today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
     head = HEAD.format(
-        splits=splits, draws=draws, alpha=alpha, half=alpha / 2, version=improvable.__version__, machine=machine,
+        draws=draws, alpha=alpha, how=ONE if splits == 1 else SEVERAL.format(splits=splits),
+        level=alpha if splits == 1 else alpha / 2, version=improvable.__version__, machine=machine,
         slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
         day=f"{today:%B} {today.day}, {today.year}",
     )  # fmt: skip

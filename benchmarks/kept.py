@@ -1,7 +1,6 @@
 """What a long run has found is kept, line by line, and written into a page between two comments that name it."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,9 @@ def write_between(page: Path, parts: Mapping[str, str]) -> None:
     """Replace what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``."""
     text = page.read_text(encoding="utf-8")
     for name, part in parts.items():
-        place = re.compile(f"(<!-- begin {name} -->\n).*?(\n<!-- end {name} -->)", flags=re.DOTALL)
-        if not place.search(text):
+        before, begin, rest = text.partition(f"<!-- begin {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end {name} -->")
+        if not begin or not end:
             raise ValueError(f"{page.name} has no place for '{name}'")
-        text = place.sub(lambda found, part=part: f"{found[1]}\n{part}\n{found[2]}", text)
+        text = f"{before}{begin}\n{part}\n\n{end}{after}"
     page.write_text(text, encoding="utf-8")
