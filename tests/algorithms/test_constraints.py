@@ -42,6 +42,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
     return improvable.audit(people, **{**settings, **options})
 
 
+@pytest.mark.paper("Section 2")
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
     free = audited(people, rule=rule, splits=1).substitute()
@@ -112,6 +113,7 @@ def test_features_that_only_lean_towards_a_group_are_no_proxies(people: pl.DataF
     assert list(audited(leaning, features=["need", "lean"], splits=1).setting["features"]) == ["need", "lean"]
 
 
+@pytest.mark.paper("Section 2")
 def test_every_rule_says_what_it_honors() -> None:
     for rule in RULES.values():
         assert rule.honors <= {"capacity", "monotone", "selection_gap"}  # type: ignore[attr-defined]

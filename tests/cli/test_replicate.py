@@ -30,6 +30,7 @@ def rows_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return {section["name"]: section["rows"] for section in plain["sections"]}
 
 
+@pytest.mark.paper("Section 6", "Figure 2", "Figure 3", "Figure 5", "Figure 6", "Figure 7")
 @pytest.mark.usefixtures("tiny")
 def test_the_whole_command_on_a_file_of_the_published_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -87,6 +88,7 @@ def test_the_outcome_is_never_a_covariate(simulated: Path) -> None:
     assert "SIMULATED data" in (simulated / "replication.md").read_text()
 
 
+@pytest.mark.paper("Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6")
 def test_every_split_stands_beside_the_published_one(simulated: Path) -> None:
     plain = json.loads((simulated / "replication.json").read_text())
     document = (simulated / "replication.md").read_text()
@@ -139,6 +141,7 @@ def test_a_target_that_is_no_column_is_refused_before_the_work(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.paper("Section 6")
 @pytest.mark.usefixtures("tiny")
 def test_the_held_out_third_beside_the_paper(shared_data: Path, tmp_path: Path) -> None:
     file = shared_data / "obermeyer_holdout.csv"
@@ -177,6 +180,7 @@ def test_a_file_of_another_schema_is_one_line(tmp_path: Path, capsys: pytest.Cap
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.paper("Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6")
 @pytest.mark.parametrize("table", list(published.TABLES))
 def test_published_tables_are_consistent(table: str) -> None:
     """The largest component p-value is the split's, and their median the one printed."""

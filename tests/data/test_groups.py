@@ -180,6 +180,7 @@ def test_where_more_is_worse_the_protected_group_is_the_one_with_more(people: pl
     assert gap["gap"] == pytest.approx(rates.max() - rates.min())
 
 
+@pytest.mark.paper("Remark 1")
 @pytest.mark.parametrize("overall", ["population", {"a": 2.0, "b": 1.0, "c": 1.0}])
 def test_overall_accuracy(people: pl.DataFrame, overall: Any) -> None:
     result = compared(people, overall=overall)

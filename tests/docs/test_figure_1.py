@@ -5,6 +5,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import improvable
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
@@ -16,6 +18,7 @@ def test_the_picture_is_what_its_script_draws() -> None:
     assert set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawn)) <= {"#1a1a1a", "#444444", "#f0f0f0", "#ffffff"}
 
 
+@pytest.mark.paper("Figure 1")
 def test_the_picture_names_functions_that_exist() -> None:
     drawn = (PICTURES / "procedure.svg").read_text(encoding="utf-8")
     code = " ".join(re.findall(r"monospace[^>]*>([^<]*)<", drawn))

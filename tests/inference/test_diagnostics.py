@@ -39,6 +39,7 @@ def contributions(result: improvable.Comparison, units: int) -> list[list[float]
     return out
 
 
+@pytest.mark.paper("Assumption 3")
 @pytest.mark.parametrize("options", [{}, {"cluster": "household"}, {"fairness": "selection_rate"}])
 def test_the_smallest_eigenvalue_is_that_of_the_draws(options: dict[str, Any]) -> None:
     result = compared(**options)
@@ -65,12 +66,14 @@ def test_the_draws_give_the_covariance_of_rows() -> None:
     assert found.covariance == pytest.approx(exact, rel=0.05)
 
 
+@pytest.mark.paper("Assumption 3")
 def test_no_variation_has_eigenvalue_zero() -> None:
     assert smallest_eigenvalues(compared(candidate="now").evidence, 900).correlation == pytest.approx(0, abs=1e-9)
     nobody = smallest_eigenvalues(compared(candidate="nobody", form="difference").evidence, 900)
     assert (nobody.covariance, nobody.correlation) == (0.0, 0.0)
 
 
+@pytest.mark.paper("Theorem 2")
 @pytest.mark.parametrize("protected", [(), "b"])
 def test_the_candidates_gap_is_measured_in_standard_errors(protected: Any) -> None:
     result = compared(protected=protected, selection="burden")
@@ -97,6 +100,7 @@ def test_a_gap_that_is_undefined_has_no_standard_error() -> None:
     assert result.facts["diagnostics"]["candidate_gaps"][0]["gap"] is None
 
 
+@pytest.mark.paper("Remark 3")
 def test_welfare_is_the_weighted_mean_and_the_minimum() -> None:
     results = [compared(rows=900), compared(rows=700)]
     sizes = np.array([300.0, 100.0])

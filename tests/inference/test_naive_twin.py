@@ -36,6 +36,7 @@ def compared(case: Case, outcome: str, accuracy: str, fairness: str, **options: 
     )
 
 
+@pytest.mark.paper("Equation 1", "Example 1", "Example 2", "Example 3", "Example 4", "Example 5")
 @pytest.mark.parametrize("name", NAIVE_UTILITIES)
 def test_utilities_equal_their_definitions(name: str) -> None:
     case, outcome = make_case(name)
@@ -46,6 +47,7 @@ def test_utilities_equal_their_definitions(name: str) -> None:
     np.testing.assert_allclose(result.evidence.values[0][:, result.evidence.fairness[0]], expected, rtol=1e-12)
 
 
+@pytest.mark.paper("Definition 2", "Section 3.2", "Proposition B.5")
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("name", ACCURACIES)
 def test_p_values_agree_with_resampling_rows(name: str, form: str) -> None:
@@ -71,6 +73,7 @@ def test_p_values_agree_with_resampling_rows(name: str, form: str) -> None:
     assert fast.p_fairness == pytest.approx(max(naive["f_up"], naive["f_down"]), abs=0.065)
 
 
+@pytest.mark.paper("Appendix A")
 @pytest.mark.parametrize("name", NAIVE_UTILITIES)
 def test_draws_have_the_same_distribution(name: str) -> None:
     case, outcome = make_case(name)
@@ -87,6 +90,7 @@ def test_draws_have_the_same_distribution(name: str) -> None:
     assert ks_2samp(gap[:, 1], naive_gap["f_down"]).pvalue > 1e-5
 
 
+@pytest.mark.paper("Equation 1")
 def test_accuracy_and_fairness_may_be_measured_differently(case: Case) -> None:
     result = compared(case, "count", "calibration", "selection_rate")
     accuracy = naive_values("calibration", case.count, case.decisions, case.group)

@@ -74,6 +74,7 @@ def both(frame: pl.DataFrame, **options: object) -> tuple[improvable.Comparison,
     return bootstrap, normal
 
 
+@pytest.mark.paper("Proposition B.3")
 @pytest.mark.parametrize("options", [{}, {"weight": "weight"}, {"cluster": "cluster"}, {"gap": "absolute"}])
 def test_p_values_agree_with_the_bootstrap(options: dict[str, object]) -> None:
     """With 20,000 draws each, a p-value's Monte Carlo error is below 0.005; the rest is the limit itself."""
@@ -98,6 +99,7 @@ def test_an_identical_candidate_proves_nothing() -> None:
     assert all(component.tail.degenerate for component in normal.assessment.of("accuracy"))
 
 
+@pytest.mark.paper("Proposition B.3")
 def test_the_level_is_that_of_the_bootstrap() -> None:
     """Where one group's accuracy binds, both reject about 5% of 400 samples, and nearly the same ones."""
     rejected = []

@@ -33,6 +33,7 @@ def statistic(sums: FloatArray, coefficients: FloatArray) -> float:
     return float((coefficients * sums[..., 0] / sums[..., 1]).sum())
 
 
+@pytest.mark.paper("Proposition B.2")
 @pytest.mark.parametrize("by_cluster", [False, True])
 def test_influence_values_are_what_leaving_a_unit_out_changes(by_cluster: bool) -> None:
     rng = np.random.default_rng(3)

@@ -25,6 +25,7 @@ CASES = {
 }
 
 
+@pytest.mark.paper("Appendix A", "Proposition B.4")
 @pytest.mark.parametrize("name", CASES)
 def test_draws_have_the_mean_and_covariance_of_resampled_rows(name: str) -> None:
     """Exact moments of a multinomial; 20,000 draws put Monte Carlo error at 0.7% of a standard deviation."""

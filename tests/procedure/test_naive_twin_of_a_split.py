@@ -39,6 +39,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.paper("Section 3.1", "Figure 1")
 @pytest.mark.parametrize("row_id", ["person", None])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_splits_are_those_of_a_naive_twin(options: dict[str, Any], row_id: str | None) -> None:

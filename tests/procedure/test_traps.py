@@ -44,6 +44,7 @@ def test_trap_1_ties_count_against_rejection() -> None:
     assert upper_tail(0.1 + 0.2 - 0.3, np.array([0.0, 0.0, 1.0]), scale=1.0).p_value == 1.0
 
 
+@pytest.mark.paper("Assumption 3")
 def test_trap_1_a_statistic_without_variance_proves_nothing() -> None:
     tail = upper_tail(1.0, np.ones(50), scale=1.0)
     assert (tail.p_value, tail.degenerate) == (1.0, True)
@@ -57,6 +58,7 @@ def test_trap_2_p_values_are_centred() -> None:
     assert lower_tail(-1.0, -draws, 1.0).p_value == 0.2
 
 
+@pytest.mark.paper("Section 3.1", "Corollary 1")
 def test_trap_3_the_lower_median_strictly_below_half_alpha() -> None:
     assert lower_median([0.01, 0.02, 0.03, 0.9]) == 0.02
     assert lower_median([0.5, 0.01, 0.02]) == 0.02
@@ -89,6 +91,7 @@ def audited(case: Case, **options: object) -> improvable.Audit:
     return improvable.audit(frame, **{**settings, **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.paper("Section 6")
 def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Case) -> None:
     """Recomputed by hand from the split's own rows: strictly above the training quantile, on test rows."""
     result = audited(case, splits=1)
@@ -107,6 +110,7 @@ def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Cas
     assert result.splits[0].selected.tolist() == expected
 
 
+@pytest.mark.paper("Assumption 2")
 def test_trap_5_undefined_draws_count_against_rejection_and_are_reported() -> None:
     tail = upper_tail(1.0, np.array([np.nan, 0.9, 1.1, 1.0]), scale=1.0)
     assert (tail.p_value, tail.undefined) == (0.25, 1)
@@ -127,6 +131,7 @@ def test_trap_5_undefined_draws_count_against_rejection_and_are_reported() -> No
     assert any("count against rejection" in text for text in result.warnings)
 
 
+@pytest.mark.paper("Assumption 2")
 def test_trap_6_a_status_quo_that_selects_nobody_of_a_group_is_an_error(case: Case) -> None:
     frame = case.frame().with_columns(now=pl.when(pl.col("group") == "a").then(0.0).otherwise("now"))
     with pytest.raises(improvable.DataError, match="status quo has no 'calibration' for group 'a'"):
@@ -146,12 +151,14 @@ def test_trap_6_fewer_than_thirty_selected_is_a_warning(case: Case) -> None:
         compared(case.frame().head(60))
 
 
+@pytest.mark.paper("Assumption 1")
 def test_trap_7_a_status_quo_without_a_gap_is_refused() -> None:
     frame = pl.DataFrame({"group": ["a", "b"] * 40, "count": [1, 1, 0, 0] * 20, "now": [1] * 80, "new": [1, 0] * 40})
     with pytest.raises(improvable.DataError, match="no gap at all"):
         compared(frame)
 
 
+@pytest.mark.paper("Assumption 1")
 def test_trap_7_a_gap_that_may_be_zero_is_a_warning_with_its_interval(case: Case) -> None:
     with pytest.warns(improvable.ImprovableWarning, match="gap.*may be zero.*interval from"):
         compared(case.frame().head(150))

@@ -19,6 +19,7 @@ def options() -> dict[str, object]:
     }
 
 
+@pytest.mark.paper("Section 6")
 @pytest.mark.parametrize("gap", ["absolute", "signed"])
 def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[str, object], gap: str) -> None:
     result = improvable.compare(shared_data / "obermeyer_holdout.csv", gap=gap, **options)  # type: ignore[arg-type]
@@ -48,6 +49,7 @@ def test_the_report_of_the_held_out_third_states_these_numbers(
     assert p_black == pytest.approx(0.0009, abs=0.0012)
 
 
+@pytest.mark.paper("Figure 7")
 def test_accuracy_measured_by_cost_is_not_rejected(shared_data: Path, options: dict[str, object]) -> None:
     result = improvable.compare(
         shared_data / "obermeyer_holdout.csv",

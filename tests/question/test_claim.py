@@ -40,6 +40,7 @@ def audit() -> improvable.Audit:
     )  # fmt: skip
 
 
+@pytest.mark.paper("Definition 2")
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("delta", [-5.0, -1.0, 1.0, 7.5])
 def test_any_finite_delta_is_a_claim_and_a_point_of_the_surface(form: Any, delta: float) -> None:
@@ -102,6 +103,7 @@ def test_another_question_replaces_the_margin() -> None:
     assert result.reconsider(delta_fairness=0.1).question.claim.no_worse == 0.01
 
 
+@pytest.mark.paper("Definition 1")
 @pytest.mark.parametrize("ask", ["accuracy", "fairness"])
 def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit, ask: Any) -> None:
     alone = audit.reconsider(ask=ask)
@@ -115,6 +117,7 @@ def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit
     assert {bound.what.split()[0] for bound in alone.bounds()} == {ask}
 
 
+@pytest.mark.paper("Definition 1")
 def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
     accuracy, fairness = audit.reconsider(ask="accuracy"), audit.reconsider(ask="fairness")
     assert accuracy.null_hypothesis == (
@@ -136,6 +139,7 @@ def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
     assert accuracy.facts["splits"][0]["gap"] == audit.facts["splits"][0]["gap"], "the gap is still reported"
 
 
+@pytest.mark.paper("Assumption 1")
 def test_accuracy_alone_needs_no_gap() -> None:
     """Assumption 1 is about fairness: a status quo without a gap can be tested for accuracy."""
     frame = Case(seed=1, rows=800).frame().with_columns(now=pl.lit(1.0))

@@ -80,6 +80,7 @@ def test_more_groups_than_two_show_the_reference_pair() -> None:
     assert "smaller gap" not in chart
 
 
+@pytest.mark.paper("Figure 2", "Figure 6")
 def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
     rows = [row for row in values_of(plots.utilities(audit)) if "mean" in row]
     splits = audit.to_dict()["splits"]
@@ -93,6 +94,7 @@ def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
     assert bold["x"] == pytest.approx(np.mean([s["accuracy"]["black"]["candidate"] for s in splits]))
 
 
+@pytest.mark.paper("Figure 3", "Figure 7")
 def test_bands_of_figure_3_are_the_p_values(comparison: improvable.Comparison) -> None:
     frontier = comparison.frontier()
     cells = [row for row in values_of(plots.surface(comparison)) if "band" in row]

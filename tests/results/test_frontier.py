@@ -30,6 +30,7 @@ def audit() -> improvable.Audit:
     )  # fmt: skip
 
 
+@pytest.mark.paper("Figure 3")
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("gap", ["signed", "absolute"])
 @pytest.mark.parametrize("options", [{}, {"overall": "population"}])
@@ -42,6 +43,7 @@ def test_the_surface_is_the_test_at_every_point(audit: improvable.Audit, form: s
             assert surface[i, j] == base.reconsider(delta_accuracy=a, delta_fairness=f).p_value, (a, f)
 
 
+@pytest.mark.paper("Remark 2")
 def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
     worse = audit.to_dict()["disparity"]["worse_off"]
     base = audit.reconsider(protected=worse)

@@ -21,6 +21,7 @@ def compared(case: Case, **options: object) -> improvable.Comparison:
     )
 
 
+@pytest.mark.paper("Definition 2", "Definition 3")
 def test_hypotheses_state_the_claim(case: Case) -> None:
     result = compared(case)
     assert result.null_hypothesis == (
@@ -95,6 +96,7 @@ def test_a_comparison_is_its_only_split(case: Case) -> None:
     assert result.splits == (result,)
 
 
+@pytest.mark.paper("Assumption 3", "Theorem 2", "Remark 3")
 def test_the_summary_gives_the_conditions_of_the_theory(case: Case) -> None:
     result = compared(case)
     text = " ".join(result.summary().split())

@@ -43,6 +43,7 @@ def compare_rejects(rates: dict[str, tuple[float, float]]) -> Callable[[np.rando
     return once
 
 
+@pytest.mark.paper("Theorem 1")
 @pytest.mark.parametrize(
     ("binding", "rates"),
     [
@@ -59,6 +60,7 @@ def test_each_component_of_the_null_binding_alone_is_rejected_at_its_level(
     assert rate >= 0.05 - MARGIN, f"{binding}: conservative where theory says exact"
 
 
+@pytest.mark.paper("Proposition B.1")
 def test_all_components_binding_at_once_is_rejected_less_often() -> None:
     assert rejections(compare_rejects({"a": (0.8, 0.8), "b": (0.6, 0.6)})) <= 0.05
 
@@ -102,6 +104,7 @@ def appendix_e(delta: float, rows: int) -> dict[str, float]:
     return {name: n / REPETITIONS for name, n in hits.items()}
 
 
+@pytest.mark.paper("Appendix C")
 @pytest.mark.parametrize("rows", [100, 400])
 def test_the_folded_statistic_exceeds_its_level_near_perfect_fairness_and_the_signed_one_never_does(rows: int) -> None:
     for delta in (0.0, 0.5, 0.8, 0.95):

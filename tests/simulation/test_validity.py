@@ -102,6 +102,7 @@ def test_a_sequential_audit_tells_what_the_other_ways_of_combining_decide() -> N
     assert max(seen) > 7
 
 
+@pytest.mark.paper("Theorem 1")
 @pytest.mark.parametrize(
     "name", ["gap turned round", "near-identical", "tiny group, accuracy", "tiny group, gap", "heavy ties"]
 )
@@ -129,6 +130,7 @@ def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> N
     assert not level.gap_alone["signed"].exceeds(ALPHA, ERRORS)
 
 
+@pytest.mark.paper("Corollary 1")
 @pytest.mark.parametrize("rule", ["ridge:10", "linear_search:fairest"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
     found = levels.rule_levels(processes.TIED, rule, 300, 15, 25, draws=200, splits=3, most_splits=5)
@@ -142,6 +144,7 @@ def test_no_rule_improves_on_the_best_decision_there_is(rule: str) -> None:
     assert level["median"].share == 0
 
 
+@pytest.mark.paper("Theorem 2")
 def test_power_where_an_improvement_exists() -> None:
     level = levels.rule_levels(processes.IMPROVABLE, "linear", 1_500, 8, 27, draws=200)
     assert level["median"].share > 0.5

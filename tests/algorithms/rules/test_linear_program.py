@@ -43,6 +43,7 @@ def solved(problem: LinearProblem, objective: str, start: FloatArray | None = No
     return solve(problem, objective, NODES, start)
 
 
+@pytest.mark.paper("Section F.1", "Proposition F.1")
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kinds", [KINDS[:1], KINDS[1:2], KINDS[:2], KINDS[2:]])
 def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str) -> None:
@@ -51,6 +52,7 @@ def test_programs_agree_with_brute_force(kinds: tuple[str, ...], objective: str)
         assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
+@pytest.mark.paper("Proposition F.1")
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_with_a_capacity_too(objective: str) -> None:
     """The program P' with the capacity has the optimal value of P."""
@@ -66,6 +68,7 @@ def test_three_groups(kinds: tuple[str, ...], objective: str) -> None:
     assert mistakes(problem, objective, solved(problem, objective)) == []
 
 
+@pytest.mark.paper("Appendix F")
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:0"])
 def test_signs_selection_gap_and_iota_are_kept(objective: str) -> None:
     for kinds in (KINDS[:1], KINDS[1:2]):
@@ -154,6 +157,7 @@ def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(instance(12, 1), "fairest", 1)
 
 
+@pytest.mark.paper("Appendix F")
 @pytest.mark.parametrize("kind", ["each", "population", "weighted", "protected"])
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 def test_programs_of_any_claim_agree_with_brute_force(form: str, kind: str) -> None:

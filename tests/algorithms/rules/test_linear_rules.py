@@ -71,6 +71,7 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
     assert "Selection rates may differ by 0.1" in result.summary()
 
 
+@pytest.mark.paper("Definition F.1")
 def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people: pl.DataFrame) -> None:
     few = people.head(300).with_columns(pl.col("visits", "record").round(0))
     result = audited(
@@ -111,6 +112,7 @@ def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
     assert all(text.startswith("program, ") for text in said)
 
 
+@pytest.mark.paper("Appendix F")
 def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFrame) -> None:
     """Nothing is more accurate for every group than knowing the outcome."""
     few = people.head(200).with_columns(pl.col("visits", "record").round(0))
@@ -140,6 +142,7 @@ def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -
         result.substitute()
 
 
+@pytest.mark.paper("Definition 4", "Appendix F")
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:a"])
 def test_candidates_meet_the_claim_on_the_rows_they_learned_from(

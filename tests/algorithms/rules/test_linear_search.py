@@ -52,6 +52,7 @@ def test_a_line_search_is_the_best_of_its_line(kinds: tuple[str, ...], objective
             assert reached.violation == pytest.approx(step.merit.violation, abs=1e-9)
 
 
+@pytest.mark.paper("Appendix F")
 @pytest.mark.parametrize("capacity", [None, 0.4])
 @pytest.mark.parametrize("objective", ["fairest", "most_accurate:0", "balanced"])
 def test_found_is_what_it_claims_and_never_better_than_brute_force(capacity: float | None, objective: str) -> None:

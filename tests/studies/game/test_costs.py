@@ -13,6 +13,7 @@ from improvable.studies.game.mixing import BetaMixing
 FORMULAS = ["0.001*m", "0.01*m**1.5 + 0.001*m", "exp(m/100) - 1", "0.02*(m + m**2)/2", "m*sqrt(m + 1)/500", "-(-m)/9"]
 
 
+@pytest.mark.paper("Section 5.1")
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_formula_is_what_python_computes(formula: str) -> None:
     single, repeated = costs_from_formula(formula).both(5)

@@ -26,6 +26,7 @@ def slow_value(mixing: Mixing, splits: int, m: int, alpha: float) -> float:
     return float(weights @ (1 - misses**m))
 
 
+@pytest.mark.paper("Lemma D.1")
 @pytest.mark.parametrize("mixing", MIXINGS, ids=lambda mixing: mixing.name)
 @pytest.mark.parametrize(("cost", "epsilon"), list(itertools.product(COSTS, (0.004, 0.05))))
 def test_the_bounds_are_those_of_brute_force(mixing: Mixing, cost: Cost, epsilon: float) -> None:
@@ -43,6 +44,7 @@ def test_the_bounds_are_those_of_brute_force(mixing: Mixing, cost: Cost, epsilon
         assert all(slow_value(mixing, int(k), m_bar, 0.05) < 0.05 + epsilon for k in later)
 
 
+@pytest.mark.paper("Lemma D.1", "Figure 4")
 @pytest.mark.parametrize("mixing", MIXINGS, ids=lambda mixing: mixing.name)
 @pytest.mark.parametrize("cost", COSTS)
 def test_the_analyst_repeats_less_than_m_bar_and_false_rejections_stay_below(mixing: Mixing, cost: Cost) -> None:
@@ -88,6 +90,7 @@ def test_a_bad_epsilon_is_refused(epsilon: float) -> None:
         lemma_bounds(lambda m: 0.01 * m, epsilon=epsilon)
 
 
+@pytest.mark.paper("Figure 4")
 def test_payoffs_are_chance_less_cost_and_the_picture_marks_the_best() -> None:
     costs = linear_costs(0.01, 7)
     game = play(*costs)

@@ -133,6 +133,7 @@ def test_gains_are_concave_in_repetitions(mixing: Mixing, splits: int) -> None:
     assert (np.diff(gains) < 1e-15).all()
 
 
+@pytest.mark.paper("Section 5.1")
 @MIXED
 @pytest.mark.parametrize("splits", [1, 3, 7])
 @pytest.mark.parametrize(
@@ -219,6 +220,7 @@ def test_bad_input_is_one_line(wrong: Callable[[], object]) -> None:
 # The statements of Section 5
 
 
+@pytest.mark.paper("Lemma D.2")
 @MIXED
 def test_part_1_repetitions_of_one_split_reject_more_often_than_the_level(mixing: Mixing) -> None:
     chances = rejection_probability(np.arange(1, 50), mixing=mixing)
@@ -239,6 +241,7 @@ def test_part_2_many_splits_reject_at_most_at_the_level_for_any_fixed_repetition
         assert one(m, splits=200_001, mixing=mixing) < 0.05 + 1e-6
 
 
+@pytest.mark.paper("Lemma D.1")
 @MIXED
 def test_lemma_part_2_the_limit_is_the_probability_that_half_of_the_splits_reject(mixing: Mixing) -> None:
     q, weights = mixing.points(0.025)
@@ -261,6 +264,7 @@ def test_lemma_part_1_assumption_4_makes_the_analyst_repeat_one_split(mixing: Mi
         assert holds == (response.repetitions > 1)
 
 
+@pytest.mark.paper("Assumption 4")
 def test_assumption_4_has_the_sides_of_the_paper() -> None:
     rng = np.random.default_rng(1)
     both = rng.random((200_000, 2)) < rng.beta(0.05 * 4, 0.95 * 4, size=(200_000, 1))
@@ -270,6 +274,7 @@ def test_assumption_4_has_the_sides_of_the_paper() -> None:
     assert found.holds
 
 
+@pytest.mark.paper("Theorem 3")
 @MIXED
 @pytest.mark.parametrize("cost", [1e-4, 0.002])
 def test_theorem_3_many_splits_are_more_robust(mixing: Mixing, cost: float) -> None:
@@ -278,6 +283,7 @@ def test_theorem_3_many_splits_are_more_robust(mixing: Mixing, cost: float) -> N
     assert solved.more_robust == "s2"
 
 
+@pytest.mark.paper("Theorem 3")
 def test_theorem_3_needs_splits_to_be_many() -> None:
     def cheap(m: int) -> float:
         return 1e-9 * m
@@ -288,6 +294,7 @@ def test_theorem_3_needs_splits_to_be_many() -> None:
     assert many.more_robust == "s2"
 
 
+@pytest.mark.paper("Assumption 4")
 @MIXED
 def test_without_assumption_4_the_median_is_no_worse_in_the_limit(mixing: Mixing) -> None:
     """The remark after Theorem 3: with m1* = 1 the analyst rejects at alpha, and the median at most at alpha."""
@@ -295,6 +302,7 @@ def test_without_assumption_4_the_median_is_no_worse_in_the_limit(mixing: Mixing
     assert best_response(lambda m: 1e-4 * m, splits=20_001, mixing=mixing).rejection <= 0.05 + 1e-4
 
 
+@pytest.mark.paper("Proposition 1")
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.3])
 def test_proposition_1_holds_where_repeating_the_median_is_no_cheaper(alpha: float) -> None:
     bound = -2 * math.log(alpha) / (1 - alpha) ** 2
@@ -308,10 +316,12 @@ def test_proposition_1_holds_where_repeating_the_median_is_no_cheaper(alpha: flo
                 assert play(*costs, splits=splits, alpha=alpha).more_robust == "s2"
 
 
+@pytest.mark.paper("Proposition 1")
 def test_proposition_1_is_seven_splits_at_five_percent() -> None:
     assert hoeffding_splits(0.05) == 7
 
 
+@pytest.mark.paper("Proposition 1")
 def test_proposition_1_fails_where_repeating_the_median_is_cheap() -> None:
     """Its lemma claims P < alpha for every m; that is true for m = 1 only, and m2* may be large."""
     assert one(1, splits=7) < 0.05 < one(10_000, splits=7)
@@ -327,6 +337,7 @@ def test_proposition_1_is_a_tie_where_the_analyst_does_not_even_try() -> None:
     assert solved.more_robust is None
 
 
+@pytest.mark.paper("Lemma D.3")
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.49])
 def test_lemma_compare_value_at_equal_repetitions(alpha: float) -> None:
     every = np.arange(1, 500)
@@ -388,6 +399,7 @@ def test_footnote_jensen_does_not_extend_to_the_median_nor_to_the_margin() -> No
     assert best_response(cost, mixing=mixing).repetitions > 100 * best_response(cost).repetitions
 
 
+@pytest.mark.paper("Definition 5")
 @MIXED
 def test_the_policymaker_prefers_the_procedure_with_fewer_false_rejections(mixing: Mixing) -> None:
     solved = play(*linear_costs(0.001, 7), mixing=mixing)

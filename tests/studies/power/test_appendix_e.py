@@ -9,6 +9,7 @@ from improvable.inference.statistics import folded_statistic, signed_statistics
 from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e, rejections
 
 
+@pytest.mark.paper("Appendix E")
 @pytest.mark.parametrize("seed", range(5))
 def test_one_repetition_is_what_the_library_computes(seed: int) -> None:
     """Groups r and b with F_r - F_b = Gamma and F_b = 0, statistic by statistic."""
@@ -38,6 +39,7 @@ def test_curves_are_the_same_for_any_number_of_workers() -> None:
     assert appendix_e(**options, workers=1) == appendix_e(**options, workers=2)  # type: ignore[arg-type]
 
 
+@pytest.mark.paper("Appendix E", "Figure 5")
 def test_level_power_and_the_fold() -> None:
     """2,000 repetitions of 500 draws: Monte Carlo error at most .011; margins are four of them."""
     results = appendix_e([0.0, 0.5, MEAN_GAP], sizes=[100, 400], repetitions=2_000, draws=500, seed=1, workers=2)

@@ -95,6 +95,7 @@ def test_curves_are_the_closed_form_where_there_is_one() -> None:
             assert one.absolute == pytest.approx(folded, abs=0.04)
 
 
+@pytest.mark.paper("Appendix E")
 def test_curves_are_those_of_resampled_rows() -> None:
     """Appendix E draws every row and every resample; 1,500 samples each: error of a difference at most .018."""
     etas, deltas, sizes = [0.0, 0.6, 1.1, MEAN_GAP], [0.0, 0.5], [100, 400]

@@ -46,6 +46,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
     ]
 
 
+@pytest.mark.paper("Definition 4")
 @pytest.mark.parametrize("protected", [None, "b"])
 def test_points_and_errors_are_those_of_a_slow_twin(protected: str | None) -> None:
     audits = [one.reconsider(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
@@ -74,6 +75,7 @@ def test_points_and_errors_are_those_of_a_slow_twin(protected: str | None) -> No
         assert step.error == pytest.approx(np.hypot(first.error, last.error))
 
 
+@pytest.mark.paper("Definition 4")
 def test_a_rule_that_still_learns_is_told_from_one_that_has_learned() -> None:
     """With 40 useless features 100 training rows are few and 300 are not; with none, the cutoff is all that moves."""
     still = learning_of(studies(800, 40, 25, (0.125, 0.4)))

@@ -1,0 +1,241 @@
+"""Writes `explanation/paper.md`: every element of the paper, what does it here, and the tests that show it.
+
+A test says which elements it checks: `@pytest.mark.paper("Definition 2")`. The tests are read, not run.
+"""
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "explanation" / "paper.md"
+TESTS = ROOT / "tests"
+HEAD = """\
+# The paper, element by element
+
+Every definition, assumption, remark, theorem, algorithm, figure, table and appendix of Auerbach, Liang, Okumura and
+Tabord-Meehan, *Testing the Fairness-Accuracy Improvability of Algorithms*, with what does it here and the tests that
+show it. A proof is not code: for a theorem, the tests show by simulation or by full enumeration that what it says holds
+for this program, or where it does not.
+
+This page is made from markers in the tests: `python docs/paper.py` writes it, and a test compares.
+
+"""
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of the paper.
+
+    Parameters
+    ----------
+    name
+        What it is called: "Definition 2". A marker names it.
+    says
+        What it says, in a few words.
+    functions
+        What does it here, as dotted names within `improvable`.
+    command
+        The command, and its option if one decides.
+    """
+
+    name: str
+    says: str
+    functions: tuple[str, ...]
+    command: str = ""
+
+
+AUDIT, COMPARE, FRONTIER = "procedure.api.audit", "procedure.api.compare", "results.frontier.Frontier"
+GAME, PLAY = "studies.game.game", "studies.game.game.play"
+REPLICATE = "studies.replication.study.run_study"
+PROGRAM, SEARCH = "algorithms.rules.linear.program.solve", "algorithms.rules.linear.search.search"
+
+ELEMENTS = (
+    Element("Equation 1", "a utility is a ratio of group means", ("question.utilities.Utility",), "audit --accuracy"),
+    Element("Definition 1", "more accurate; more fair", (AUDIT, COMPARE), "audit --ask"),
+    Element("Remark 1", "one accuracy measure; several fairness measures", (AUDIT,), "audit --overall"),
+    Element("Remark 2", "one-sided fairness", (AUDIT,), "audit --protected"),
+    Element("Remark 3", "social welfare", ("inference.diagnostics.welfare",), "audit --json"),
+    Element("Example 1", "classification rate", ("question.utilities.UTILITIES",), "audit --accuracy"),
+    Element("Example 2", "calibration", ("question.utilities.UTILITIES",), "audit --accuracy"),
+    Element("Example 3", "false positive rate", ("question.utilities.UTILITIES",), "audit --fairness"),
+    Element("Example 4", "profit", ("question.utilities.UTILITIES",), "audit --accuracy"),
+    Element("Assumption 1", "the status quo has a gap", (COMPARE,), "compare"),
+    Element("Definition 2", "improvement by deltas, as ratios or differences", (COMPARE,), "audit --delta-accuracy"),
+    Element("Definition 3", "FA-dominance: all deltas zero", (COMPARE,), "compare"),
+    Element(
+        "Section 2", "a class of permissible algorithms", ("algorithms.constraints.Constraints",), "audit --capacity"
+    ),
+    Element("Section 3.1", "split, select, test, repeat, take the median", (AUDIT,), "audit --splits"),
+    Element("Figure 1", "the procedure as a flow chart", (AUDIT,), "audit"),
+    Element(
+        "Section 3.2",
+        "the statistics, and utilities of general theta",
+        (
+            "inference.statistics.accuracy_statistic",
+            "inference.statistics.signed_statistics",
+            "inference.statistics.folded_statistic",
+        ),
+        "audit --gap",
+    ),
+    Element("Example 5", "theta of the calibration utility", ("inference.statistics.utilities_of",), "compare"),
+    Element("Assumption 2", "utilities are bounded and smooth", (COMPARE,), "compare"),
+    Element(
+        "Assumption 3",
+        "the statistics have a variance",
+        ("inference.diagnostics.smallest_eigenvalues",),
+        "compare --json",
+    ),
+    Element("Theorem 1", "one comparison keeps its level", (COMPARE,), "compare --alpha"),
+    Element(
+        "Corollary 1",
+        "the median of splits keeps the level at alpha/2",
+        ("inference.combining.combined_threshold",),
+        "audit --alpha",
+    ),
+    Element(
+        "Definition 4",
+        "improvement convergence; rules that aim at the claim",
+        ("studies.power.learning.learning_of",),
+        "power --plot-learning",
+    ),
+    Element(
+        "Theorem 2",
+        "consistency; the candidate's gap stays above xi",
+        ("inference.diagnostics.candidate_gaps",),
+        "audit --json",
+    ),
+    Element("Section 5.1", "the analyst repeats a procedure at a cost", (f"{GAME}.best_response",), "game --cost"),
+    Element("Definition 5", "more robust to manipulation", (PLAY,), "game"),
+    Element("Assumption 4", "a second try is worth its cost", (f"{GAME}.low_cost_assumption",), "game"),
+    Element("Theorem 3", "many splits are more robust than one", (PLAY,), "game --splits"),
+    Element(
+        "Proposition 1",
+        "how many splits suffice for independent p-values",
+        (f"{GAME}.hoeffding_splits", f"{GAME}.sufficient_splits"),
+        "game",
+    ),
+    Element("Section 6", "the application", (REPLICATE,), "replicate"),
+    Element("Figure 2", "utilities of both algorithms", ("report.plots.mean_utilities.mean_utilities",), "replicate"),
+    Element("Table 1", "seven splits, random forest", ("studies.replication.tables.split_rows",), "replicate"),
+    Element(
+        "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
+    ),
+    Element("Appendix A", "the bootstrap", ("inference.resampling.resample",), "audit --draws"),
+    Element(
+        "Proposition B.1",
+        "intersection-union: the largest p-value decides",
+        ("inference.assessment.assess",),
+        "compare",
+    ),
+    Element(
+        "Proposition B.2",
+        "the linearized statistics are asymptotically normal",
+        ("inference.influence",),
+        "audit --method",
+    ),
+    Element(
+        "Proposition B.3", "the statistics behave as linearized ones", ("inference.normal_limit",), "audit --method"
+    ),
+    Element(
+        "Proposition B.4",
+        "the bootstrap with theta known is consistent",
+        ("inference.resampling.resample",),
+        "audit --draws",
+    ),
+    Element(
+        "Proposition B.5",
+        "the bootstrap with theta estimated is consistent",
+        ("inference.resampling.resample",),
+        "audit --draws",
+    ),
+    Element(
+        "Appendix C",
+        "proofs of Section 4: where the gap's fold is harmless",
+        ("inference.statistics.folded_statistic",),
+        "audit --gap",
+    ),
+    Element(
+        "Lemma D.1",
+        "for K large enough the analyst rejects at most at alpha + epsilon",
+        ("studies.game.lemma.lemma_bounds",),
+        "game --epsilon",
+    ),
+    Element(
+        "Figure 4",
+        "the analyst repeats at most m-bar times",
+        ("studies.game.payoff.payoff_picture",),
+        "game --plot-payoff",
+    ),
+    Element(
+        "Lemma D.2", "repeating one split rejects more often than alpha", (f"{GAME}.rejection_probability",), "game"
+    ),
+    Element(
+        "Lemma D.3", "one split against the median at equal repetitions", (f"{GAME}.rejection_probability",), "game"
+    ),
+    Element(
+        "Appendix E",
+        "the simulation, and the same from one's own run",
+        ("studies.power.appendix_e.appendix_e", "studies.power.from_run.power_from_run"),
+        "power --from-run",
+    ),
+    Element(
+        "Figure 5",
+        "rejection probabilities of Appendix E",
+        ("studies.power.appendix_e.curve_rows", "report.plots.power.power_curves"),
+        "replicate",
+    ),
+    Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM, SEARCH), "audit --rule"),
+    Element(
+        "Definition F.1", "linear classifiers", ("algorithms.rules.linear_classifiers.LinearRule",), "audit --rule"
+    ),
+    Element("Section F.1", "mixed-integer program, classification utility", (PROGRAM,), "audit --rule"),
+    Element("Proposition F.1", "mixed-integer program, calibration utility", (PROGRAM,), "audit --rule"),
+    Element("Appendix G", "the legal framework", (), ""),
+    Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
+    Element(
+        "Figure 6",
+        "utilities, conditions of the same year",
+        ("report.plots.mean_utilities.mean_utilities",),
+        "replicate",
+    ),
+    Element("Table 4", "same year, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 5", "same year, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 6", "same year, random forest", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), "replicate --target"),
+)
+
+
+def marked() -> dict[str, list[str]]:
+    """The tests that name each element, as `tests/…/file.py::name`."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                for name in _named(node):
+                    found[name].append(f"{path.relative_to(ROOT).as_posix()}::{node.name}")
+    return dict(found)
+
+
+def _named(test: ast.FunctionDef) -> list[str]:
+    calls = [one for one in test.decorator_list if isinstance(one, ast.Call)]
+    marks = [one for one in calls if ast.unparse(one.func) == "pytest.mark.paper"]
+    return [ast.literal_eval(word) for one in marks for word in one.args]
+
+
+def page() -> str:
+    """The page."""
+    tests = marked()
+    lines = ["| paper | what it says | here | command | tests |", "|---|---|---|---|---|"]
+    for element in ELEMENTS:
+        here = ", ".join(f"`{name}`" for name in element.functions) or "[the legal page](law.md)"
+        command = f"`improvable {element.command}`" if element.command else ""
+        shown = "<br>".join(f"`{test}`" for test in tests.get(element.name, ()))
+        lines.append(f"| {element.name} | {element.says} | {here} | {command} | {shown} |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
