@@ -109,14 +109,15 @@ def run_recorded(
     """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
     from improvable.data.engines import as_engine
     from improvable.data.formats import format_of
-    from improvable.procedure.parallel import worker_count
+    from improvable.procedure.parallel import LOOKING, announced, worker_count
     from improvable.procedure.preparing import prepare_audit
     from improvable.procedure.running import run_prepared
     from improvable.question.declaration import declare, digest_of
     from improvable.trust.seal import check_seal
 
-    rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
-    ready = prepare_audit(rows, settings, n_jobs=jobs)
+    with announced(LOOKING):
+        rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
+        ready = prepare_audit(rows, settings, n_jobs=jobs)
     if seal is not None:
         check_seal(seal, ready)
     declared = declare(settings)
