@@ -144,6 +144,9 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: 
             design = ", ".join(f"{name} `{column}`" for name, column in problem.design.items())
             about = problem.about + (f" With the survey's {design}." if design else "")
             parts += [f"## {problem.name[0].upper()}{problem.name[1:]}", about, table(of_this, draws)]
+            tried = {one["rule"] for one in of_this}
+            untried = [f"`{one}`" for one in dict.fromkeys(one["rule"] for one in audits) if one not in tried]
+            parts += [f"Not run here: {', '.join(untried)}."] if untried else []
     return "\n\n".join(parts) + "\n"
 
 
