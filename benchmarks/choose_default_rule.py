@@ -63,6 +63,8 @@ def flagship_table(audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) ->
     lines = head(("rule", *(f"processor time, {plural(times)}" for times in splits)))
     for rule in rules:
         found = of[FLAGSHIP, rule]
+        if not found:
+            continue
         cells = (f"{found[times]['seconds']:.0f} s" if times in found else "not run" for times in splits)
         lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
