@@ -31,7 +31,7 @@ RULES = (
 SLOW = ("linear_program:fairest:nodes=20",)
 WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
 PAGE = Path(__file__).parent.parent / "docs" / "board.md"
-NONE = "none"
+NONE, NOT_RUN = "none", "not run"
 ONE = "that of one split in half, or of one repetition of two folds"
 SEVERAL = "the lower median of {splits} splits in half, or of {splits} repetitions of two folds"
 WITHOUT_SLOW = (
@@ -106,7 +106,7 @@ def table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
             *(_cut(done.get(way)) for way in WAYS),
             f"{last['status_quo']:.1%}",
             f"{last['candidate']:.1%}",
-            *(f"{done[way]['seconds']:.0f} s" if way in done else NONE for way in WAYS),
+            *(f"{done[way]['seconds']:.0f} s" if way in done else NOT_RUN for way in WAYS),
         ]
         lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")
     text = "\n".join(lines)
@@ -115,14 +115,16 @@ def table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
 
 def _p(one: Mapping[str, Any] | None, draws: int) -> str:
     if one is None:
-        return NONE
+        return NOT_RUN
     text = p_text(one["p"], draws)
     return f"**{text}**" if one["reject"] else text
 
 
 def _cut(one: Mapping[str, Any] | None) -> str:
     """The bound on the gap, rounded down: never more than was shown."""
-    if one is None or one["bound"] is None or one["bound"] <= 0:
+    if one is None:
+        return NOT_RUN
+    if one["bound"] is None or one["bound"] <= 0:
         return NONE
     return f"{math.floor(100 * one['bound'])}%"
 
