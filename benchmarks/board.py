@@ -47,7 +47,7 @@ Which rule to try first, and what the default is judged by. Written by `make boa
   shows an improvement: below {level:g} in halves, below {alpha:g} in folds.
 - **The gap can be cut by** at least this share, with 95% confidence and no loss of accuracy; none if that is not shown.
 - **Selected** are the shares of test rows that the status quo and the candidate select, in two folds.
-- **Time** is the processor's, of the audit in halves and of that in folds.
+- **Time** is the processor's, of the audit in halves and of that in folds; the first also loads libraries.
 
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
 be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
@@ -139,7 +139,7 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: 
         slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
         day=f"{today:%B} {today.day}, {today.year}",
     )  # fmt: skip
-    parts = [head.strip()]
+    parts = [head.strip(), *_unfinished(found, audits)]
     for problem in found:
         of_this = [one for one in audits if one["problem"] == problem.name]
         if of_this:
@@ -150,6 +150,14 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: 
             untried = [f"`{one}`" for one in dict.fromkeys(one["rule"] for one in audits) if one not in tried]
             parts += [f"Not run here: {', '.join(untried)}."] if untried else []
     return "\n\n".join(parts) + "\n"
+
+
+def _unfinished(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a run that was stopped has not come to."""
+    rules, names = {one["rule"] for one in audits}, {one["problem"] for one in audits}
+    missing = [f"`{rule}`" for rule in RULES if rule not in rules]
+    missing += [f"all rules on '{problem.name}'" for problem in found if problem.name not in names]
+    return [f"**This run was stopped before its end.** It has not come to {', '.join(missing)}."] if missing else []
 
 
 def main() -> None:
