@@ -214,8 +214,8 @@ def compas(path: Path) -> list[Problem]:
         ),
         real(
             "COMPAS, detain",
-            f"COMPAS, {len(both):,} people of two groups: deciles of 5 and more are called high risk. Accuracy is the rate of "
-            "correct decisions, the gap is of false positives, and no capacity is set.",
+            f"COMPAS, {len(both):,} people of two groups: deciles of 5 and more are called high risk. Accuracy is the "
+            "rate of correct decisions, the gap is of false positives, and no capacity is set.",
             both,
             0.9,
             detain,
