@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test test-engines lint types browser java bench validity docs notebooks pictures dist clean
+.PHONY: demo test test-engines lint types browser java bench board validity docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -62,6 +62,12 @@ dist: $(DEV)
 bench: $(DEV)
 	$(INSTALL) --editable ".[bench]"
 	$(BIN)/python benchmarks/write_page.py
+
+# Every rule on every data set at hand, written to docs/board.md: about half an hour. DATA is the folder of real data.
+DATA ?= ../shared/data
+board: $(DEV)
+	$(INSTALL) --editable ".[bench]"
+	$(BIN)/python benchmarks/board.py --data $(DATA)
 
 $(RUNTIME): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -53,3 +53,11 @@ def test_init_proposes_the_same_share() -> None:
     result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert 'capacity = "status_quo"' in Path("new.toml").read_text()
+
+
+@pytest.mark.usefixtures("room")
+def test_init_proposes_the_default_rule() -> None:
+    answers = ["visits", "group", "n", "chosen", "", "", "person,cost", "", "", ""]
+    result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.output
+    assert 'name = "lasso"' in Path("new.toml").read_text()

@@ -49,10 +49,10 @@ def audit(
     (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
-    Rules: linear, lasso, forest, boosting and logistic predict the target and select the highest; ridge:10 has
-    a strength; linear_search and linear_program look for a linear classifier that improves (:balanced, :fairest or
-    :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are Fairlearn's;
-    drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's score;
+    Rules: lasso (the default), linear, boosting, forest and logistic predict the target and select the highest;
+    ridge:10 has a strength; linear_search and linear_program look for a linear classifier that improves (:balanced,
+    :fairest or :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are
+    Fairlearn's; drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's score;
     tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament alone lets
     linear, lasso and boosting.
 
@@ -109,14 +109,15 @@ def run_recorded(
     """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
     from improvable.data.engines import as_engine
     from improvable.data.formats import format_of
-    from improvable.procedure.parallel import worker_count
+    from improvable.procedure.parallel import LOOKING, announced, worker_count
     from improvable.procedure.preparing import prepare_audit
     from improvable.procedure.running import run_prepared
     from improvable.question.declaration import declare, digest_of
     from improvable.trust.seal import check_seal
 
-    rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
-    ready = prepare_audit(rows, settings, n_jobs=jobs)
+    with announced(LOOKING):
+        rows = as_engine(file, settings.engine, worker_count(jobs), format_of(settings))
+        ready = prepare_audit(rows, settings, n_jobs=jobs)
     if seal is not None:
         check_seal(seal, ready)
     declared = declare(settings)

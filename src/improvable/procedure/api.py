@@ -21,7 +21,7 @@ def audit(
     outcome: str,
     group: str | Sequence[str],
     status_quo: Any,
-    rule: Any = "forest",
+    rule: Any = "lasso",
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     target: str | None = None,
@@ -95,7 +95,7 @@ def audit(
         The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
         function of the rows.
     rule : str, estimator or SelectionRule
-        How a candidate is found: 'linear', 'lasso', 'forest', 'boosting', 'logistic', any scikit-learn estimator
+        How a candidate is found: 'lasso', 'linear', 'boosting', 'forest', 'logistic', any scikit-learn estimator
         or pipeline, or an object with ``select(training, status_quo)``.
     features : sequence of str, optional
         Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the

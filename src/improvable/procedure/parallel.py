@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from improvable.errors import OptionError
 
 T = TypeVar("T")
+LOOKING = "reading and looking at the data"
 
 
 def worker_count(n_jobs: int | None) -> int:
@@ -81,6 +82,18 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
             return work(*job)
         except Exception as error:
             return _Failed(error)
+
+
+@contextmanager
+def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
+    """Say what is being done before the first split; like `Progress`, on a terminal unless told otherwise."""
+    if not (sys.stderr.isatty() if enabled is None else enabled):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
 
 
 class Progress:

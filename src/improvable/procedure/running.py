@@ -28,7 +28,7 @@ from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
-from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
+from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
@@ -52,7 +52,8 @@ def run_audit(
     progress: bool | None = None,
 ) -> Audit:
     """Run an audit whose settings are one value, such as a protocol's."""
-    ready = prepare_audit(data, settings, n_jobs=n_jobs)
+    with announced(LOOKING, progress):
+        ready = prepare_audit(data, settings, n_jobs=n_jobs)
     return run_prepared(ready, n_jobs=n_jobs, run_folder=run_folder, progress=progress)
 
 
@@ -74,7 +75,8 @@ def run_prepared(
     if done:
         begun(True)
     with limited_threads(workers, plan.splits):
-        itself = _against_itself(ready, workers)
+        with announced("the status quo on all rows", progress):
+            itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []

@@ -119,7 +119,7 @@ class Settings:
     sheet: str | None = field(default=None, metadata=of_columns(TEXT, "Sheet of an Excel file.", unset="the first"))
     status_quo: Any = field(metadata=about(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=()))
     rule: Any = field(
-        default="forest",
+        default="lasso",
         metadata=of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", key="name"),
     )
     features: Sequence[str] | None = field(

@@ -440,6 +440,10 @@ def split_columns(facts: Facts) -> dict[str, list[Any]]:
     for group in facts["groups"]:
         columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in splits]
         columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in splits]
+    for name in ("status_quo", "candidate"):
+        columns[f"share selected {name}"] = [s["share_selected"][name]["test"] for s in splits]
+        for group in facts["groups"]:
+            columns[f"share selected {group} {name}"] = [s["share_selected_by_group"][group][name] for s in splits]
     for intervals in zip(*(split["intervals"] for split in splits), strict=True):
         name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
         columns[f"{name} low"] = [one["low"] for one in intervals]

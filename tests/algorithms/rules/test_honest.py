@@ -115,6 +115,29 @@ def test_linear_with_many_features_selects_its_capacity() -> None:
     assert np.mean(naive) > 0.1 + 3 * error
 
 
+@pytest.mark.parametrize("signal", [0.0, 1.0])
+def test_lasso_with_many_features_selects_its_capacity(signal: float) -> None:
+    """Refits for the cutoff keep the penalty that all training rows chose; the share is right all the same."""
+    shares = []
+    for seed in range(6):
+        training, status_quo = learned(people(400, 100, seed, signal=signal), "lasso", 0.1)
+        algorithm = run_rule(as_rule("lasso"), training, status_quo).algorithm
+        shares.append(float(algorithm.decide(people(NEW, 100, seed + 100, signal=signal)).mean()))
+    assert np.mean(shares) == pytest.approx(0.1, abs=3 * (0.1 * 0.9 / 400 / 6) ** 0.5)
+
+
+@pytest.mark.parametrize("monotone", [{}, {"x0": "+"}])
+def test_a_lasso_refitted_for_its_cutoff_keeps_its_penalty(monotone: dict[str, str]) -> None:
+    training, _ = learned(people(300, 4, 1), "lasso", 0.2, monotone=monotone)
+    rule = as_rule("lasso")
+    assert isinstance(rule, PredictiveRule)
+    assert rule.again is not None
+    fitted = rule.fit(training).estimator
+    again = rule.fit(training, rule.again(fitted)).estimator
+    assert again[-1].coef_ == pytest.approx(fitted[-1].coef_, abs=1e-6)
+    assert type(again[-1]).__name__ == ("MonotoneLasso" if monotone else "Lasso")
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("model", [LinearRegression(), make_pipeline(StandardScaler(), Ridge(10.0))], ids=str)
 def test_rows_left_out_are_predicted_as_by_refitting(model: Any, weighted: bool) -> None:

@@ -18,6 +18,7 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import RuleError
 
 TREES = 300
+STEPS = 50_000
 Maker = Callable[[bool, IntArray | None], Any]
 
 
@@ -40,12 +41,17 @@ class PredictiveRule:
         The constraints that it respects.
     raw : bool
         Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
+    again : callable or None
+        Called with the estimator that was fitted on all training rows; gives an unfitted one that keeps what it chose
+        by cross-validation. Refits for a cutoff use it: choosing again in every fold is most of a LASSO's work, and one
+        number that all rows chose does not move the share selected.
     """
 
     name: str
     estimator: Maker
     honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
     raw: bool = False
+    again: Callable[[Any], Any] | None = None
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
         from sklearn.base import is_classifier
@@ -81,12 +87,13 @@ class PredictiveRule:
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
-        scores = honest_scores(fitted, training, self.fit)
+        model = None if self.again is None else self.again(fitted.estimator)
+        scores = honest_scores(fitted, training, lambda part: self.fit(part, model))
         forget_out_of_bag(fitted.estimator)
         return scores
 
-    def fit(self, training: Training) -> FittedModel:
-        """The fitted estimator, before any threshold."""
+    def fit(self, training: Training, estimator: Any = None) -> FittedModel:
+        """The fitted estimator, before any threshold; another one than the rule's own where it is given."""
         from sklearn.base import clone, is_classifier
 
         encoder, signs = None, training.constraints.monotone
@@ -98,7 +105,7 @@ class PredictiveRule:
             encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
             matrix, columns = encoder.encode(training.rows), encoder.outputs
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
-        model = clone(self.estimator(training.binary_target, rising))
+        model = clone(self.estimator(training.binary_target, rising) if estimator is None else estimator)
         _seed(model, training.seed)
         if training.constraints.capacity is not None and may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
@@ -151,7 +158,16 @@ def _lasso(_: bool, signs: IntArray | None) -> Any:
 
     from improvable.algorithms.rules.monotone import MonotoneLasso
 
-    return _standardised(LassoCV(cv=5, max_iter=50_000) if signs is None else MonotoneLasso(signs))
+    return _standardised(LassoCV(cv=5, max_iter=STEPS) if signs is None else MonotoneLasso(signs))
+
+
+def _lasso_again(fitted: Any) -> Any:
+    """A LASSO with the penalty of a fitted one."""
+    from sklearn.base import clone
+    from sklearn.linear_model import Lasso, LassoCV
+
+    chosen = fitted[-1]
+    return _standardised(Lasso(chosen.alpha_, max_iter=STEPS) if isinstance(chosen, LassoCV) else clone(chosen))
 
 
 def _ridge(strength: float) -> Maker:
@@ -197,7 +213,7 @@ def _standardised(estimator: Any) -> Any:
 _MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
 PREDICTIVE = {
     "linear": PredictiveRule("linear", _linear, _MONOTONE),
-    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE),
+    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE, again=_lasso_again),
     "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
     "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
     "logistic": PredictiveRule("logistic", _logistic),

@@ -1,0 +1,195 @@
+"""Every rule on every data set at hand, in halves and in two folds: writes docs/board.md (`make board`).
+
+Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again;
+with --write the page is written from what is there. Real data are read from the folder --data; those that are not
+there are left out. Time is the processor's, user and system.
+"""
+
+import argparse
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import improvable
+from improvable.errors import ImprovableError, ImprovableWarning
+from improvable.question.settings import Settings
+from improvable.results.numbers import p_text
+from kept import append, read_log
+from problems import Problem, problems
+
+RULES = (
+    "linear", "ridge:100", "lasso", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
+    "linear_search:balanced", "linear_search:fairest",
+    "reductions:exponentiated_gradient", "reductions:grid_search", "tournament:lasso,boosting",
+)  # fmt: skip
+SLOW = ("linear_program:fairest:nodes=20",)
+WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
+PAGE = Path(__file__).parent.parent / "docs" / "board.md"
+NONE, NOT_RUN = "none", "not run"
+ONE = "that of one split in half, or of one repetition of two folds"
+SEVERAL = "the lower median of {splits} splits in half, or of {splits} repetitions of two folds"
+WITHOUT_SLOW = (
+    "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
+    "`python benchmarks/board.py --slow` runs it."
+)
+WITH_SLOW = "`linear_program` stops after 20 nodes, so that what it finds need not be the optimum."
+HEAD = """# The board: every rule on every data set
+
+Which rule to try first, and what the default is judged by. Written by `make board`; every number is what an audit gave.
+
+- **p** is {how}. It is **bold** where it
+  shows an improvement: below {level:g} in halves, below {alpha:g} in folds.
+- **The gap can be cut by** at least this share, with 95% confidence and no loss of accuracy; none if that is not shown.
+- **Selected** are the shares of test rows that the status quo and the candidate select, in two folds.
+- **Time** is the processor's, of the audit in halves and of that in folds; the first also loads libraries.
+
+Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
+be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
+that do not apply are left out: `price` (there are no prices), `drop:...` (it depends on the columns), and
+`reductions:threshold_optimizer`, which reads the group. {slow}
+
+The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
+{draws:,} draws; {machine}; improvable {version}, {day}.
+"""
+
+
+def try_rule(problem: Problem, rows: Any, rule: str, way: str, splits: int, draws: int) -> dict[str, Any]:
+    """One audit as plain data; one that is refused says why."""
+    begun = time.process_time()
+    out: dict[str, Any] = {"problem": problem.name, "rule": rule, "way": way}
+    try:
+        result = improvable.audit(
+            rows, **problem.asked, **problem.design, **WAYS[way], rule=rule, splits=splits, draws=draws,
+            progress=False, drop_missing=True,
+        )  # fmt: skip
+    except ImprovableError as error:
+        return {**out, "refused": error.message}
+    facts = result.to_dict()
+    shares = [split["share_selected"] for split in facts["splits"]]
+    bound = next(one.value for one in result.bounds() if one.what == "fairness")
+    return {
+        **out,
+        "p": result.p_value,
+        "reject": result.reject,
+        "bound": bound if math.isfinite(bound) else None,
+        "status_quo": sum(one["status_quo"]["test"] for one in shares) / len(shares),
+        "candidate": sum(one["candidate"]["test"] for one in shares) / len(shares),
+        "seconds": time.process_time() - begun,
+    }
+
+
+def table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
+    """The table of one data set: a row per rule, halves beside folds."""
+    by_rule: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for one in audits:
+        by_rule.setdefault(one["rule"], {})[one["way"]] = one
+    columns = (
+        "rule", "p, halves", "p, two folds", "the gap can be cut by, halves", "two folds",
+        "selected, status quo", "candidate", "time, halves", "two folds",
+    )  # fmt: skip
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    refused = []
+    for rule, ways in by_rule.items():
+        done = {way: one for way, one in ways.items() if "refused" not in one}
+        if not done:
+            refused.append(f"`{rule}`: {next(iter(ways.values()))['refused']}")
+            continue
+        last = done.get("two folds", next(iter(done.values())))
+        cells = [
+            *(_p(done.get(way), draws) for way in WAYS),
+            *(_cut(done.get(way)) for way in WAYS),
+            f"{last['status_quo']:.1%}",
+            f"{last['candidate']:.1%}",
+            *(f"{done[way]['seconds']:.0f} s" if way in done else NOT_RUN for way in WAYS),
+        ]
+        lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")
+    text = "\n".join(lines)
+    return text if not refused else f"{text}\n\nRefused:\n\n" + "\n".join(f"- {one}" for one in refused)
+
+
+def _p(one: Mapping[str, Any] | None, draws: int) -> str:
+    if one is None:
+        return NOT_RUN
+    text = p_text(one["p"], draws)
+    return f"**{text}**" if one["reject"] else text
+
+
+def _cut(one: Mapping[str, Any] | None) -> str:
+    """The bound on the gap, rounded down: never more than was shown."""
+    if one is None:
+        return NOT_RUN
+    if one["bound"] is None or one["bound"] <= 0:
+        return NONE
+    return f"{math.floor(100 * one['bound'])}%"
+
+
+def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: int, draws: int) -> str:
+    """The whole page."""
+    alpha = Settings(outcome="", group="", status_quo="").alpha
+    today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    head = HEAD.format(
+        draws=draws, alpha=alpha, how=ONE if splits == 1 else SEVERAL.format(splits=splits),
+        level=alpha if splits == 1 else alpha / 2, version=improvable.__version__, machine=machine,
+        slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
+        day=f"{today:%B} {today.day}, {today.year}",
+    )  # fmt: skip
+    parts = [head.strip(), *_unfinished(found, audits)]
+    for problem in found:
+        of_this = [one for one in audits if one["problem"] == problem.name]
+        if of_this:
+            design = ", ".join(f"{name} `{column}`" for name, column in problem.design.items())
+            about = problem.about + (f" With the survey's {design}." if design else "")
+            parts += [f"## {problem.name[0].upper()}{problem.name[1:]}", about, table(of_this, draws)]
+            tried = {one["rule"] for one in of_this}
+            untried = [f"`{one}`" for one in dict.fromkeys(one["rule"] for one in audits) if one not in tried]
+            parts += [f"Not run here: {', '.join(untried)}."] if untried else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _unfinished(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a run that was stopped has not come to."""
+    rules, names = {one["rule"] for one in audits}, {one["problem"] for one in audits}
+    missing = [f"`{rule}`" for rule in RULES if rule not in rules]
+    missing += [f"all rules on '{problem.name}'" for problem in found if problem.name not in names]
+    return [f"**This run was stopped before its end.** It has not come to {', '.join(missing)}."] if missing else []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=4_000)
+    parser.add_argument("--care-rows", type=int, default=8_000, help="rows of the simulated care program")
+    parser.add_argument("--rules", default=";".join(RULES), help="between semicolons")
+    parser.add_argument("--slow", action="store_true", help=f"run {', '.join(SLOW)} as well: hours")
+    parser.add_argument("--problems", default="", help="only those whose name has this in it")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of real data")
+    parser.add_argument("--log", type=Path, default=Path("board.jsonl"), help="where audits are appended")
+    parser.add_argument("--write", action="store_true", help="write the page from the log; run nothing")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", ImprovableWarning)
+    rules = [*options.rules.split(";"), *(SLOW if options.slow else ())]
+    found = [one for one in problems(options.data, options.care_rows) if not one.null]
+    if not options.write:
+        done = {(one["problem"], one["rule"], one["way"]) for one in read_log(options.log)}
+        for problem in found:
+            if options.problems not in problem.name:
+                continue
+            rows = problem.rows
+            for rule in rules:
+                for way in WAYS:
+                    if (problem.name, rule, way) not in done:
+                        one = try_rule(problem, rows, rule, way, options.splits, options.draws)
+                        append(options.log, one)
+    order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
+    audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))
+    PAGE.write_text(page(found, audits, options.splits, options.draws), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

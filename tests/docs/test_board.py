@@ -1,0 +1,105 @@
+"""The board of rules and the choice of the default: tables from tiny data, and from numbers made up."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import improvable
+from board import page, table, try_rule
+from choose_default_rule import level_table, paired_table, power_table, z_of
+from kept import append, read_log, write_between
+from problems import bends, hiring, problems
+
+TINY = hiring(400)
+DRAWS = 200
+
+
+@pytest.fixture(scope="module")
+def audits() -> list[dict[str, Any]]:
+    rows = TINY.rows
+    return [
+        try_rule(TINY, rows, rule, way, 1, DRAWS)
+        for rule in ("linear", "lasso", "reductions:grid_search")
+        for way in ("halves", "two folds")
+    ]
+
+
+def test_the_board_has_a_row_for_every_rule_and_says_who_is_refused(audits: list[dict[str, Any]]) -> None:
+    lines = table(audits, DRAWS).splitlines()
+    assert len({line.count("|") for line in lines[:4]}) == 1
+    assert [line.partition(" | ")[0] for line in lines[2:4]] == ["| `linear`", "| `lasso`"]
+    assert lines[-1] == "- `reductions:grid_search`: rule 'reductions:grid_search' cannot honor capacity."
+
+
+def test_its_numbers_are_those_of_the_audit(audits: list[dict[str, Any]]) -> None:
+    result = improvable.audit(
+        TINY.rows, **TINY.asked, folds=2, rule="linear", splits=1, draws=DRAWS, drop_missing=True
+    )  # fmt: skip
+    one = audits[1]
+    shares = result.to_dict()["splits"][0]["share_selected"]
+    assert (one["p"], one["reject"]) == (result.p_value, result.reject)
+    assert one["candidate"] == shares["candidate"]["test"]
+    assert one["status_quo"] == shares["status_quo"]["test"]
+    bound = result.bounds()[0].value
+    assert one["bound"] == pytest.approx(bound) if one["bound"] is not None else bound == -float("inf")
+
+
+def test_a_bound_is_rounded_down_and_only_proof_is_bold() -> None:
+    common = {"rule": "linear", "status_quo": 0.2, "candidate": 0.21, "seconds": 3.4}
+    made_up = [
+        {**common, "way": "halves", "p": 0.03, "reject": False, "bound": None},
+        {**common, "way": "two folds", "p": 0.0, "reject": True, "bound": 0.599},
+    ]
+    row = table(made_up, 1_000).splitlines()[2]
+    assert row == "| `linear` | 0.0300 | **< 0.001** | none | 59% | 20.0% | 21.0% | 3 s | 3 s |"
+
+
+def test_the_page_tells_what_every_data_set_is(audits: list[dict[str, Any]]) -> None:
+    text = page([TINY, bends(100)], audits, 1, DRAWS)
+    assert TINY.about in text
+    assert "## Hiring" in text
+    assert "## Bends" not in text  # nothing was run on it
+
+
+def test_problems_do_without_real_data(tmp_path: Path) -> None:
+    found = problems(tmp_path)
+    assert len(found) == 6
+    assert [problem.name for problem in found if problem.null] == ["nothing to find", "edge of the null"]
+
+
+def test_real_data_are_found(shared_data: Path) -> None:
+    found = {problem.name: problem for problem in problems(shared_data)}
+    assert len(found["diabetes screening"].rows) == 17_067
+    assert {"held-out third", "COMPAS, release", "COMPAS, detain"} <= found.keys()
+
+
+def test_rules_are_compared_on_the_repetitions_that_all_of_them_did() -> None:
+    found, null = bends(100), bends(100, null=True)
+    p = {"linear": [0.5, 0.02, 0.3], "lasso": [0.5, 0.5]}
+    audits = [
+        {"problem": problem.name, "rule": rule, "repetition": i, "p": value, "seconds": 1.0}
+        for problem in (found, null)
+        for rule, values in p.items()
+        for i, value in enumerate(values)
+    ]
+    rules = ("linear", "lasso")
+    high = z_of(0.02)
+    assert f"| bends | 2 | {high / 2:.2f} (50%) | 0.00 (0%) |" in power_table([found, null], audits, rules)
+    assert "| nothing to find | 1 of 3 | 0 of 2 |" in level_table([found, null], audits, rules)
+    assert f"| bends | {high / 2:+.2f} \u00b1 {high / 2:.2f} |" in paired_table([found, null], audits, rules, "lasso")
+
+
+def test_a_log_continues_and_a_page_keeps_its_words(tmp_path: Path) -> None:
+    log, text = tmp_path / "log.jsonl", tmp_path / "page.md"
+    assert read_log(log) == []
+    append(log, {"p": 0.5})
+    append(log, {"p": 0.25})
+    assert read_log(log) == [{"p": 0.5}, {"p": 0.25}]
+    text.write_text("Before.\n\n<!-- begin power -->\nold\n<!-- end power -->\n\nAfter.\n", encoding="utf-8")
+    for _ in range(2):
+        write_between(text, {"power": "| new |"})
+    expected = "Before.\n\n<!-- begin power -->\n\n| new |\n\n<!-- end power -->\n\nAfter.\n"
+    assert text.read_text(encoding="utf-8") == expected
+    with pytest.raises(ValueError, match="has no place for 'level'"):
+        write_between(text, {"level": ""})
