@@ -17,6 +17,7 @@ from improvable.cli.frontier import frontier
 from improvable.cli.game import game
 from improvable.cli.init import init
 from improvable.cli.ledger import ledger
+from improvable.cli.output import say
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 from improvable.cli.seal import seal
@@ -41,7 +42,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"improvable {version('improvable')}")
+        say(f"improvable {version('improvable')}")
         raise typer.Exit()
 
 
@@ -61,6 +62,15 @@ def _kept(arguments: Sequence[str]) -> str:
     return "Nothing was kept; --out FOLDER keeps finished splits."
 
 
+def _refuse_broken(arguments: Sequence[str]) -> None:
+    """Refuse what a shell passed on but no text file can hold: bytes that are not UTF-8, half of a character."""
+    from improvable.errors import OptionError
+
+    for argument in arguments:
+        if not argument.isascii() and any("\ud800" <= character <= "\udfff" for character in argument):
+            raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong is one line on standard error and exit status 2."""
     sys.exit(run(arguments))
@@ -68,23 +78,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     from improvable.errors import ImprovableError
+    from improvable.question.showing import shown
 
     try:
+        _refuse_broken(sys.argv[1:] if arguments is None else arguments)
         status = int(app(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status
     except ImprovableError as error:
-        typer.echo(f"improvable: {error}", err=True)
+        say(f"improvable: {shown(str(error))}", err=True)
     except typer.TyperException as error:
         message = " ".join(error.format_message().split())
         if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(error.format_message())
+            say(error.format_message())
         else:
-            typer.echo(f"improvable: {message.rstrip('.')}. Try --help.", err=True)
+            say(f"improvable: {shown(message).rstrip('.')}. Try --help.", err=True)
     except OSError as error:
-        typer.echo(f"improvable: cannot write: {error}", err=True)
+        say(f"improvable: cannot write: {shown(str(error))}", err=True)
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
+        say(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
         return INTERRUPTED
     return 2

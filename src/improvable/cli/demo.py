@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly
+from improvable.cli.output import quietly, say
 
 ROWS, QUICK_ROWS = 48_784, 16_000
 
@@ -33,7 +33,7 @@ def demo(
     from improvable.report.text import paragraph
 
     people = improvable.datasets.care_management(rows, seed=seed)
-    typer.echo(
+    say(
         paragraph(
             f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
             "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following "
@@ -54,8 +54,8 @@ def demo(
             n_jobs=-1,
         )
     )
-    typer.echo(result.summary())
-    typer.echo(
+    say(result.summary())
+    say(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --write patients.csv\n"
         "  improvable audit patients.csv --outcome gagne_sum_t --group race \\\n"
@@ -78,5 +78,5 @@ def _write(file: str, rows: int, seed: int) -> int:
         people.write_parquet(path)
     else:
         raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
-    typer.echo(f"Wrote {rows:,} simulated patients to {path}.", err=True)
+    say(f"Wrote {rows:,} simulated patients to {path}.", err=True)
     return 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli.options import check_writable
+from improvable.cli.output import say
 from improvable.errors import ImprovableError, StorageError
 from improvable.question.checks import SAME_SHARE
 from improvable.question.kinds import parse_names
@@ -40,7 +41,7 @@ def init(
     rows = None if data is None else read_rows(data)
     if rows is not None:
         shown = ", ".join(rows.columns[:20]) + (f" and {len(rows.columns) - 20} more" if len(rows.columns) > 20 else "")
-        typer.echo(f"Columns: {shown}")
+        say(f"Columns: {shown}")
     columns: dict[str, Any] = {
         "outcome": _column("Outcome: the column that says how each person fared", rows),
         "group": _columns("Group: the column, or columns, of the groups to compare", rows),
@@ -72,7 +73,7 @@ def init(
     assert declared is not None
     declared["test"].pop("seed", None)
     write_protocol(declared, file)
-    typer.echo(
+    say(
         f"Wrote {file}.\nNext: improvable seal {file} --data {data or 'DATA'} --challenge 'what the other side chooses'"
     )
     return 0
@@ -92,7 +93,7 @@ def _columns(question: str, rows: "Rows | None") -> list[str]:
             if names:
                 return names
         except ImprovableError as error:
-            typer.echo(str(error))
+            say(str(error))
 
 
 def _rule() -> str:
@@ -103,6 +104,6 @@ def _rule() -> str:
         try:
             as_rule(name)
         except ImprovableError as error:
-            typer.echo(str(error))
+            say(str(error))
         else:
             return name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli.options import Jobs
-from improvable.cli.output import quietly, warn_of_code
+from improvable.cli.output import quietly, say, warn_of_code
 
 if TYPE_CHECKING:
     from improvable.trust.verification import Verification
@@ -43,6 +43,7 @@ def verify(
       improvable verify run --data patients.csv
     """
     from improvable.question.declaration import digest_of
+    from improvable.question.showing import shown
     from improvable.results.words import seal_words
     from improvable.trust.files import read_protocol
     from improvable.trust.ledger import ledger_path
@@ -53,31 +54,29 @@ def verify(
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
     same = found.same
-    typer.echo(seal_words(facts))
+    say(shown(seal_words(facts)))
     if protocol is not None:
         agreed = digest_of(read_protocol(protocol)) == facts["protocol"]["digest"]
         same &= agreed
-        typer.echo(f"{_word(agreed)} protocol, as agreed in {protocol}")
-    typer.echo("Numbers and texts of each part, recomputed:")
+        say(f"{_word(agreed)} protocol, as agreed in {protocol}")
+    say("Numbers and texts of each part, recomputed:")
     _show_numbers(found, every)
     place = Path(ledger) if ledger is not None else ledger_path(data)
     recorded = ledger is not None or place.exists()
     if recorded:
         good, where = _in_ledger(place, facts)
         same &= good
-        typer.echo(f"{_word(good)} ledger: {where}")
+        say(f"{_word(good)} ledger: {where}")
     else:
-        typer.echo(f"unchecked  ledger: there is no {place.name}, so we do not know how many runs there were")
+        say(f"unchecked  ledger: there is no {place.name}, so we do not know how many runs there were")
     total, wrong = len(found.checked), len(found.differences)
     if same:
-        typer.echo(
-            f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was checked'}."
-        )
+        say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was checked'}.")
         return 0
     numbers = (
         f"{wrong:,} of {total:,} numbers and texts differ" if wrong else f"all {total:,} numbers and texts are the same"
     )
-    typer.echo(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}.")
+    say(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}.")
     return 1
 
 
@@ -94,6 +93,7 @@ def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _show_numbers(found: "Verification", every: bool) -> None:
+    from improvable.question.showing import shown
     from improvable.trust.verification import part_of
 
     wrong = {difference.where for difference in found.differences}
@@ -102,22 +102,22 @@ def _show_numbers(found: "Verification", every: bool) -> None:
         parts.setdefault(part_of(where), []).append(where)
     for part, places in parts.items():
         bad = sum(where in wrong for where in places)
-        typer.echo(f"{_word(not bad)} {part}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
+        say(f"{_word(not bad)} {shown(part)}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
         for where in places if every else ():
             if where not in wrong:
-                typer.echo(f"           same  {where} = {found.checked[where]!r}")
+                say(f"           same  {shown(where)} = {found.checked[where]!r}")
     for difference in found.differences[: None if every else MOST_SHOWN]:
-        typer.echo(f"           {difference.where}: stated {difference.stated!r}, found {difference.found!r}")
+        say(f"           {shown(difference.where)}: stated {difference.stated!r}, found {difference.found!r}")
     if len(found.differences) > MOST_SHOWN and not every:
-        typer.echo(f"           and {len(found.differences) - MOST_SHOWN:,} more: --all lists them")
+        say(f"           and {len(found.differences) - MOST_SHOWN:,} more: --all lists them")
     for name, (stated, here) in found.versions.items():
-        typer.echo(f"version    {name} {stated} made the result; this is {here}")
+        say(shown(f"version    {name} {stated} made the result; this is {here}"))
     if found.files:
         equal = sum(found.files.values())
         word = "version   " if found.versions and equal < len(found.files) else _word(equal == len(found.files))
-        typer.echo(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
+        say(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
     if found.unchecked:
-        typer.echo(f"unchecked  not part of the result: {', '.join(found.unchecked)}")
+        say(f"unchecked  not part of the result: {shown(', '.join(found.unchecked))}")
 
 
 def _word(same: bool) -> str:

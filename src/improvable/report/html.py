@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.report import plots
+from improvable.report.bidi import isolated
 from improvable.report.look import look_document
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
@@ -73,7 +73,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
 
     room = Environment(
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        lstrip_blocks=True, finalize=isolated,
     )  # fmt: skip
     room.filters |= {"value": value_text, "percent": percent, "script_hash": _script_hash}
     facts = result.facts
@@ -102,11 +102,11 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
 def notebook_html(facts: Facts) -> str:
     """The verdict and the paper's table, for a notebook's cell."""
     table = paper_table(facts)
-    titles = "".join(f'<th colspan="{len(block.heads)}">{escape(block.title)}</th>' for block in table.blocks)
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    titles = "".join(f'<th colspan="{len(block.heads)}">{isolated(block.title)}</th>' for block in table.blocks)
+    heads = "".join(f"<th>{isolated(head)}</th>" for head in table.heads)
+    rows = "".join("<tr>" + "".join(f"<td>{isolated(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     spoken = [verdict(facts), *(harm_words(gap, facts) for gap in facts["disparities"]), limits(facts)]
-    said = "".join(f"<p>{escape(text)}</p>" for text in (*spoken, *facts["warnings"]))
+    said = "".join(f"<p>{isolated(text)}</p>" for text in (*spoken, *facts["warnings"]))
     head = f"<tr><th></th>{titles}</tr><tr><th></th>{heads}</tr>"
     return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
 

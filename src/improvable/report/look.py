@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from improvable.question.showing import shown_all
 from improvable.results.numbers import value_text
 
 ROLES = {
@@ -85,7 +86,7 @@ def _names(value: Any) -> str:
 
 def look_text(look: Mapping[str, Any], width: int) -> str:
     """The whole look for a terminal."""
-    return "\n".join(_text(look, width))
+    return "\n".join(_text(shown_all(look), width))
 
 
 def _text(look: Mapping[str, Any], width: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from improvable.question.showing import shown
 from improvable.report.look import left_out_lines, look_lines
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
@@ -99,5 +100,5 @@ def escaped(text: str) -> str:
     >>> escaped("a|b <b>*x*")
     'a\\|b &lt;b&gt;\\*x\\*'
     """
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = " ".join(shown(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", plain)

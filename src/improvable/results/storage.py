@@ -22,6 +22,7 @@ import numpy as np
 
 from improvable.data.files import make_folder, write_whole
 from improvable.errors import StorageError
+from improvable.question.showing import json_text
 from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 
@@ -30,7 +31,7 @@ RESULT, RUN = "result.json", "run.json"
 
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
-    return (json.dumps(plain, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json_text(plain, indent=1) + "\n").encode()
 
 
 def read_json(path: Path) -> dict[str, Any]:
