@@ -96,6 +96,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             say(f"improvable: {shown(message).rstrip('.')}. Try --help.", err=True)
     except OSError as error:
         say(f"improvable: cannot write: {shown(str(error))}", err=True)
+    except MemoryError:
+        say("improvable: not enough memory. Use fewer draws or rows, or an engine: --engine arrow.", err=True)
     except (KeyboardInterrupt, typer.Abort):
         say(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
         return INTERRUPTED

@@ -15,7 +15,9 @@ MOST_SHOWN = 20
 
 
 def verify(
-    result: Annotated[str, typer.Argument(metavar="RESULT", help="A run folder, or a file of audit --json.")],
+    result: Annotated[
+        str, typer.Argument(metavar="RESULT", help="A run folder, a file of audit --json, or an HTML report.")
+    ],
     data: Annotated[str, typer.Option(metavar="FILE", help="Your copy of the data.")],
     protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="The agreed protocol; it must be the result's own.")

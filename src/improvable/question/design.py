@@ -7,10 +7,12 @@ from typing import Any
 from improvable.errors import OptionError
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
+from improvable.question.conforming import check_types
 from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
 from improvable.question.utilities import Measure, Selection, Utility, as_accuracy, as_utility
 
-FEWEST_DRAWS = 100
+FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
+MOST_SEED = (1 << 128) - 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Question:
     def from_dict(plain: Mapping[str, Any]) -> "Question":
         claim = dict(plain["claim"])
         claim["protected"] = tuple(claim["protected"])
-        return Question(
+        question = Question(
             **{
                 **plain,
                 "group": tuple(plain["group"]),
@@ -74,6 +76,10 @@ class Question:
                 "claim": Claim(**claim),
             }
         )
+        for part in (question, question.claim, *question.accuracy, *question.fairness):
+            check_types(part)
+        check_number("alpha", question.alpha, 0, 0.5)
+        return question
 
 
 @dataclass(frozen=True)
@@ -151,8 +157,8 @@ def make_design(settings: Settings) -> Design:
         no_worse=settings.no_worse,
     )
     check_number("alpha", settings.alpha, 0, 0.5)
-    check_integer("draws", settings.draws, FEWEST_DRAWS)
-    check_integer("seed", settings.seed, 0)
+    check_integer("draws", settings.draws, FEWEST_DRAWS, MOST_DRAWS)
+    check_integer("seed", settings.seed, 0, MOST_SEED)
     if settings.stratum is not None and settings.cluster is None:
         raise OptionError("stratum goes with a cluster.", "Name the column of clusters too: cluster='...' (--cluster).")
     question = Question(

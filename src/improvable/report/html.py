@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.report import plots
 from improvable.report.bidi import isolated
+from improvable.report.embedding import embedded, script_json
 from improvable.report.look import look_document
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
@@ -96,6 +96,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         level=f"{100 * (1 - facts['alpha']):g}%",
         pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
         curves=Markup(script_json(slider_curves(result))),
+        embedded=Markup(embedded(facts, command, runs)),
     )
 
 
@@ -164,12 +165,6 @@ def slider_curves(result: Result) -> dict[str, Any]:
         "level": frontier.level,
         "share": frontier.form == "ratio",
     }
-
-
-def script_json(plain: Any) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element or begin another."""
-    text = json.dumps(plain, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _limits(facts: Facts) -> list[str]:

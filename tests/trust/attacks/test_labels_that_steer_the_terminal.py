@@ -59,9 +59,9 @@ def test_no_output_has_the_raw_character_and_none_crashes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     people(HOSTILE[kind]).write_parquet("people.parquet")
-    options = "--outcome need --group group --status-quo-score score --candidate-score better --capacity 0.3 --draws 200"
+    options = "--outcome need --group group --status-quo-score score --candidate-score better --capacity 0.3"
     outputs = ["--report", "report.html", "--table", "table.csv", "--json", "result.json"]
-    assert run(["compare", "people.parquet", *options.split(), *outputs]) == 0
+    assert run(["compare", "people.parquet", *options.split(), "--draws", "200", *outputs]) == 0
     told = capsys.readouterr()
     assert not raw(told.out + told.err)
     assert not any(line.startswith("VERIFIED") for line in (told.out + told.err).splitlines())
@@ -89,8 +89,9 @@ def test_half_a_character_is_refused_or_shown_and_never_crashes(
     with pytest.raises(improvable.DataError, match=r"'white\\ud83d' holds half of a character"):
         improvable.compare(frame, **options)
     result = improvable.compare(people("white"), **options)
-    received = replace(result, evidence=replace(result.evidence, attributes=(Attribute("group", ("black", cut), BOTH),)))
-    received = replace(received, group_shares={{"white": cut}.get(g, g): s for g, s in result.group_shares.items()})
+    evidence = replace(result.evidence, attributes=(Attribute("group", ("black", cut), BOTH),))
+    shares = {cut if group == "white" else group: share for group, share in result.group_shares.items()}
+    received = replace(result, evidence=evidence, group_shares=shares)
     assert "white<U+D83D>" in received.summary()
     for name in ("report.html", "report.md"):
         received.report(name)
