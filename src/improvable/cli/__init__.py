@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from improvable.cli.audit import audit
+from improvable.cli.bundle import bundle
 from improvable.cli.check import check
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
@@ -21,6 +22,8 @@ from improvable.cli.output import say
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 from improvable.cli.seal import seal
+from improvable.cli.sign import sign
+from improvable.cli.timestamp import timestamp
 from improvable.cli.verify import verify
 
 INTERRUPTED = 130
@@ -34,7 +37,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, check, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate):
+for command in (  # in the order that --help lists them
+    demo,
+    check,
+    audit,
+    compare,
+    frontier,
+    power,
+    init,
+    seal,
+    verify,
+    ledger,
+    timestamp,
+    sign,
+    bundle,
+    game,
+    replicate,
+):
     app.command()(command)
 
 

@@ -7,6 +7,8 @@ import typer
 
 from improvable.cli.options import Jobs
 from improvable.cli.output import quietly, say, warn_of_code
+from improvable.cli.proofs import show_bundle, show_signature, show_stamps
+from improvable.errors import OptionError
 
 if TYPE_CHECKING:
     from improvable.trust.verification import Verification
@@ -16,9 +18,11 @@ MOST_SHOWN = 20
 
 def verify(
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="A run folder, a file of audit --json, or an HTML report.")
+        str, typer.Argument(metavar="RESULT", help="A run folder, a file of audit --json, an HTML report, or a bundle.")
     ],
-    data: Annotated[str, typer.Option(metavar="FILE", help="Your copy of the data.")],
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Your copy of the data; only a bundle needs none.")
+    ] = None,
     protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="The agreed protocol; it must be the result's own.")
     ] = None,
@@ -28,6 +32,10 @@ def verify(
             metavar="FILE", help="The ledger that should list the run.", show_default="that beside the data, if any"
         ),
     ] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The time stamp authority's root certificate, in PEM.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="The signer's public key, in PEM.")] = None,
     every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
     jobs: Jobs = -1,
 ) -> int:
@@ -47,11 +55,17 @@ def verify(
     from improvable.question.declaration import digest_of
     from improvable.question.showing import shown
     from improvable.results.words import seal_words
+    from improvable.trust.bundle import is_bundle
     from improvable.trust.files import read_protocol
     from improvable.trust.ledger import ledger_path
+    from improvable.trust.seal import seal_path
     from improvable.trust.verification import read_facts
     from improvable.trust.verification import verify as recompute
 
+    if is_bundle(result):
+        return show_bundle(result)
+    if data is None:
+        raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
     facts = read_facts(result)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
@@ -71,6 +85,9 @@ def verify(
         say(f"{_word(good)} ledger: {where}")
     else:
         say(f"unchecked  ledger: there is no {place.name}, so we do not know how many runs there were")
+    same &= show_stamps([Path(protocol), seal_path(protocol)] if protocol is not None else [], place, root)
+    if key is not None:
+        same &= show_signature(result, key, data, protocol)
     total, wrong = len(found.checked), len(found.differences)
     if same:
         say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was checked'}.")
