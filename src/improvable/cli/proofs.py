@@ -65,15 +65,15 @@ def show_bundle(path: str) -> int:
         say(shown(f"DIFFERENT  {where}"))
     if found.merged:
         say(
-            f"merged     {found.merged} small cells were merged with others: the p-values below are those of the "
-            "merged cells, not of the run, and tend to be too small"
+            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
+            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, found.draws))}"
         )
     if not found.same:
         say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
         return 1
     verdict = "rejected" if stated["reject"] else "not rejected"
-    draws = p_equals(p_text(stated["p_value"], found.draws))
-    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({draws}, {verdict}).")
+    p_value = p_equals(p_text(stated["p_value"], found.draws))
+    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
     say(
         "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
         "the bundle has the digests of its files."

@@ -36,7 +36,7 @@ from improvable.inference.normal_limit import Moments
 from improvable.inference.pvalues import threshold_for
 from improvable.inference.tally import Counted, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
-from improvable.question.conforming import check_types
+from improvable.question.conforming import check_types, conforms
 from improvable.question.design import Question
 from improvable.question.showing import json_text
 from improvable.question.utilities import Measure
@@ -68,6 +68,8 @@ class Recomputed:
         How many cells were pooled; then the p-values are not the run's.
     stated : dict
         The p-values, as the bundle states them.
+    of_the_run : float
+        The run's own p-value, which a merged bundle states and cannot show.
     draws : int
         How many draws they come from.
     versions : dict
@@ -79,6 +81,7 @@ class Recomputed:
     facts: dict[str, Any]
     merged: int
     stated: dict[str, Any]
+    of_the_run: float
     draws: int
     versions: dict[str, tuple[str, str]]
 
@@ -161,7 +164,8 @@ def verify_bundle(path: str | Path) -> Recomputed:
         there, here = dict(identity["versions"]), versions()
         one, other = dict(_places(stated)), dict(_places(again))
         differences = [where for where in dict.fromkeys([*one, *other]) if not _same(one.get(where), other.get(where))]
-        if not isinstance(merged, int) or isinstance(merged, bool):
+        of_the_run, draws = plain["of_the_run"]["p_value"], plain["question"]["draws"]
+        if not conforms(merged, int) or not conforms(of_the_run, float):
             raise TypeError("merged")
         if merged == 0 and stated != plain["of_the_run"]:
             differences.append("of_the_run")
@@ -170,7 +174,7 @@ def verify_bundle(path: str | Path) -> Recomputed:
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
     changed = {name: (str(one), here.get(name, "none")) for name, one in there.items() if here.get(name) != one}
-    return Recomputed(len(other), differences, identity, merged, stated, plain["question"]["draws"], changed)
+    return Recomputed(len(other), differences, identity, merged, stated, of_the_run, draws, changed)
 
 
 def _releasable(split: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:

@@ -97,7 +97,7 @@ def test_small_cells_are_refused_or_merged_and_it_is_said(capsys: pytest.Capture
     counts = [cell[1] for stratum in strata for cell in stratum["cells"]]
     assert min(counts) >= 15
     assert run(["verify", "run.bundle.json"]) == 0
-    assert "not of the run" in said(capsys)
+    assert "tends to be too small; the run states p" in said(capsys)
     for one, other in zip(bundle["of_the_run"]["splits"], bundle["of_the_cells"]["splits"], strict=True):
         for before, after in zip(one["components"], other["components"], strict=True):
             assert after["candidate"] == pytest.approx(before["candidate"], rel=1e-12), "estimates stay"
