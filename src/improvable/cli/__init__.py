@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     from improvable.errors import ImprovableError
-    from improvable.question.showing import shown
+    from improvable.showing import shown
 
     try:
         _refuse_broken(sys.argv[1:] if arguments is None else arguments)
@@ -106,7 +106,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         return status
     except ImprovableError as error:
-        say(f"improvable: {shown(str(error))}", err=True)
+        say(f"improvable: {error}", err=True)
     except typer.TyperException as error:
         message = " ".join(error.format_message().split())
         if type(error).__name__ == "NoArgsIsHelpError":

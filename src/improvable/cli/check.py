@@ -43,9 +43,9 @@ def check(
 
     from improvable.data.files import write_whole
     from improvable.procedure.preparing import prepare_audit
-    from improvable.question.showing import json_text
     from improvable.report.look import look_text
     from improvable.report.text import WIDTH
+    from improvable.showing import json_text
 
     o.check_writable(json)
     if source.endswith(".toml"):

@@ -58,8 +58,8 @@ def frontier(
     """
     import improvable
     from improvable.data.files import write_whole
-    from improvable.question.showing import shown
     from improvable.report.text import paragraph
+    from improvable.showing import shown
 
     for path in (json, plot):
         o.check_writable(path)

@@ -39,9 +39,9 @@ def ledger(
     from improvable.data.formats import FileFormat
     from improvable.errors import StorageError
     from improvable.question.design import FEWEST_DRAWS
-    from improvable.question.showing import shown
     from improvable.report.text import paragraph
     from improvable.results.numbers import p_equals, p_text
+    from improvable.showing import shown
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
 
     check_writable(json)

@@ -17,14 +17,14 @@ Result = TypeVar("Result")
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
     """Print lines: every command prints through here, so that no text from data or files can steer a terminal."""
-    from improvable.question.showing import shown
+    from improvable.showing import shown
 
     typer.echo(shown(text, lines=True), err=err, nl=nl)
 
 
 def warn(text: str) -> None:
     """Print one warning, on one line."""
-    from improvable.question.showing import shown
+    from improvable.showing import shown
 
     typer.echo(f"warning: {shown(text)}", err=True)
 
@@ -41,7 +41,7 @@ def quietly(work: Callable[[], Result]) -> Result:
 def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, runs: str = "") -> int:
     """Print or write a result; the exit status."""
     from improvable.data.files import write_whole
-    from improvable.question.showing import json_text, shown
+    from improvable.showing import json_text, shown
 
     facts = result.to_dict()
     for text in facts["warnings"]:

@@ -150,8 +150,8 @@ def power(
 def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) -> int:
     """Print or write a plan."""
     from improvable.data.files import write_whole
-    from improvable.question.showing import json_text
     from improvable.report.plots import save_chart
+    from improvable.showing import json_text
 
     document = f"{json_text(plan.to_dict())}\n"
     if plot is not None:

@@ -8,7 +8,7 @@ from improvable.cli.output import say
 
 def show_stamps(agreed: Sequence[Path], ledger: Path, root: str | None) -> bool:
     """Check the tokens beside what was agreed and beside the ledger; whether all hold, and in that order."""
-    from improvable.question.showing import shown
+    from improvable.showing import shown
     from improvable.trust.timestamps import check_stamps, tokens_of
 
     files = [path for path in (*agreed, ledger) if path.exists()]
@@ -32,7 +32,7 @@ def show_stamps(agreed: Sequence[Path], ledger: Path, root: str | None) -> bool:
 
 def show_signature(result: str, key: str, data: str, protocol: str | None) -> bool:
     """Check the signed statement beside a result; whether all that it vouches for is the same."""
-    from improvable.question.showing import shown
+    from improvable.showing import shown
     from improvable.trust.signing import check_signature
 
     found = check_signature(result, key, data, protocol)
@@ -51,8 +51,8 @@ def show_signature(result: str, key: str, data: str, protocol: str | None) -> bo
 
 def show_bundle(path: str) -> int:
     """Recompute a bundle; the exit status."""
-    from improvable.question.showing import shown
     from improvable.results.numbers import p_equals, p_text
+    from improvable.showing import shown
     from improvable.trust.bundle import verify_bundle
 
     found = verify_bundle(path)

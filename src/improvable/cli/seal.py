@@ -38,7 +38,7 @@ def seal(
     from pathlib import Path
 
     from improvable.data.files import write_whole
-    from improvable.question.showing import json_text, shown
+    from improvable.showing import json_text, shown
     from improvable.trust.files import read_protocol
     from improvable.trust.seal import make_seal, seal_facts, seal_path, write_seal
 

@@ -53,8 +53,8 @@ def verify(
       improvable verify run --data patients.csv
     """
     from improvable.question.declaration import digest_of
-    from improvable.question.showing import shown
     from improvable.results.words import seal_words
+    from improvable.showing import shown
     from improvable.trust.bundle import is_bundle
     from improvable.trust.files import read_protocol
     from improvable.trust.ledger import ledger_path
@@ -112,7 +112,7 @@ def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _show_numbers(found: "Verification", every: bool) -> None:
-    from improvable.question.showing import shown
+    from improvable.showing import shown
     from improvable.trust.verification import part_of
 
     wrong = {difference.where for difference in found.differences}

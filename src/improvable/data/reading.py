@@ -29,6 +29,7 @@ from improvable.data.formats import (
     uneven_lines,
 )
 from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
+from improvable.data.received import TIGHTEST, inflates, most_unpacked
 from improvable.errors import DataError, OptionError, nearest
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ STATISTICS = {"dta": "read_dta", "sav": "read_sav", "zsav": "read_sav", "por": "
               "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}  # fmt: skip
 KINDS = "a file that ends in .csv, .tsv, .parquet, .xlsx, .dta, .sav or .sas7bdat; texts may be in .gz or .zip"
 MOST_NAMED = 5
-MOST_UNPACKED, TIGHTEST = 64 << 20, 100
-"""A packed file may unpack to so many bytes, or to so many times its own size, whichever is more."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def content_of(path: Path) -> bytes:
 
 def _unpacked(packed: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
     """What is packed, unless it is so much more than the file that only an attack, or nothing at all, packs so well."""
-    most = max(MOST_UNPACKED, TIGHTEST * path.stat().st_size)
+    most = most_unpacked(path.stat().st_size)
     content = packed.read(most + 1)
     if len(content) > most:
         raise _too_tight(path)
@@ -151,9 +150,8 @@ def _refuse_tight(path: Path) -> None:
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > max(MOST_UNPACKED, TIGHTEST * path.stat().st_size):
-        raise _too_tight(path)
+        if inflates(archive, path.stat().st_size):
+            raise _too_tight(path)
 
 
 def _member(path: Path) -> str:

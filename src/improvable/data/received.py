@@ -18,6 +18,8 @@ from numpy.lib import format as npy
 MOST_JSON = 256 << 20
 MOST_ARRAYS = 4 << 30
 MOST_MEMBERS = 1 << 16
+MOST_UNPACKED, TIGHTEST = 64 << 20, 100
+"""A packed file may unpack to so many bytes, or to so many times its own size, whichever is more."""
 
 
 class ReceivedError(ValueError):
@@ -86,6 +88,16 @@ def read_arrays(path: Path) -> dict[str, Any]:
         if sum(member.file_size for member in members) > len(content):
             raise ReceivedError("claims more than it holds")
         return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes a packed file of this size may unpack to."""
+    return max(MOST_UNPACKED, TIGHTEST * size)
+
+
+def inflates(archive: zipfile.ZipFile, size: int) -> bool:
+    """Whether an archive of this size unpacks to more than that; none unpacks to more than it says."""
+    return sum(member.file_size for member in archive.infolist()) > most_unpacked(size)
 
 
 def _array(content: bytes) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from improvable.question.showing import shown
+from improvable.showing import shown
 
 LEFTWARD = ("R", "AL", "AN")
 

@@ -2,10 +2,10 @@
 
 import re
 
-from improvable.question.showing import shown
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
 from improvable.results.words import combined_name, draws_text, harm_words, rerun_words, seal_words, shortfall_words
+from improvable.showing import shown
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from improvable.question.showing import shown_all
 from improvable.results.numbers import value_text
+from improvable.showing import shown_all
 
 ROLES = {
     "outcome": "outcome",

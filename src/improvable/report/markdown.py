@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from improvable.question.showing import shown
 from improvable.report.look import left_out_lines, look_lines
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
@@ -22,6 +21,7 @@ from improvable.results.words import (
     verdict,
     welfare_words,
 )
+from improvable.showing import shown
 
 
 def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = None, runs: str | None = None) -> str:

@@ -4,7 +4,6 @@ import textwrap
 from collections import Counter
 from itertools import accumulate, pairwise
 
-from improvable.question.showing import shown_all
 from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
@@ -21,6 +20,7 @@ from improvable.results.words import (
     verdict,
     welfare_words,
 )
+from improvable.showing import shown_all
 
 WIDTH = 99
 ASKED = {"accuracy": "accuracy", "fairness": "the gap"}

@@ -8,12 +8,12 @@ from typing import Any
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
-from improvable.question.showing import shown, shown_all
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts, split_columns
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
+from improvable.showing import shown, shown_all
 
 REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")

@@ -23,10 +23,10 @@ import numpy as np
 from improvable.data.files import make_folder, write_whole
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
-from improvable.question.showing import json_text
 from improvable.results.counts import plain_counts
 from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
+from improvable.showing import json_text
 
 FORMAT = 4
 RESULT, RUN = "result.json", "run.json"

@@ -38,13 +38,13 @@ from improvable.inference.tally import Counted, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
 from improvable.question.conforming import check_types, conforms
 from improvable.question.design import Question
-from improvable.question.showing import json_text
 from improvable.question.utilities import Measure
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from, plain_counts
 from improvable.results.facts import component_facts
 from improvable.results.loading import MALFORMED, load
 from improvable.results.versions import versions
+from improvable.showing import json_text
 
 BUNDLE = "improvable bundle 1"
 SMALLEST = 10

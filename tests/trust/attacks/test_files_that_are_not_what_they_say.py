@@ -281,6 +281,16 @@ def test_a_packed_file_that_inflates_is_refused(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.usefixtures("room")
+def test_an_algorithm_that_is_a_pipe_or_inflates_is_refused() -> None:
+    os.mkfifo("choice.skops")
+    with pytest.raises(improvable.StorageError, match="not a regular file"):
+        improvable.import_algorithm("choice.skops")
+    Path("other.skops").write_bytes(stored("schema.json", bytes(100 << 20), zipfile.ZIP_DEFLATED))
+    with pytest.raises(improvable.StorageError, match="damaged or not a skops file"):
+        improvable.import_algorithm("other.skops")
+
+
+@pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("option", ["--draws", "--splits", "--folds", "--seed"])
 def test_numbers_that_no_machine_could_serve(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = said_in_one_line(["audit", "people.csv", *OPTIONS, option, str(10**60)], capsys)

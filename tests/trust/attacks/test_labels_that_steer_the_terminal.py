@@ -17,8 +17,10 @@ import pytest
 import improvable
 from improvable.cli import run
 from improvable.data.groups import Attribute
-from improvable.question.showing import hides, json_text, shown, shown_all
+from improvable.errors import Caution
+from improvable.procedure.cautions import emit
 from improvable.report.bidi import isolated
+from improvable.showing import hides, json_text, shown, shown_all
 
 BOTH = np.array([0, 1])
 CLEAR = "\x1b[2J\x1b[H"
@@ -126,6 +128,13 @@ def test_a_name_in_an_error_stays_on_its_line(capsys: pytest.CaptureFixture[str]
     told = capsys.readouterr().err
     assert not raw(told)
     assert len(told.splitlines()) == 1
+
+
+def test_an_error_or_a_warning_in_python_cannot_steer_either() -> None:
+    error = improvable.DataError(f"there is no column '{CLEAR}'.", "Check\nit.")
+    assert str(error) == "there is no column '<U+001B>[2J<U+001B>[H'. Check<U+000A>it."
+    with pytest.warns(improvable.ImprovableWarning, match="a<U\\+001B>"):
+        emit([Caution("note", "a\x1b")])
 
 
 def test_what_is_shown_tells_texts_apart_and_json_keeps_them() -> None:

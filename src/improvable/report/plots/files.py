@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError, nearest
-from improvable.question.showing import shown_all
+from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     import altair as alt
