@@ -31,6 +31,7 @@ def _row(path: Path) -> str:
     attack, _, stops = (ast.get_docstring(tree) or path.stem).partition("\n\n")
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
     told = stops or "; ".join(name.removeprefix("test_").replace("_", " ") for name in names)
+    attack = re.sub(r"^Attack \d+: (.)", lambda found: found[1].upper(), attack)  # some are numbered
     cells = (attack, told, f"`{path.relative_to(ROOT).as_posix()}`")
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
