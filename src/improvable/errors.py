@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from improvable.showing import shown
+
 MOST_NAMED = 12
 
 
@@ -27,7 +29,8 @@ class ImprovableError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        """Both in one line, as they may be looked at: they may quote a label or a file's name."""
+        return shown(f"{self.message} {self.hint}".strip())
 
 
 class DataError(ImprovableError, ValueError):

@@ -12,11 +12,11 @@ import pytest
 
 import improvable
 from conftest import Case
+from improvable.report.embedding import script_json
 from improvable.report.html import (
     details,
     html_page,
     notebook_html,
-    script_json,
     slider_curves,
 )
 from improvable.report.write import write_report

@@ -7,6 +7,7 @@ after a look at their nodes, because scikit-learn follows a tree's indices witho
 
 import importlib
 import importlib.metadata
+import io
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from improvable.algorithms.cutoffs import Threshold
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import RowFunction
 from improvable.data.files import write_whole
+from improvable.data.received import MOST_ARRAYS, ReceivedError, inflates, read_bytes
 from improvable.errors import ImprovableWarning, OptionError, StorageError
 
 FORMAT = 1
@@ -142,10 +144,15 @@ def import_algorithm(path: str | Path) -> Algorithm:
     """
     skops = _skops()
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(Path(path), MOST_ARRAYS)
     except OSError as error:
         raise StorageError(f"cannot read '{path}': {error.strerror}.", "Check the path.") from error
+    except ReceivedError as error:
+        raise StorageError(f"'{path}' {error}.", "Export the algorithm again.") from error
     try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if inflates(archive, len(data)):
+                raise ReceivedError
         untrusted = _untrusted(skops, data)
     except Exception as error:
         raise StorageError(f"'{path}' is damaged or not a skops file.", "Export the algorithm again.") from error

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from improvable.cli.audit import audit
+from improvable.cli.bundle import bundle
 from improvable.cli.check import check
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
@@ -17,10 +18,13 @@ from improvable.cli.frontier import frontier
 from improvable.cli.game import game
 from improvable.cli.init import init
 from improvable.cli.ledger import ledger
+from improvable.cli.output import say
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
+from improvable.cli.sign import sign
+from improvable.cli.timestamp import timestamp
 from improvable.cli.verify import verify
 
 INTERRUPTED = 130
@@ -34,7 +38,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, check, audit, compare, frontier, power, init, seal, verify, ledger, game, replicate, serve):
+for command in (  # in the order that --help lists them
+    demo,
+    check,
+    audit,
+    compare,
+    frontier,
+    power,
+    init,
+    seal,
+    verify,
+    ledger,
+    timestamp,
+    sign,
+    bundle,
+    game,
+    replicate,
+    serve,
+):
     app.command()(command)
 
 
@@ -42,7 +63,7 @@ def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"improvable {version('improvable')}")
+        say(f"improvable {version('improvable')}")
         raise typer.Exit()
 
 
@@ -62,6 +83,15 @@ def _kept(arguments: Sequence[str]) -> str:
     return "Nothing was kept; --out FOLDER keeps finished splits."
 
 
+def _refuse_broken(arguments: Sequence[str]) -> None:
+    """Refuse what a shell passed on but no text file can hold: bytes that are not UTF-8, half of a character."""
+    from improvable.errors import OptionError
+
+    for argument in arguments:
+        if not argument.isascii() and any("\ud800" <= character <= "\udfff" for character in argument):
+            raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong is one line on standard error and exit status 2."""
     sys.exit(run(arguments))
@@ -69,23 +99,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     from improvable.errors import ImprovableError
+    from improvable.showing import shown
 
     try:
+        _refuse_broken(sys.argv[1:] if arguments is None else arguments)
         status = int(app(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status
     except ImprovableError as error:
-        typer.echo(f"improvable: {error}", err=True)
+        say(f"improvable: {error}", err=True)
     except typer.TyperException as error:
         message = " ".join(error.format_message().split())
         if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(error.format_message())
+            say(error.format_message())
         else:
-            typer.echo(f"improvable: {message.rstrip('.')}. Try --help.", err=True)
+            say(f"improvable: {shown(message).rstrip('.')}. Try --help.", err=True)
     except OSError as error:
-        typer.echo(f"improvable: cannot write: {error}", err=True)
+        say(f"improvable: cannot write: {shown(str(error))}", err=True)
+    except MemoryError:
+        say("improvable: not enough memory. Use fewer draws or rows, or an engine: --engine arrow.", err=True)
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
+        say(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
         return INTERRUPTED
     return 2

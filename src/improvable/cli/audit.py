@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, quietly, show, warn_of_code, write_documents
+from improvable.cli.output import check_documents, quietly, say, show, warn_of_code, write_documents
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
@@ -184,5 +184,5 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
     if settings.seed == 0:
         declared["test"].pop("seed", None)
     write_protocol(declared, path)
-    typer.echo(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
+    say(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
     return 0

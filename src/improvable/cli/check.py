@@ -6,6 +6,7 @@ import typer
 
 from improvable.cli import options as o
 from improvable.cli.audit import refuse_options_beside_protocol, settings_of_options, settings_of_protocol
+from improvable.cli.output import say, warn
 from improvable.cli.settings import with_settings
 
 
@@ -38,13 +39,13 @@ def check(
       improvable check patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --exclude '*_t'
     """
-    import json as writer
     from pathlib import Path
 
     from improvable.data.files import write_whole
     from improvable.procedure.preparing import prepare_audit
     from improvable.report.look import look_text
     from improvable.report.text import WIDTH
+    from improvable.showing import json_text
 
     o.check_writable(json)
     if source.endswith(".toml"):
@@ -54,13 +55,13 @@ def check(
         settings, file = settings_of_options(asked, candidates, data), source
     ready = prepare_audit(file, settings, n_jobs=jobs)
     for caution in ready.cautions:
-        typer.echo(f"warning: {caution.text}", err=True)
+        warn(caution.text)
     facts = {**ready.look.facts, "warnings": [caution.text for caution in ready.cautions]}
-    document = writer.dumps(facts, indent=2, ensure_ascii=False)
+    document = json_text(facts)
     if json == "-":
-        typer.echo(document)
+        say(document)
         return 0
     if json is not None:
         write_whole(Path(json), f"{document}\n".encode())
-    typer.echo(look_text(ready.look.facts, WIDTH))
+    say(look_text(ready.look.facts, WIDTH))
     return 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly
+from improvable.cli.output import quietly, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ def _screening(quick: bool, seed: int) -> int:
     from improvable.report.text import paragraph
 
     people = diabetes_screening()
-    typer.echo(
+    say(
         paragraph(
             f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
             "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
@@ -72,10 +72,10 @@ def _screening(quick: bool, seed: int) -> int:
         )
 
     result = audited(people)
-    typer.echo(result.summary())
+    say(result.summary())
     unknown = people.filter(pl.col("diagnosed") == 0)
-    typer.echo("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
-    typer.echo(
+    say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
+    say(
         "\nNext, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
         "  improvable audit screening.csv --outcome diabetes --group race --decision guideline \\\n"
@@ -125,7 +125,7 @@ def _care_program(quick: bool, seed: int) -> int:
 
     rows = FEWER_PATIENTS if quick else PATIENTS
     people = improvable.datasets.care_management(rows, seed=seed)
-    typer.echo(
+    say(
         paragraph(
             f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
             "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following "
@@ -146,8 +146,8 @@ def _care_program(quick: bool, seed: int) -> int:
             n_jobs=-1,
         )
     )
-    typer.echo(result.summary())
-    typer.echo(
+    say(result.summary())
+    say(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --simulated --write patients.csv\n"
         "  improvable audit patients.csv --outcome gagne_sum_t --group race \\\n"
@@ -173,5 +173,5 @@ def _write(file: str, simulated: bool, quick: bool, seed: int) -> int:
         people.write_csv(path)
     else:
         people.write_parquet(path)
-    typer.echo(f"Wrote {len(people):,} {whom} to {path}.", err=True)
+    say(f"Wrote {len(people):,} {whom} to {path}.", err=True)
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from improvable.cli import options as o
+from improvable.cli.output import say
 from improvable.errors import OptionError
 from improvable.question.checks import check_choice
 from improvable.question.kinds import parse_names
@@ -58,6 +59,7 @@ def frontier(
     import improvable
     from improvable.data.files import write_whole
     from improvable.report.text import paragraph
+    from improvable.showing import shown
 
     for path in (json, plot):
         o.check_writable(path)
@@ -79,17 +81,17 @@ def frontier(
     if json is not None and json != "-":
         write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
     if json == "-":
-        typer.echo(json_module.dumps(facts, indent=2))
+        say(json_module.dumps(facts, indent=2))
         return 0
     for bound in facts["bounds"]:
-        typer.echo(paragraph(bound["words"]))
+        say(paragraph(shown(bound["words"])))
     if not simultaneous:
-        typer.echo(paragraph("Each bound holds separately. For bounds that hold all at once: --simultaneous."))
-    typer.echo(f"\nEdge at p = {found.level:g}, as accuracy and gap deltas ({found.form}):")
+        say(paragraph("Each bound holds separately. For bounds that hold all at once: --simultaneous."))
+    say(f"\nEdge at p = {found.level:g}, as accuracy and gap deltas ({found.form}):")
     for gap, corners in facts["edge"].items():
-        shown = "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners) or "nothing is rejected"
-        typer.echo(paragraph(f"{gap}: {shown}"))
-    typer.echo(
+        edge = "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners) or "nothing is rejected"
+        say(paragraph(f"{gap}: {edge}"))
+    say(
         "\n"
         + paragraph(
             "The absolute edge is the paper's. It folds the gap at zero, and near perfect fairness claims more than "
@@ -122,5 +124,5 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
         f"{p_equals(p_text(p, draws))} for accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
     )
     verdict = "rejected" if p < found.level else "not rejected"
-    typer.echo(document if json == "-" else f"{words}: {verdict} at {found.level:g}.")
+    say(document if json == "-" else f"{words}: {verdict} at {found.level:g}.")
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli.options import Json, check_writable
+from improvable.cli.output import say
 
 if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation, RerunRisk
@@ -105,7 +106,7 @@ def game(
     bounds = lemma_bounds(both[1], epsilon=margin, alpha=level, mixing=mixed)
     risk = None
     if audit is not None and audit.question.combine == "running_median":
-        typer.echo("warning: this audit took the running median; what follows is about the median.", err=True)
+        say("warning: this audit took the running median; what follows is about the median.", err=True)
     elif audit is not None:
         threshold = audit.threshold
         risk = rerun_risk([split.p_value for split in audit.splits], alpha=level, threshold=threshold)
@@ -134,9 +135,9 @@ def game(
     if json is not None and json != "-":
         write_whole(Path(json), f"{document}\n".encode())
     if json == "-":
-        typer.echo(document)
+        say(document)
         return 0
-    typer.echo("\n\n".join(_words(solved, facts, bounds, epsilon is not None, costs, found, risk)))
+    say("\n\n".join(_words(solved, facts, bounds, epsilon is not None, costs, found, risk)))
     return 0
 
 
@@ -178,7 +179,7 @@ def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) 
         try:
             found = estimate_correlation([split.p_value for split in audit.splits], audit.question.draws)
         except OptionError as error:
-            typer.echo(f"warning: independence is assumed, since {error}", err=True)
+            say(f"warning: independence is assumed, since {error}", err=True)
         correlation = 0.0 if found is None else found.estimate
     if not correlation:
         return found, INDEPENDENT

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import check_writable
+from improvable.cli.output import say
 from improvable.errors import ImprovableError, StorageError
 
 MOST_COLUMNS = 20
@@ -48,7 +49,7 @@ def init(
         rows = engine.rows if isinstance(engine, Memory) else read_rows(data)
         glimpse = Glimpse(engine, rows)
         more = len(rows.columns) - MOST_COLUMNS
-        typer.echo(f"Columns: {', '.join(rows.columns[:MOST_COLUMNS])}{f' and {more} more' if more > 0 else ''}")
+        say(f"Columns: {', '.join(rows.columns[:MOST_COLUMNS])}{f' and {more} more' if more > 0 else ''}")
     interview = Interview(glimpse)
     while True:
         try:
@@ -56,16 +57,16 @@ def init(
             make_plan(settings)
             if glimpse is not None:
                 for caution in prepare_audit(glimpse.engine, settings).cautions:
-                    typer.echo(f"warning: {caution.text}", err=True)
+                    say(f"warning: {caution.text}", err=True)
             break
         except ImprovableError as error:
-            typer.echo(f"\n{error}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
+            say(f"\n{error}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
     declared = declare(settings)
     assert declared is not None, "answers are names and numbers"
     declared["test"].pop("seed", None)
     write_protocol(declared, file)
     given = "DATA" if data is None else shlex.quote(data)
-    typer.echo(
+    say(
         f"Wrote {file}.\n"
         f"Run it:  improvable audit {shlex.quote(file)} --data {given} --out {shlex.quote(Path(file).stem)}\n"
         f"Or first let the other side choose the splits:  improvable seal {shlex.quote(file)} --data {given} "

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from improvable.cli.glimpse import Glimpse
+from improvable.cli.output import say
 from improvable.cli.settings import parsed, status_quo_from
 from improvable.errors import ImprovableError, OptionError, nearest
 from improvable.question.checks import SAME_SHARE, as_names
@@ -107,7 +108,7 @@ class Interview:
         if self.data is not None:
             found = self.data.share_of_score(answers["score"], answers["outcome"], answers["weight"])
         if found is not None:
-            typer.echo(f"Column '{found[0]}' selects exactly the top {found[1]:.1%} of that score.")
+            say(f"Column '{found[0]}' selects exactly the top {found[1]:.1%} of that score.")
         if answers.get("capacity") in (None, SAME_SHARE):
             answers.pop("capacity", None)
         self.ask("capacity", "Share of people it selects", found[1] if found else None, needed=True)
@@ -131,7 +132,7 @@ class Interview:
         )
         suspects = self.data.suspects(self.settings()) if self.data else []
         if suspects:
-            typer.echo(f"These tell the outcome or the group, or nearly: {written(suspects)}. See improvable check.")
+            say(f"These tell the outcome or the group, or nearly: {written(suspects)}. See improvable check.")
         self.ask(
             "exclude",
             "Columns that it may not read (* stands for anything)",
@@ -169,11 +170,11 @@ class Interview:
                 return
             if name == "?":
                 for other in others:
-                    typer.echo(f"  {other}: {SETTINGS[other].help}")
+                    say(f"  {other}: {SETTINGS[other].help}")
             elif name in others:
                 self.ask(name, SETTINGS[name].help)
             else:
-                typer.echo(f"there is nothing else called '{name}'. {nearest(name, others)}")
+                say(f"there is nothing else called '{name}'. {nearest(name, others)}")
 
     # One question. ----
 
@@ -204,7 +205,7 @@ class Interview:
                     if check is not None and self.data is not None:
                         check(self.data, value)
             except ImprovableError as error:
-                typer.echo(str(error))
+                say(str(error))
             else:
                 self.answers[name] = value
                 self.asked.add(name)
@@ -221,7 +222,7 @@ class Interview:
                 self.answers["positive"] = [*said, *([] if one in said else [one])]
                 self.asked.add("positive")
                 return
-            typer.echo(f"'{column}' does not hold '{one}'. {nearest(one, levels)}")
+            say(f"'{column}' does not hold '{one}'. {nearest(one, levels)}")
 
 
 def _answer(setting: Setting, question: str, proposed: Any, must: bool) -> Any:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import Json, check_writable
+from improvable.cli.output import say
 
 
 def ledger(
@@ -40,6 +41,7 @@ def ledger(
     from improvable.question.design import FEWEST_DRAWS
     from improvable.report.text import paragraph
     from improvable.results.numbers import p_equals, p_text
+    from improvable.showing import shown
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
 
     check_writable(json)
@@ -56,17 +58,17 @@ def ledger(
     if json is not None and json != "-":
         write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
     if json == "-":
-        typer.echo(json_module.dumps(facts, indent=2))
+        say(json_module.dumps(facts, indent=2))
         return 0
     for line in lines:
-        shown = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
+        told = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
         if "verdict" in line.facts:
             p_value = p_text(line.facts["p_value"], line.facts.get("draws", FEWEST_DRAWS))
-            shown.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
+            told.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
         sealed = line.facts.get("challenge") is not None
-        shown.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
+        told.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
         if line.facts.get("protocol"):
-            shown.append(f"protocol {line.facts['protocol'][:12]}...")
-        typer.echo("  ".join(shown))
-    typer.echo(paragraph(f"The chain of {len(lines)} lines is intact: {runs_words(lines)}."))
+            told.append(f"protocol {str(line.facts['protocol'])[:12]}...")
+        say("  ".join(map(shown, told)))
+    say(paragraph(f"The chain of {len(lines)} lines is intact: {runs_words(lines)}."))
     return 0

@@ -1,6 +1,5 @@
 """Results to standard output or files, warnings to standard error."""
 
-import json
 import shlex
 import sys
 import warnings
@@ -16,6 +15,20 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+def say(text: str, err: bool = False, nl: bool = True) -> None:
+    """Print lines: every command prints through here, so that no text from data or files can steer a terminal."""
+    from improvable.showing import shown
+
+    typer.echo(shown(text, lines=True), err=err, nl=nl)
+
+
+def warn(text: str) -> None:
+    """Print one warning, on one line."""
+    from improvable.showing import shown
+
+    typer.echo(f"warning: {shown(text)}", err=True)
+
+
 def quietly(work: Callable[[], Result]) -> Result:
     """Run without Python's own display of our warnings: `show` prints them once, as plain lines."""
     from improvable.errors import ImprovableWarning
@@ -28,22 +41,23 @@ def quietly(work: Callable[[], Result]) -> Result:
 def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, runs: str = "") -> int:
     """Print or write a result; the exit status."""
     from improvable.data.files import write_whole
+    from improvable.showing import json_text, shown
 
     facts = result.to_dict()
     for text in facts["warnings"]:
-        typer.echo(f"warning: {text}", err=True)
+        warn(text)
     if json_path is not None:
-        document = json.dumps(facts, indent=2, ensure_ascii=False)
+        document = json_text(facts)
         if json_path == "-":
-            typer.echo(document)
+            say(document)
         else:
             write_whole(Path(json_path), f"{document}\n".encode())
     if json_path != "-":
         from improvable.report.text import paragraph, summary
 
-        typer.echo(summary(result.facts, warnings=False))
+        say(summary(result.facts, warnings=False))
         if runs:
-            typer.echo(paragraph(runs))
+            say(paragraph(shown(runs)))
     sys.stdout.flush()
     return 1 if exit_code and result.reject else 0
 
@@ -74,4 +88,4 @@ def warn_of_code(declared: dict[str, Any]) -> None:
 
     name = declared.get("rule", {}).get("name", "")
     if isinstance(name, str) and imports_code(name):
-        typer.echo(f"warning: the protocol's rule '{name}' is Python code by its author, and will run.", err=True)
+        warn(f"the protocol's rule '{name}' is Python code by its author, and will run.")

@@ -1,13 +1,12 @@
 """`improvable power`."""
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly
+from improvable.cli.output import quietly, say, warn
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError, one_of
 from improvable.question.kinds import parse_names
@@ -133,14 +132,14 @@ def power(
         question = completed(asked, candidates)
         format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
         pilot = read_rows(data, format_)
-        typer.echo(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
+        say(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
         recorder = open_recorder(Memory(pilot, 1), str(data), ledger)
         plan = quietly(lambda: power_from_pilot(pilot, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
         for note in pilot.notes:
             if not note.column:
-                typer.echo(f"warning: {note.text}", err=True)
+                warn(note.text)
         runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
-        typer.echo(runs, err=True)
+        say(runs, err=True)
     if plot_learning is not None:
         from improvable.report.plots import save_chart
 
@@ -152,15 +151,16 @@ def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) 
     """Print or write a plan."""
     from improvable.data.files import write_whole
     from improvable.report.plots import save_chart
+    from improvable.showing import json_text
 
-    document = f"{json_module.dumps(plan.to_dict(), indent=2, ensure_ascii=False)}\n"
+    document = f"{json_text(plan.to_dict())}\n"
     if plot is not None:
         save_chart(plan.plot(), plot)
     if table is not None:
         write_whole(Path(table), plan.csv().encode())
     if json is not None and json != "-":
         write_whole(Path(json), document.encode())
-    typer.echo(document if json == "-" else plan.summary(), nl=json != "-")
+    say(document if json == "-" else plan.summary(), nl=json != "-")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly
+from improvable.cli.output import quietly, say
 
 
 def replicate(
@@ -55,30 +55,30 @@ def replicate(
     from improvable.studies.replication.source import read_study, simulated
 
     def announce(name: str) -> None:
-        typer.echo(f"running {name}", err=True)
+        say(f"running {name}", err=True)
 
     effort = studies.FAST if fast else studies.Effort()
     study = simulated(effort.rows, seed) if data is None else read_study(data)
     studies.check_target(study, target)
     folder = Path(out)
     make_folder(folder)
-    typer.echo(paragraph(study.words) + "\n")
+    say(paragraph(study.words) + "\n")
     manipulation = manipulation_rows()
-    typer.echo(f"Section 5: manipulation\n{rows_table(manipulation)}\n")
+    say(f"Section 5: manipulation\n{rows_table(manipulation)}\n")
     sections = []
     results = studies.run_study(studies.Run(study, effort, folder, seed, jobs, target, announce))
     while (section := quietly(lambda: next(results, None))) is not None:
         sections.append(section)
         for text in section.result.warnings:
-            typer.echo(f"warning: {section.name}: {text}", err=True)
-        typer.echo(f"{section_text(section)}\n")
+            say(f"warning: {section.name}: {text}", err=True)
+        say(f"{section_text(section)}\n")
         sys.stdout.flush()
     announce("Appendix E")
     curves = kept_appendix_e(effort, folder, seed, worker_count(jobs))
     power = [*calibration_rows(main_result(sections)), *curve_rows_beside_paper(curves)]
-    typer.echo(f"Appendix E: power of the fairness test\n{rows_table(power)}\n")
+    say(f"Appendix E: power of the fairness test\n{rows_table(power)}\n")
     written = write_documents(folder, Replication(study.words, effort, sections, manipulation, power, curves))
-    typer.echo(paragraph(f"Wrote {', '.join(path.name for path in written)} to {folder}. Every split is in the first."))
+    say(paragraph(f"Wrote {', '.join(path.name for path in written)} to {folder}. Every split is in the first."))
     if study.covariates:
-        typer.echo(f"Next: improvable frontier {folder}/next_year-forest")
+        say(f"Next: improvable frontier {folder}/next_year-forest")
     return 0

@@ -1,12 +1,11 @@
 """`improvable seal`."""
 
-import json as json_module
 from typing import Annotated
 
 import typer
 
 from improvable.cli.options import Json, check_writable
-from improvable.cli.output import warn_of_code
+from improvable.cli.output import say, warn_of_code
 
 
 def seal(
@@ -39,6 +38,7 @@ def seal(
     from pathlib import Path
 
     from improvable.data.files import write_whole
+    from improvable.showing import json_text, shown
     from improvable.trust.files import read_protocol
     from improvable.trust.seal import make_seal, seal_facts, seal_path, write_seal
 
@@ -47,28 +47,28 @@ def seal(
     warn_of_code(declared)
     made = make_seal(declared, data, challenge)
     if not challenge:
-        typer.echo(
+        say(
             "warning: without a challenge from the other side, whoever holds the data could try the splits first.",
             err=True,
         )
     if "row_id" not in declared.get("test", {}):
-        typer.echo(
+        say(
             "warning: without a row id, the features that are read also decide how rows are divided. If the data have "
             "a column that differs in every row, declare it: [test] row_id.",
             err=True,
         )
     place = seal_path(protocol)
     write_seal(made, place)
-    document = json_module.dumps(seal_facts(made), indent=2, ensure_ascii=False)
+    document = json_text(seal_facts(made))
     if json is not None and json != "-":
         write_whole(Path(json), f"{document}\n".encode())
     if json == "-":
-        typer.echo(document)
+        say(document)
         return 0
-    typer.echo(f"protocol   {made.protocol}")
-    typer.echo(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
-    typer.echo(f"challenge  {made.challenge or '(none)'}")
-    typer.echo(f"seal       {made.digest}")
-    typer.echo(f"\nKept in {place}. Send the seal to the other side before you run:")
-    typer.echo(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER")
+    say(f"protocol   {made.protocol}")
+    say(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
+    say(f"challenge  {shown(made.challenge) or '(none)'}")
+    say(f"seal       {made.digest}")
+    say(f"\nKept in {place}. Send the seal to the other side before you run:")
+    say(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER")
     return 0

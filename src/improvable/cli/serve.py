@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from improvable.cli.output import say
 from improvable.errors import OptionError
 
 
@@ -37,6 +38,6 @@ def serve(
     if demo:
         from improvable.web.demo import put_example
 
-        typer.echo(f"The example data are in {put_example(place)}.", err=True)
-    run(place, say=lambda address: typer.echo(f"Open {address}\nStop with Ctrl-C."), port=port, browser=browser)
+        say(f"The example data are in {put_example(place)}.", err=True)
+    run(place, say=lambda address: say(f"Open {address}\nStop with Ctrl-C."), port=port, browser=browser)
     return 0

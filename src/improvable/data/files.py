@@ -1,16 +1,25 @@
 """Files written in one step: there whole, or as they were before."""
 
 import os
+import secrets
 from pathlib import Path
 
 from improvable.errors import StorageError
 
+PARTIAL = ".partial"
+
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one step: it is there whole, or as it was before."""
-    partial = path.with_name(f".{path.name}.partial")
+    """Write a file in one step: it is there whole, or as it was before.
+
+    What is not whole yet has a name that nobody can foresee, in the same folder, and is made anew: whoever can put a
+    link there beforehand cannot choose what is overwritten. A link in the place of the file itself is refused.
+    """
+    if path.is_symlink():
+        raise StorageError(f"'{path}' is a link.", "Remove it, or name another file: links are not written through.")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
     try:
-        with partial.open("wb") as file:
+        with partial.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -21,6 +30,12 @@ def write_whole(path: Path, content: bytes) -> None:
             f"cannot write '{path}': {error.strerror}.",
             "What was finished before is kept; make room and run the same command again.",
         ) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what runs that were killed while writing left in a folder."""
+    for partial in folder.glob(f".*{PARTIAL}"):
+        partial.unlink(missing_ok=True)
 
 
 def make_folder(place: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from improvable.data.formats import (
     LOOKED_AT,
@@ -29,6 +29,7 @@ from improvable.data.formats import (
     uneven_lines,
 )
 from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
+from improvable.data.received import TIGHTEST, inflates, most_unpacked
 from improvable.errors import DataError, OptionError, nearest
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
         if kind in SEPARATED:
             return _read_separated(content_of(path), path, said)
         if kind in EXCEL:
+            _refuse_tight(path)
             return _read_excel(path, said.sheet)
         if kind in STATISTICS:
             return _read_statistics(path, kind, said.encoding)
@@ -117,11 +119,39 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file, unpacked."""
     try:
         if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                return archive.read(_member(path))
-        return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
+            with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as member:
+                return _unpacked(member, path)
+        if path.suffix.lower() == ".gz":
+            with gzip.open(path) as packed:
+                return _unpacked(packed, path)
+        return path.read_bytes()
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise cannot_be_read(path, error) from error
+
+
+def _unpacked(packed: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
+    """What is packed, unless it is so much more than the file that only an attack, or nothing at all, packs so well."""
+    most = most_unpacked(path.stat().st_size)
+    content = packed.read(most + 1)
+    if len(content) > most:
+        raise _too_tight(path)
+    return content
+
+
+def _too_tight(path: Path) -> DataError:
+    return DataError(
+        f"'{path}' unpacks to more than {TIGHTEST} times its size.",
+        "If you trust it, unpack it yourself and name the file that comes out.",
+    )
+
+
+def _refuse_tight(path: Path) -> None:
+    """Refuse a workbook that is a small .zip of something huge."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        if inflates(archive, path.stat().st_size):
+            raise _too_tight(path)
 
 
 def _member(path: Path) -> str:
@@ -144,6 +174,8 @@ def _check_there(path: Path) -> None:
     if not path.exists():
         beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
         raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
+    if not path.is_file():
+        raise DataError(f"'{path}' is a pipe or a device.", "Write the rows to a file first, and name that.")
     if path.stat().st_size == 0:
         raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
 

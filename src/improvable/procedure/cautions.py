@@ -9,6 +9,7 @@ from improvable.errors import CAPACITY, SHARES, Caution, DataError, ImprovableWa
 from improvable.inference.assessment import Assessment
 from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.showing import shown
 
 FEWEST_SELECTED = 30
 CAPACITY_MARGIN, CHANCE = 0.05, 3.0
@@ -143,4 +144,4 @@ def emit(cautions: Sequence[Caution]) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     for caution in cautions:
-        warnings.warn(caution.text, ImprovableWarning, stacklevel=level)
+        warnings.warn(shown(caution.text), ImprovableWarning, stacklevel=level)

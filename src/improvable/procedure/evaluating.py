@@ -17,6 +17,7 @@ from improvable.inference.tally import Clusters, Tally, counted_of, evidence_wit
 from improvable.procedure.cautions import component_cautions
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
+from improvable.results.counts import few_enough
 
 NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."
@@ -62,6 +63,7 @@ def conclude(
         },
         cautions=(),
         backend=backend,
+        counted=counted if few_enough(counted) else None,
     )
     occupied = _fewest_occupied(tally.occupied, attributes)
     cautions = component_cautions(result.evidence, result.assessment, occupied)

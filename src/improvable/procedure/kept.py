@@ -8,13 +8,15 @@ seed give the same ones.
 import io
 import json
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from improvable.data.files import write_whole
-from improvable.errors import RuleError
+from improvable.data.files import sweep, write_whole
+from improvable.data.received import parse_json, read_arrays
+from improvable.errors import RuleError, StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Tally
@@ -50,10 +52,17 @@ def kept_counts(folder: Path | None) -> dict[int, Tally]:
     """What was counted already, by split."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
-    with np.load(folder / COUNTS, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    try:
+        return _tallies(read_arrays(folder / COUNTS))
+    except (OSError, EOFError, zipfile.BadZipFile, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise StorageError(
+            f"'{folder / COUNTS}' is damaged.", "Delete it and run the same audit again: only counting is redone."
+        ) from error
+
+
+def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:
     tallies = {}
-    for name, kept in json.loads(arrays["plain"].tobytes()).items():
+    for name, kept in parse_json(arrays["plain"].tobytes()).items():
         weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")
         counted: Cells | Moments
         if "first" in kept:
@@ -69,6 +78,7 @@ def kept_counts(folder: Path | None) -> dict[int, Tally]:
 def forget_counts(folder: Path) -> None:
     """Remove what a finished audit no longer needs."""
     (folder / COUNTS).unlink(missing_ok=True)
+    sweep(folder)
 
 
 def refuse_heavy(plan: Plan, rows: int, fitted: Fitted) -> None:

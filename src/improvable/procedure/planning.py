@@ -16,6 +16,7 @@ from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
 
 FEWEST_ROWS = 20
+MOST_SPLITS = 100_000
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ def tie_breaking(settings: Settings, seed: int) -> TieBreaking | None:
 def make_plan(settings: Settings) -> Plan:
     """Refuse what cannot be asked, before any row is read."""
     design = make_design(settings)
-    check_integer("splits", settings.splits, 1)
+    check_integer("splits", settings.splits, 1, MOST_SPLITS)
     check_number("tolerance", settings.tolerance, 0, 0.5)
-    check_integer("most_splits", settings.most_splits, 1)
+    check_integer("most_splits", settings.most_splits, 1, MOST_SPLITS)
     sequential = settings.combine == "sequential"
     if sequential and settings.most_splits < settings.splits:
         raise OptionError(
@@ -93,7 +94,7 @@ def make_plan(settings: Settings) -> Plan:
         )
     check_number("train_fraction", settings.train_fraction, 0, 1)
     if settings.folds is not None:
-        check_integer("folds", settings.folds, 2)
+        check_integer("folds", settings.folds, 2, MOST_SPLITS)
         if settings.train_fraction != 0.5:
             raise OptionError("folds and train_fraction are both given.", "With folds, all but one are for training.")
     check_integer("train_rows", settings.train_rows, FEWEST_ROWS)

@@ -32,9 +32,18 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
         raise OptionError(f"{name} is {value}.", f"It must be a number{' ' if bounds else ''}{' and '.join(bounds)}.")
 
 
-def check_integer(name: str, value: int, low: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
-        raise OptionError(f"{name} is {value}.", f"It must be a whole number, at least {low:,}.")
+def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not good or value < low or (high is not None and value > high):
+        most = "" if high is None else f" and at most {high:,}"
+        raise OptionError(f"{name} is {_short(value)}.", f"It must be a whole number, at least {low:,}{most}.")
+
+
+def _short(value: Any) -> str:
+    """A value in a message: Python itself refuses to print a whole number of thousands of digits."""
+    if isinstance(value, int) and abs(value) >= 10**24:
+        return f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
+    return str(value)
 
 
 SAME_SHARE = "status_quo"

@@ -8,10 +8,12 @@ from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
+from improvable.question.conforming import check_types
 from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
 from improvable.question.utilities import Measure, Selection, Utility
 
-FEWEST_DRAWS = 100
+FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
+MOST_SEED = (1 << 128) - 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Question:
     def from_dict(plain: Mapping[str, Any]) -> "Question":
         claim = dict(plain["claim"])
         claim["protected"] = tuple(claim["protected"])
-        return Question(
+        question = Question(
             **{
                 **plain,
                 "group": tuple(plain["group"]),
@@ -75,6 +77,10 @@ class Question:
                 "claim": Claim(**claim),
             }
         )
+        for part in (question, question.claim, *question.accuracy, *question.fairness):
+            check_types(part)
+        check_number("alpha", question.alpha, 0, 0.5)
+        return question
 
 
 @dataclass(frozen=True)
@@ -184,8 +190,8 @@ def make_design(settings: Settings) -> Design:
         fairness=[one.label for one in fairnesses],
     )
     check_number("alpha", settings.alpha, 0, 0.5)
-    check_integer("draws", settings.draws, FEWEST_DRAWS)
-    check_integer("seed", settings.seed, 0)
+    check_integer("draws", settings.draws, FEWEST_DRAWS, MOST_DRAWS)
+    check_integer("seed", settings.seed, 0, MOST_SEED)
     if settings.stratum is not None and settings.cluster is None:
         raise OptionError("stratum goes with a cluster.", "Name the column of clusters too: cluster='...' (--cluster).")
     question = Question(

@@ -2,8 +2,6 @@
 
 import base64
 import hashlib
-import json
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,8 @@ import numpy as np
 from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.report import plots
+from improvable.report.bidi import isolated
+from improvable.report.embedding import embedded, script_json
 from improvable.report.look import look_document
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
@@ -74,7 +74,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
 
     room = Environment(
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        lstrip_blocks=True, finalize=isolated,
     )  # fmt: skip
     room.filters |= {"value": value_text, "delta": delta_text, "percent": percent, "script_hash": _script_hash}
     facts = result.facts
@@ -97,17 +97,18 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         level=f"{100 * (1 - facts['alpha']):g}%",
         pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
         curves=Markup(script_json(slider_curves(result))),
+        embedded=Markup(embedded(facts, command, runs)),
     )
 
 
 def notebook_html(facts: Facts) -> str:
     """The verdict and the paper's table, for a notebook's cell."""
     table = paper_table(facts)
-    titles = "".join(f'<th colspan="{len(block.heads)}">{escape(block.title)}</th>' for block in table.blocks)
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.heads)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    titles = "".join(f'<th colspan="{len(block.heads)}">{isolated(block.title)}</th>' for block in table.blocks)
+    heads = "".join(f"<th>{isolated(head)}</th>" for head in table.heads)
+    rows = "".join("<tr>" + "".join(f"<td>{isolated(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     spoken = [verdict(facts), *(harm_words(gap, facts) for gap in facts["disparities"]), limits(facts)]
-    said = "".join(f"<p>{escape(text)}</p>" for text in (*spoken, *facts["warnings"]))
+    said = "".join(f"<p>{isolated(text)}</p>" for text in (*spoken, *facts["warnings"]))
     head = f"<tr><th></th>{titles}</tr><tr><th></th>{heads}</tr>"
     return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
 
@@ -165,12 +166,6 @@ def slider_curves(result: Result) -> dict[str, Any]:
         "level": frontier.level,
         "share": frontier.form == "ratio",
     }
-
-
-def script_json(plain: Any) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element or begin another."""
-    text = json.dumps(plain, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _limits(facts: Facts) -> list[str]:

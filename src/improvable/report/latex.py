@@ -5,6 +5,7 @@ import re
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
 from improvable.results.words import combined_name, draws_text, harm_words, rerun_words, seal_words, shortfall_words
+from improvable.showing import shown
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -87,7 +88,7 @@ def escaped(text: str) -> str:
     >>> escaped("50%_of {x}")
     '50\\%\\_of \\{x\\}'
     """
-    return "".join(_SPECIAL.get(character, character) for character in " ".join(text.split()))
+    return "".join(_SPECIAL.get(character, character) for character in " ".join(shown(text).split()))
 
 
 def _line(cells: list[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from improvable.results.numbers import value_text
+from improvable.showing import shown_all
 
 ROLES = {
     "outcome": "outcome",
@@ -85,7 +86,7 @@ def _names(value: Any) -> str:
 
 def look_text(look: Mapping[str, Any], width: int) -> str:
     """The whole look for a terminal."""
-    return "\n".join(_text(look, width))
+    return "\n".join(_text(shown_all(look), width))
 
 
 def _text(look: Mapping[str, Any], width: int) -> Iterator[str]:

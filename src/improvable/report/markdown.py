@@ -22,6 +22,7 @@ from improvable.results.words import (
     verdict,
     welfare_words,
 )
+from improvable.showing import shown
 
 
 def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = None, runs: str | None = None) -> str:
@@ -100,5 +101,5 @@ def escaped(text: str) -> str:
     >>> escaped("a|b <b>*x*")
     'a\\|b &lt;b&gt;\\*x\\*'
     """
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = " ".join(shown(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", plain)

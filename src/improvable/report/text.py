@@ -21,6 +21,7 @@ from improvable.results.words import (
     verdict,
     welfare_words,
 )
+from improvable.showing import shown_all
 
 WIDTH = 99
 ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
@@ -35,6 +36,7 @@ def summary(facts: Facts, warnings: bool = True) -> str:
     warnings : bool
         Whether to repeat the warnings, which a command has already printed.
     """
+    facts = shown_all(facts)
     parts = [question(facts), aligned(paper_table(facts)), paragraph(shares_words(facts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     beside = [f"But: {text}" for text in facts["verdict_warnings"]]

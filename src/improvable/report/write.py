@@ -13,6 +13,7 @@ from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts, split_columns
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
+from improvable.showing import shown, shown_all
 
 REPORTS = (".html", ".md")
 TABLES = (".tex", ".csv", ".md")
@@ -88,6 +89,6 @@ def _csv(facts: Facts) -> str:
     columns = {name: _never_zero(name, values, facts["draws"]) for name, values in split_columns(facts).items()}
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerow(map(shown, columns))
+    writer.writerows(zip(*map(shown_all, columns.values()), strict=True))
     return buffer.getvalue()

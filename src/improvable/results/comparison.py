@@ -16,6 +16,7 @@ from improvable.inference.cells import STATUS_QUO
 from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import threshold_for
+from improvable.inference.tally import Counted
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
@@ -54,6 +55,8 @@ class Comparison(Result):
         How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
     data : Fingerprint, str or None
         The fingerprint of the rows, or how to compute it; None in a split, whose audit has it.
+    counted : Counted or None
+        What the draws were made from; None in a loaded result with too many distinct contributions to keep.
     """
 
     question: Question
@@ -70,6 +73,7 @@ class Comparison(Result):
     split: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
     data: HasDigest | str | None = field(default=None, repr=False)
+    counted: Counted | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def assessment(self) -> Assessment:

@@ -301,7 +301,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "accuracy": _by_group(result, evidence.accuracy[0]),
         "fairness": _by_group(result, evidence.fairness[0]),
         "gap": _first_gap(result),
-        "components": [_component_facts(component) for component in assessment.components],
+        "components": [component_facts(component) for component in assessment.components],
         "intervals": [
             {
                 "measure": one.measure,
@@ -322,7 +322,7 @@ def split_facts(result: Tested) -> SplitFacts:
     }
 
 
-def _component_facts(component: Component) -> ComponentFacts:
+def component_facts(component: Component) -> ComponentFacts:
     return {
         "kind": component.kind,
         "utility": component.measure,

@@ -8,6 +8,7 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import Caution
 from improvable.inference.assessment import Assessment
 from improvable.inference.evidence import Evidence
+from improvable.inference.tally import Counted
 from improvable.question.design import Question
 
 
@@ -49,6 +50,8 @@ class Tested(Protocol):
     def shares(self) -> dict[str, dict[str, float]]: ...
     @property
     def group_shares(self) -> dict[str, dict[str, float]]: ...
+    @property
+    def counted(self) -> Counted | None: ...
     @property
     def cautions(self) -> tuple[Caution, ...]: ...
     @property

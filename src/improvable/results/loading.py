@@ -1,6 +1,5 @@
 """Results brought back from a folder, and the finished splits of a run."""
 
-import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,34 +9,49 @@ import narwhals as nw
 import numpy as np
 
 from improvable.data.groups import Attribute
-from improvable.errors import Caution, StorageError
+from improvable.data.received import ReceivedError, parse_json, read_arrays
+from improvable.errors import Caution, ImprovableError, StorageError
 from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import Evidence
+from improvable.question.conforming import check_types, conforms
 from improvable.question.design import Question
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.results.counts import counts_from
 from improvable.results.findings import Census
 from improvable.results.storage import FORMAT, RESULT, RUN, read_json, split_path
 
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
+"""What plain data that are not as we write them can cause, wherever they are first used."""
+
 
 def read_split(path: Path, question: Question, backend: Any) -> Comparison:
-    """Bring one split back."""
+    """Bring one split back; whatever is not as we write it is one line."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(arrays["meta"].tobytes())
+        arrays = read_arrays(path)
+        meta = parse_json(arrays["meta"].tobytes())
         version = meta["format"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise StorageError(
-            f"'{path}' is damaged.", "Delete it and run the same audit again: only this split is redone."
-        ) from error
-    if version != FORMAT:
+    except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
+        raise _damaged(path, error) from error
+    if version != FORMAT or isinstance(version, bool):
         raise StorageError(
             f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
         )
-    if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
-        raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+    try:
+        if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
+            raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+        return _comparison(meta, arrays, question, backend)
+    except MALFORMED as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: BaseException) -> StorageError:
+    why = f"{error}" if isinstance(error, ReceivedError) else "is damaged"
+    return StorageError(f"'{path}' {why}.", "Delete it and run the same audit again: only this split is redone.")
+
+
+def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
     attributes = tuple(
         Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
         for a, plain in enumerate(meta["attributes"])
@@ -53,7 +67,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         method=meta["method"],
         chosen_here=meta["chosen_here"],
     )
-    return Comparison(
+    result = Comparison(
         question=question,
         evidence=evidence,
         rows=meta["rows"],
@@ -67,7 +81,44 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         backend=backend,
         split=meta["split"],
         notes=meta["notes"],
+        counted=counts_from(meta.get("cells")),
     )
+    for part in (*attributes, *evidence.measures, evidence, *result.cautions):
+        check_types(part)
+    _check_numbers(result)
+    return result
+
+
+def _check_numbers(result: Comparison) -> None:
+    """Hold arrays to their shapes, to each other, and to being numbers."""
+    evidence = result.evidence
+    strata, measures = len(evidence.attributes[0].member), len(evidence.measures)
+    shapes = {
+        "sums": (strata, measures, 2, 2),
+        "draws": (result.question.draws, strata, measures, 2, 2),
+        "training": (strata, measures, 2),
+        "selected": (strata, 2),
+        "sizes": (strata,),
+        "weight": (strata,),
+    }
+    for name, shape in shapes.items():
+        array = getattr(evidence if name in ("sums", "draws", "training") else result, name)
+        kind = "i" if name in ("selected", "sizes") else "f"
+        if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
+            raise ValueError(f"{name} of another shape")
+    for attribute in evidence.attributes:
+        member = attribute.member
+        inside = member.dtype.kind == "i" and member.shape == (strata,) and member.min() >= 0
+        if not inside or member.max() >= len(attribute.levels) or len(set(attribute.levels)) < len(attribute.levels):
+            raise ValueError("groups of another shape")
+    if not all(0 <= m < measures for m in (*evidence.accuracy, *evidence.fairness)) or not evidence.accuracy:
+        raise ValueError("measures that are not there")
+    for value, hint in (
+        (result.rows, int), (result.clusters, int | None), (result.split, int), (result.notes, dict[str, Any]),
+        (result.shares, dict[str, dict[str, float]]), (result.group_shares, dict[str, dict[str, float]]),
+    ):  # fmt: skip
+        if not conforms(value, hint):
+            raise TypeError(f"{value!r}")
 
 
 def load(folder: str | Path) -> Audit | Comparison:
@@ -91,11 +142,32 @@ def load(folder: str | Path) -> Audit | Comparison:
         what = f"a run that has not ended: {done} splits are done" if done or (place / RUN).exists() else "no result"
         raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
     plain = read_json(place / RESULT)
+    try:
+        result = _result(place, plain)
+        assert result.facts  # what it says is computed here, so that what cannot be said is found here
+    except StorageError:
+        raise
+    except (ImprovableError, *MALFORMED) as error:
+        raise StorageError(
+            f"'{place / RESULT}' is not as it was written.", "It is damaged or was changed; ask for it again."
+        ) from error
+    return result
+
+
+def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     question = Question.from_dict(plain["question"])
     backend = nw.Implementation.POLARS
+    if not conforms(plain.get("data_fingerprint"), str | None):
+        raise TypeError("data_fingerprint")
     if plain["kind"] == "comparison":
         return replace(read_split(split_path(place, 0), question, backend), data=plain.get("data_fingerprint"))
-    return Audit(
+    if (
+        plain["kind"] != "audit"
+        or not conforms(plain["splits"], list[int])
+        or not conforms(plain["setting"], dict[str, Any])
+    ):
+        raise TypeError("kind, splits or setting")
+    audit = Audit(
         question=question,
         setting=plain["setting"],
         splits=tuple(read_split(split_path(place, split), question, backend) for split in plain["splits"]),
@@ -106,6 +178,12 @@ def load(folder: str | Path) -> Audit | Comparison:
         refit=None,
         backend=backend,
     )
+    for part in (*audit.disparities, *audit.cautions):
+        check_types(part)
+    strata = audit.splits[0].sizes.shape
+    if any(array.shape != strata or array.dtype.kind not in "if" for array in vars(audit.census).values()):
+        raise ValueError("census")
+    return audit
 
 
 def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:

@@ -21,26 +21,31 @@ from typing import Any
 import numpy as np
 
 from improvable.data.files import make_folder, write_whole
+from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
+from improvable.results.counts import plain_counts
 from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
+from improvable.showing import json_text
 
 FORMAT = 4
 RESULT, RUN = "result.json", "run.json"
 
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
-    return (json.dumps(plain, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json_text(plain, indent=1) + "\n").encode()
 
 
 def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object that we wrote, of this format; anything else is one line."""
     try:
-        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        plain = parse_json(read_bytes(path, links=False))
+        if not isinstance(plain, dict):
+            raise ReceivedError("is not a JSON object")
     except (OSError, ValueError) as error:
-        raise StorageError(
-            f"'{path}' cannot be read.", "It is damaged or not one of ours; run the audit again."
-        ) from error
-    if plain.get("format") != FORMAT:
+        why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read"
+        raise StorageError(f"'{path}'{why}.", "It is damaged or not one of ours; run the audit again.") from error
+    if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
         raise StorageError(
             f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}.",
             f"Version {VERSION} reads format {FORMAT}; run the audit again.",
@@ -72,6 +77,7 @@ def write_split(result: Tested, folder: Path) -> None:
         "fairness": evidence.fairness,
         "method": evidence.method,
         "chosen_here": evidence.chooses_here,
+        "cells": plain_counts(result.counted),
     }
     buffer = io.BytesIO()
     np.savez(
@@ -106,8 +112,10 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
     """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ."""
     place = Path(folder)
     mine = as_json({"format": FORMAT, "version": VERSION, "audit": identity})
-    if (place / RUN).exists():
+    if (place / RUN).exists() or (place / RUN).is_symlink():
         theirs = read_json(place / RUN)
+        if not isinstance(theirs.get("audit"), dict) or not isinstance(theirs.get("version"), str):
+            raise StorageError(f"'{place / RUN}' does not say which audit it belongs to.", "Use a new folder.")
         if theirs["version"] != VERSION:
             raise StorageError(
                 f"'{place}' was begun by version {theirs['version']}; this is {VERSION}.",

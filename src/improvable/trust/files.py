@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from improvable.data.files import write_whole
+from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.question.declaration import Declaration, digest_of, from_declaration
 from improvable.question.settings import SECTIONS
@@ -21,10 +22,10 @@ def read_protocol(path: str | Path) -> Declaration:
     """Read a protocol and check it; unknown or contradictory keys are errors with the nearest valid one."""
     place = Path(path)
     try:
-        declared: Declaration = tomllib.loads(place.read_text(encoding="utf-8"))
+        declared: Declaration = tomllib.loads(read_bytes(place).decode())
     except FileNotFoundError as error:
         raise OptionError(f"there is no protocol '{place}'.", "Write one with improvable init.") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, ReceivedError, RecursionError) as error:
         raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
     except tomllib.TOMLDecodeError as error:
         raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line.") from error

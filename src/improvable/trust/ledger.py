@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import StorageError
 from improvable.results.versions import VERSION
 
@@ -65,7 +66,10 @@ def read_ledger(path: str | Path) -> list[Line]:
     place = Path(path)
     if not place.exists():
         raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
-    return _checked(place.read_bytes(), place)
+    try:
+        return _checked(read_bytes(place), place)
+    except ReceivedError as error:
+        raise StorageError(f"'{place}' {error}.", "Name the ledger itself.") from error
 
 
 def _checked(content: bytes, place: Path) -> list[Line]:
@@ -75,7 +79,7 @@ def _checked(content: bytes, place: Path) -> list[Line]:
         try:
             plain = json.loads(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
         if _hash(plain) != hash_:
             raise StorageError(f"line {number} of '{place}' was edited.", KEPT)

@@ -10,6 +10,7 @@ from improvable.data.files import write_whole
 from improvable.data.frames import FrameLike
 from improvable.errors import StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.question.conforming import check_types
 from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
@@ -85,8 +86,11 @@ def read_seal(path: str | Path) -> Seal:
     plain = read_json(place)
     try:
         seal = Seal(**{name: plain[name] for name in Seal.__dataclass_fields__} | {"columns": tuple(plain["columns"])})
+        check_types(seal)
     except KeyError as error:
         raise StorageError(f"'{place}' is not a seal: it has no {error}.", "Seal the protocol again.") from error
+    except TypeError as error:
+        raise StorageError(f"'{place}' is not a seal.", "Ask the other side for their copy.") from error
     if plain.get("digest") != seal.digest:
         raise StorageError(f"'{place}' was changed after it was made.", "Ask the other side for their copy.")
     return seal

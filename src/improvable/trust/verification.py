@@ -10,17 +10,35 @@ from typing import Any
 import numpy as np
 
 from improvable.data.frames import FrameLike
+from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
 from improvable.errors import StorageError
 from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.running import run_prepared
+from improvable.question.conforming import conforms
 from improvable.question.declaration import digest_of, from_declaration
+from improvable.report.embedding import read_embedded
+from improvable.report.html import html_page
 from improvable.results.audit import Audit
 from improvable.results.loading import load
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
 from improvable.trust.seal import seal_of
 
 UNCHECKED = ("versions", "version")
-NAME_ONE = "Give a run folder, or a file written by improvable audit --json."
+NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
+SHAPE: dict[str, Any] = {
+    "kind": str,
+    "splits": list[dict[str, Any]],
+    "protocol": dict[str, Any] | None,
+    "challenge": str | None,
+    "seal": str | None,
+    "seed": int,
+    "draws": int,
+    "p_value": float,
+    "reject": bool,
+    "data_fingerprint": str | None,
+    "versions": dict[str, str] | None,
+}
+"""What must be of its type before a result is recomputed; every other value is compared with its type."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +85,29 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if place.is_dir():
         return _through_json(load(place).to_dict())
     try:
-        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
+        content = read_bytes(place)
+        is_page = place.suffix.lower() in (".html", ".htm")
+        facts: dict[str, Any] = read_embedded(content.decode())["result"] if is_page else parse_json(content)
     except FileNotFoundError as error:
         raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
     except (OSError, ValueError) as error:
-        raise StorageError(f"'{place}' cannot be read as a result.", NAME_ONE) from error
+        why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read as a result"
+        raise StorageError(f"'{place}'{why}.", NAME_ONE) from error
     if not isinstance(facts, dict) or "splits" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
+    _check_shape(facts, place)
     return facts
+
+
+def _check_shape(facts: dict[str, Any], place: Path) -> None:
+    """Refuse a result of which a value that is used before all are compared has another type."""
+    wrong = [name for name, hint in SHAPE.items() if not conforms(facts.get(name), hint)]
+    protocol = facts.get("protocol")
+    if not wrong and protocol is not None:
+        parts = ("declared", dict[str, dict[str, Any]]), ("digest", str)
+        wrong = [f"protocol.{name}" for name, hint in parts if not conforms(protocol.get(name), hint)]
+    if wrong:
+        raise StorageError(f"'{place}' is not a result: its '{wrong[0]}' is of another type.", NAME_ONE)
 
 
 def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Verification:
@@ -111,16 +144,16 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
     places = [path for path in dict.fromkeys([*stated, *now]) if path[0] not in UNCHECKED]
-    checked = {".".join(path): stated.get(path) for path in places}
+    checked = {".".join(map(str, path)): stated.get(path) for path in places}
     differences += [
-        Difference(".".join(path), stated.get(path), now.get(path))
+        Difference(".".join(map(str, path)), stated.get(path), now.get(path))
         for path in places
-        if path not in stated or path not in now or stated[path] != now[path]
+        if path not in stated or path not in now or not _same(stated[path], now[path])
     ]
     here = found["versions"]
     versions = {
         name: (str(number), here.get(name, "none"))
-        for name, number in facts.get("versions", {}).items()
+        for name, number in (facts.get("versions") or {}).items()
         if here.get(name) != number
     }
     files, others = _compared_files(Path(result), again)
@@ -140,6 +173,10 @@ def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
 
 def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
     """Which files are the same to the byte; and arrays that are missing or differ, whatever version wrote them."""
+    if folder.suffix.lower() in (".html", ".htm") and folder.is_file():
+        page = read_bytes(folder).decode()
+        made = read_embedded(page)
+        return {folder.name: page == html_page(again, made["command"], made["runs"])}, []
     if not folder.is_dir():
         return {}, []
     with tempfile.TemporaryDirectory() as scratch:
@@ -148,29 +185,31 @@ def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[D
         files, differences = {}, []
         for path in sorted(fresh.iterdir()):
             twin = folder / path.name
-            files[path.name] = twin.exists() and twin.read_bytes() == path.read_bytes()
+            files[path.name] = _content(twin) == path.read_bytes()
             if path.suffix == ".npz" and not (files[path.name] or _same_arrays(twin, path)):
                 differences.append(Difference(path.name, "arrays in the folder", "other arrays"))
         return files, differences
 
 
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path, MOST_ARRAYS, links=False)
+    except (OSError, ValueError):
+        return None
+
+
 def _same_arrays(one: Path, other: Path) -> bool:
     if not one.exists():
         return False
-    with np.load(one, allow_pickle=False) as first, np.load(other, allow_pickle=False) as second:
-        names = set(first.files) | set(second.files)
-        shared = set(first.files) & set(second.files)
-        return names == shared and all(
-            np.array_equal(first[name], second[name], equal_nan=True) for name in names if name != "meta"
-        )
+    first, second = read_arrays(one), read_arrays(other)
+    return set(first) == set(second) and all(
+        np.array_equal(first[name], second[name], equal_nan=True) for name in first if name != "meta"
+    )
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one with a repeated key could show a reader what was not verified."""
-    plain = dict(pairs)
-    if len(plain) != len(pairs):
-        raise ValueError("a key appears twice")
-    return plain
+def _same(stated: Any, found: Any) -> bool:
+    """Equal, and of the same type: a verdict of 0 is not one of false."""
+    return type(stated) is type(found) and bool(stated == found)
 
 
 def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
@@ -178,14 +217,14 @@ def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every number and text, by its place."""
+def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every number and text, by its place: places in a list are numbers, so that an object cannot pose as one."""
     if isinstance(value, dict) and value:
         for key, one in value.items():
             yield from _leaves(one, (*path, str(key)))
     elif isinstance(value, list) and value:
         for i, one in enumerate(value, start=1):
-            yield from _leaves(one, (*path, f"{i}"))
+            yield from _leaves(one, (*path, i))
     else:
         yield path, value
 

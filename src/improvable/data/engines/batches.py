@@ -65,6 +65,9 @@ class Guarded:
             return self.work(rows)
         except ImprovableError as error:
             return Failure(error)
+        except UnicodeEncodeError as error:
+            text = error.object[max(0, error.start - 20) : error.end]
+            return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError, nearest
+from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,7 +32,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
     if not place.resolve().parent.is_dir():
         raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
-    spec = chart.to_json()
+    spec = drawable(chart)
     if suffix == ".svg":
         content = vl_convert.vegalite_to_svg(spec).encode()
     elif suffix == ".png":
@@ -43,11 +44,16 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     write_whole(place, content)
 
 
+def drawable(chart: "Chart") -> str:
+    """A chart as Vega-Lite, every text in it as it may be looked at; a raw one can break the drawing."""
+    return json.dumps(shown_all(chart.to_dict()))
+
+
 def chart_svg(chart: "Chart") -> str:
     """A chart as the text of an SVG element."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(chart.to_json()))
+    return str(vl_convert.vegalite_to_svg(drawable(chart)))
 
 
 _PAGE = """<!DOCTYPE html>

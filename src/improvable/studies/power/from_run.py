@@ -19,6 +19,7 @@ from improvable.errors import OptionError
 from improvable.inference.resampling import child
 from improvable.question.checks import check_choice, check_integer, check_number
 from improvable.results.audit import Audit
+from improvable.showing import shown
 from improvable.studies.power.appendix_e import GapRejections, curve_rows, rejections
 from improvable.studies.power.gap_process import VARIANCE, GapProcess, Theta, gap_process
 from improvable.studies.power.plan import NOT_EVIDENCE, number
@@ -128,7 +129,7 @@ class GapPower:
         ]
 
     def _basis(self) -> list[str]:
-        process, (first, second) = self.process, self.process.groups
+        process, (first, second) = self.process, map(shown, self.process.groups)
         own, letter = process.scaled("estimated"), process.scaled("known")
         return [
             f"Calibrated from split {process.split}, whose p-value ({process.p_value:.4g}) is the lower median: "

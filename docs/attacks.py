@@ -1,0 +1,40 @@
+"""Writes the table of attacks in `explanation/threat-model.md`: one row for each test file that plays one.
+
+The first paragraph of a file's docstring is the attack, the rest is what stops it. Where there is no rest, the names of
+its tests say it. ``python docs/attacks.py`` writes the table; a test compares.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
+ATTACKS = ROOT / "tests" / "trust" / "attacks"
+BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"
+
+
+def table() -> str:
+    """The table, one row for each file."""
+    lines = ["| attack | what stops it | test |", "|---|---|---|"]
+    lines += [_row(path) for path in sorted(ATTACKS.glob("test_*.py"))]
+    return "\n".join(lines)
+
+
+def page(before: str) -> str:
+    """The page with the table as it is now."""
+    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)
+
+
+def _row(path: Path) -> str:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attack, _, stops = (ast.get_docstring(tree) or path.stem).partition("\n\n")
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    told = stops or "; ".join(name.removeprefix("test_").replace("_", " ") for name in names)
+    attack = re.sub(r"^Attack \d+: (.)", lambda found: found[1].upper(), attack)  # some are numbered
+    cells = (attack, told, f"`{path.relative_to(ROOT).as_posix()}`")
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

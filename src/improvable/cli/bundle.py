@@ -1,0 +1,47 @@
+"""`improvable bundle`."""
+
+from typing import Annotated
+
+import typer
+
+from improvable.cli.options import check_writable
+from improvable.cli.output import say
+
+
+def bundle(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="RUN.bundle.json")
+    ] = None,
+    smallest: Annotated[int, typer.Option(help="Refuse cells of fewer rows than this.")] = 10,
+    merge: Annotated[bool, typer.Option("--merge", help="Merge smaller cells; the p-values then change.")] = False,
+) -> int:
+    """Write what others need to recompute every p-value without seeing a row.
+
+    A bundle has the cells (distinct contributions of test rows to the utilities, and how many rows share each), the
+    seed, and digests of the data, the protocol and the run. improvable verify BUNDLE draws again and compares to the
+    bit. It shows that the p-values follow from the cells; that the cells follow from the data only someone with the
+    data can check.
+
+    Example:
+
+    \b
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      improvable bundle run --merge
+      improvable verify run.bundle.json
+    """
+    from improvable.question.checks import check_integer
+    from improvable.trust.bundle import write_bundle
+
+    check_writable(out)
+    check_integer("--smallest", smallest, 1)
+    place, merged = write_bundle(run, out, smallest, merge)
+    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {place}")
+    if merged:
+        say(
+            f"warning: {merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "
+            "are those of the merged cells, and tend to be too small. The run's own stand beside them.",
+            err=True,
+        )
+    return 0

@@ -1,0 +1,81 @@
+"""What `verify` prints about time stamps, signatures and bundles."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from improvable.cli.output import say
+
+
+def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None) -> bool:
+    """Check the tokens beside what was agreed and beside the ledger; whether all hold, and in that order."""
+    from improvable.showing import shown
+    from improvable.trust.timestamps import check_stamps, tokens_of
+
+    files = [path for path in (*agreed, ledger) if path is not None and path.exists()]
+    if root is None:
+        tokens = [token.name for path in files for _, token in tokens_of(path)]
+        if tokens:
+            say(
+                f"unchecked  time stamps: {shown(', '.join(tokens))}; name the authority's root certificate with --root"
+            )
+        return True
+    found = check_stamps(files, root)
+    for one in found:
+        if one.problem:
+            say(shown(f"DIFFERENT  time stamp of {one.name} ({one.token}): {one.problem}"))
+        elif one.time is not None:
+            say(shown(f"same       time stamp: {one.name} existed at {one.time:%Y-%m-%d %H:%M:%S} UTC"))
+    if not found:
+        say("unchecked  time stamps: there are none beside the protocol, the seal or the ledger")
+    return not any(one.problem for one in found)
+
+
+def show_signature(result: str, key: str, data: str, protocol: str | None) -> bool:
+    """Check the signed statement beside a result; whether all that it vouches for is the same."""
+    from improvable.showing import shown
+    from improvable.trust.signing import check_signature
+
+    found = check_signature(result, key, data, protocol)
+    wrong = [one.name for one in found if one.same is False and one.name != "data"]
+    same = sum(one.same is True for one in found)
+    say(f"{'DIFFERENT ' if wrong else 'same      '} signed statement: {same} of {len(found)} files are as signed")
+    for name in wrong:
+        say(shown(f"           {name} is not as signed"))
+    for one in found:
+        if one.same is None:
+            say(shown(f"unchecked  signed statement: {one.name}, which is not here"))
+        elif one.name == "data" and not one.same:
+            say("unchecked  signed statement: your data file has other bytes; its rows are compared above")
+    return not wrong
+
+
+def show_bundle(path: str) -> int:
+    """Recompute a bundle; the exit status."""
+    from improvable.results.numbers import p_equals, p_text
+    from improvable.showing import shown
+    from improvable.trust.bundle import verify_bundle
+
+    found = verify_bundle(path)
+    facts, stated = found.facts, found.stated
+    for name in ("data_fingerprint", "protocol", "seal", "challenge"):
+        say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
+    for name, (there, here) in found.versions.items():
+        say(shown(f"version    {name} {there} made the result; this is {here}"))
+    for where in found.differences[:20]:
+        say(shown(f"DIFFERENT  {where}"))
+    if found.merged:
+        say(
+            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
+            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, found.draws))}"
+        )
+    if not found.same:
+        say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
+        return 1
+    verdict = "rejected" if stated["reject"] else "not rejected"
+    p_value = p_equals(p_text(stated["p_value"], found.draws))
+    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
+    say(
+        "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
+        "the bundle has the digests of its files."
+    )
+    return 0

@@ -1,0 +1,325 @@
+"""A result that can be recomputed without a row: cells, seeds, identities and digests.
+
+Every p-value is a function of draws, draws are a function of cells and a seed, and cells are distinct contributions
+with how often each occurs. A bundle holds these, so anyone can draw again and must find the same p-values bit for bit.
+
+It proves that the p-values, the verdict and the estimates follow from these cells. It does not prove that the cells
+come from the data, that candidates were found as declared, or that training and test rows are apart: for that the run
+itself is verified with the data, and the bundle's digests say which run it is.
+
+Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
+They can be merged instead. Within a group, in the order of their values, cells are pooled from the first small one on
+until the pool has `smallest` rows, and what is left at the end joins the pool before it. A pool's contribution is the
+mean of its cells'. Sums, and so all estimates, stay the same up to rounding; variation inside a pool is lost, so
+p-values are no longer those of the run, and tend to be too small. A merged bundle gives both: the run's p-values, which
+it cannot show, and those of the merged cells, which it can.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from improvable.data.files import write_whole
+from improvable.data.groups import Attribute
+from improvable.data.received import ReceivedError, parse_json, read_bytes
+from improvable.errors import OptionError, StorageError
+from improvable.inference.assessment import assess
+from improvable.inference.cells import Cells, merge
+from improvable.inference.combining import combine, combined_threshold
+from improvable.inference.evidence import Evidence
+from improvable.inference.normal_limit import Moments
+from improvable.inference.pvalues import threshold_for
+from improvable.inference.tally import Counted, with_draws
+from improvable.procedure.splitting import DRAWING, seed_of
+from improvable.question.conforming import check_types, conforms
+from improvable.question.design import Question
+from improvable.question.utilities import Measure
+from improvable.results.comparison import Comparison
+from improvable.results.counts import counts_from, plain_counts
+from improvable.results.facts import component_facts
+from improvable.results.loading import MALFORMED, load
+from improvable.results.versions import versions
+from improvable.showing import json_text
+
+BUNDLE = "improvable bundle 1"
+SMALLEST = 10
+IDENTITY = ("kind", "rule", "rule_source", "rows", "seal", "challenge", "data_fingerprint", "seed", "version")
+"""What a bundle repeats of the result that it is of."""
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """What recomputing a bundle found.
+
+    Attributes
+    ----------
+    checked : int
+        Numbers that were compared.
+    differences : list of str
+        Places of those that are not the same, to the bit.
+    facts : dict
+        What the bundle says it is of.
+    merged : int
+        How many cells were pooled; then the p-values are not the run's.
+    stated : dict
+        The p-values, as the bundle states them.
+    of_the_run : float
+        The run's own p-value, which a merged bundle states and cannot show.
+    draws : int
+        How many draws they come from.
+    versions : dict
+        For each package whose version differs, (stated, here).
+    """
+
+    checked: int
+    differences: list[str]
+    facts: dict[str, Any]
+    merged: int
+    stated: dict[str, Any]
+    of_the_run: float
+    draws: int
+    versions: dict[str, tuple[str, str]]
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+
+def bundle_path(run: str | Path) -> Path:
+    """Where a run's bundle is kept: beside it."""
+    return Path(f"{str(run).rstrip('/')}.bundle.json")
+
+
+def write_bundle(
+    run: str | Path, path: str | Path | None = None, smallest: int = SMALLEST, pool: bool = False
+) -> tuple[Path, int]:
+    """Write the bundle of a run folder: the same bytes for whoever has the run.
+
+    Parameters
+    ----------
+    run : str or path
+        A folder of ``improvable audit --out``, or of `save`.
+    path : str or path, optional
+        By default beside the run.
+    smallest : int
+        The fewest rows that a cell may have.
+    pool : bool
+        Merge smaller cells instead of refusing them.
+
+    Returns
+    -------
+    path, int
+        Where it is, and how many cells were merged.
+    """
+    result = load(run)
+    folder, facts = Path(run), result.to_dict()
+    plain_splits, pooled = [], 0
+    for split in result.splits:
+        assert isinstance(split, Comparison)
+        counted, lost = _releasable(split, smallest, pool)
+        pooled += lost
+        plain_splits.append(_plain_split(split, counted))
+    files = [path for path in sorted(folder.iterdir()) if path.name == "result.json" or path.match("split-*.npz")]
+    plain: dict[str, Any] = {
+        "format": BUNDLE,
+        "identity": {name: facts.get(name) for name in IDENTITY}
+        | {"protocol": (facts.get("protocol") or {}).get("digest"), "versions": facts.get("versions") or versions()},
+        "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+        "smallest": smallest,
+        "merged": pooled,
+        "question": result.question.to_dict(),
+        "splits": plain_splits,
+        "of_the_run": _stated(facts),
+    }
+    plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+    if not pooled and plain["of_the_cells"] != plain["of_the_run"]:
+        raise StorageError(
+            f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
+        )
+    place = Path(path) if path is not None else bundle_path(run)
+    write_whole(place, (json_text(plain, indent=None) + "\n").encode())
+    return place, pooled
+
+
+def is_bundle(path: str | Path) -> bool:
+    """Whether a file begins as a bundle does."""
+    place = Path(path)
+    if not place.is_file():
+        return False
+    with place.open("rb") as file:
+        return f'"format": "{BUNDLE}"'.encode() in file.read(200)
+
+
+def verify_bundle(path: str | Path) -> Recomputed:
+    """Draw again from the cells of a bundle, and compare every p-value and estimate, to the bit."""
+    try:
+        plain = parse_json(read_bytes(Path(path)))
+        again = _recomputed(plain)
+        stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
+        there, here = dict(identity["versions"]), versions()
+        one, other = dict(_places(stated)), dict(_places(again))
+        differences = [where for where in dict.fromkeys([*one, *other]) if not _same(one.get(where), other.get(where))]
+        of_the_run, draws = plain["of_the_run"]["p_value"], plain["question"]["draws"]
+        if not conforms(merged, int) or not conforms(of_the_run, float):
+            raise TypeError("merged")
+        if merged == 0 and stated != plain["of_the_run"]:
+            differences.append("of_the_run")
+    except ReceivedError as error:
+        raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
+    except (OSError, *MALFORMED) as error:
+        raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
+    changed = {name: (str(one), here.get(name, "none")) for name, one in there.items() if here.get(name) != one}
+    return Recomputed(len(other), differences, identity, merged, stated, of_the_run, draws, changed)
+
+
+def _releasable(split: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
+    """What was counted, if no cell is too small or small ones are pooled; and how many were."""
+    if split.counted is None:
+        raise OptionError(
+            "the run keeps no cells: its contributions are nearly all different.",
+            "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an older version: run it again.",
+        )
+    if isinstance(split.counted.strata, Moments):
+        return split.counted, 0
+    strata = split.counted.strata
+    small = [int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata]
+    if not any(small):
+        return split.counted, 0
+    if not pool:
+        what = "clusters share" if split.counted.clusters is not None else "rows share"
+        raise OptionError(
+            f"{sum(small)} cells of split {split.split} are contributions that fewer than {smallest} {what}.",
+            "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
+        )
+    merged = [_pooled(cells, smallest, _names(split)) for cells in strata]
+    lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
+    return replace(split.counted, strata=tuple(merged)), lost
+
+
+def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
+    """Cells of at least `smallest` rows each, by the rule that the module states."""
+    if 0 < cells.silent < smallest:
+        raise OptionError(
+            f"only {cells.silent} rows contribute nothing, and they cannot be merged with others.",
+            "Allow smaller cells: --smallest 1.",
+        )
+    values, block, counts = [], [], []
+    for b, part in enumerate(cells.slices()):
+        pools: list[list[int]] = []
+        filling: list[int] = []
+        for c in range(part.start, part.stop):
+            if cells.counts[c] >= smallest and not filling:
+                pools.append([c])
+                continue
+            filling.append(c)
+            if cells.counts[filling].sum() >= smallest:
+                pools.append(filling)
+                filling = []
+        if filling and not pools:
+            raise OptionError(
+                f"of {names[b]} only {int(cells.counts[filling].sum())} rows contribute anything.",
+                "They cannot be merged to a larger cell; leave that group out, or allow smaller cells: --smallest.",
+            )
+        if filling:
+            pools[-1] = [*pools[-1], *filling]
+        for one in pools:
+            total = int(cells.counts[one].sum())
+            values.append((cells.values[one] * cells.counts[one, None]).sum(axis=0) / total + 0.0)
+            block.append(b)
+            counts.append(total)
+    made = Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks)
+    return merge(made)
+
+
+def _names(split: Comparison) -> list[str]:
+    """What each block of cells is called; with clusters there is one block for all."""
+    attributes = split.evidence.attributes
+    strata = range(attributes[0].member.size)
+    return [" and ".join(one.levels[one.member[stratum]] for one in attributes) for stratum in strata]
+
+
+def _plain_split(split: Comparison, counted: Counted) -> dict[str, Any]:
+    evidence = split.evidence
+    return {
+        "split": split.split,
+        "attributes": [
+            {"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in evidence.attributes
+        ],
+        "measures": [asdict(measure) for measure in evidence.measures],
+        "accuracy": list(evidence.accuracy),
+        "fairness": list(evidence.fairness),
+        "method": evidence.method,
+        "chosen_here": evidence.chooses_here,
+        "training": evidence.training.tolist(),
+        "counts": plain_counts(counted),
+    }
+
+
+def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """P-values and estimates of a result, as a bundle compares them."""
+    splits = [{key: split[key] for key in ("split", "p_value", "components")} for split in facts["splits"]]
+    return {"p_value": facts["p_value"], "threshold": facts["threshold"], "reject": facts["reject"], "splits": splits}
+
+
+def _recomputed(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The same from the cells of a bundle."""
+    question, kind = Question.from_dict(plain["question"]), plain["identity"]["kind"]
+    if kind not in ("audit", "comparison"):
+        raise ValueError("kind")
+    splits = [_split_again(one, question, kind) for one in plain["splits"]]
+    values = [split["p_value"] for split in splits]
+    if kind == "comparison":
+        p_value, threshold = values[0], threshold_for(question.alpha, splits=1)
+    else:
+        p_value = float(combine(values, question.combine))
+        threshold = combined_threshold(question.alpha, len(values), question.combine, question.folds)
+    return {"p_value": p_value, "threshold": threshold, "reject": bool(p_value < threshold), "splits": splits}
+
+
+def _split_again(plain: Mapping[str, Any], question: Question, kind: str) -> dict[str, Any]:
+    counted = counts_from(plain["counts"])
+    if counted is None or not isinstance(plain["split"], int) or plain["split"] < 0:
+        raise ValueError("cells")
+    attributes = tuple(
+        Attribute(one["name"], tuple(one["levels"]), np.array(one["member"], dtype=np.int64))
+        for one in plain["attributes"]
+    )
+    measures = tuple(Measure(**measure) for measure in plain["measures"])
+    for part in (*attributes, *measures):
+        check_types(part)
+    shape = (attributes[0].member.size, len(measures), 2, 2)
+    evidence = Evidence(
+        attributes=attributes,
+        measures=measures,
+        accuracy=tuple(plain["accuracy"]),
+        fairness=tuple(plain["fairness"]),
+        sums=counted.sums().reshape(shape),
+        draws=np.empty((0, *shape)),
+        training=np.array(plain["training"], dtype=np.float64).reshape(shape[:3]),
+        method=plain["method"],
+        chosen_here=plain["chosen_here"],
+    )
+    check_types(evidence)
+    number = plain["split"]
+    seed = seed_of(question.seed, number, DRAWING) if kind == "audit" else np.random.SeedSequence(question.seed)
+    found = assess(with_draws(evidence, counted, question.draws, seed, workers=1), question.claim)
+    components = [dict(component_facts(one)) for one in found.components]
+    return {"split": number, "p_value": found.p_value, "components": components}
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _places(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+        for key, one in pairs:
+            yield from _places(one, f"{where}.{key}" if where else str(key))
+    else:
+        yield where, value

@@ -1,0 +1,50 @@
+"""A time stamp authority on this machine, made with OpenSSL."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+CONFIGURATION = """
+[tsa]
+default_tsa = here
+[here]
+serial = serial
+crypto_device = builtin
+signer_cert = tsa.pem
+signer_key = tsa.key
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256
+ess_cert_id_alg = sha256
+"""
+EXTENSIONS = """
+extendedKeyUsage = critical, timeStamping
+keyUsage = critical, digitalSignature
+basicConstraints = CA:false
+subjectKeyIdentifier = hash
+authorityKeyIdentifier = keyid
+"""
+
+
+def openssl(folder: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Where it answers, and its root certificate."""
+
+    url: str
+    root: Path
+
+
+def make_authority(folder: Path) -> None:
+    (folder / "tsa.cnf").write_text(CONFIGURATION)
+    (folder / "ext.cnf").write_text(EXTENSIONS)
+    (folder / "serial").write_text("01\n")
+    new = ["-days", "9", "-newkey", "rsa:2048", "-nodes", "-keyout"]
+    may = ["-addext", "basicConstraints=critical,CA:true", "-addext", "keyUsage=critical,keyCertSign"]
+    openssl(folder, "req", "-x509", *new, "root.key", "-out", "root.pem", "-subj", "/CN=Root", *may)
+    openssl(folder, "req", *new[2:], "tsa.key", "-out", "tsa.csr", "-subj", "/CN=Authority")
+    signed = ["-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial", "-days", "9", "-extfile", "ext.cnf"]
+    openssl(folder, "x509", "-req", "-in", "tsa.csr", *signed, "-out", "tsa.pem")

@@ -1,0 +1,142 @@
+"""The data are secret, so nobody can check the p-values: they are simply stated.
+
+`improvable bundle` publishes cells, seeds and digests instead of rows; `verify BUNDLE` draws again and must find every
+p-value bit for bit. Cells that few rows share are refused, or merged by a rule that says what it costs.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable.cli import run
+from improvable.inference.cells import Cells
+from improvable.trust.bundle import _pooled, verify_bundle, write_bundle
+from protocol_room import said
+
+
+@pytest.mark.usefixtures("sealed")
+def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bundle", "run", "--smallest", "1"]) == 0
+    Path("people.csv").unlink()
+    stated = json.loads(Path("result.json").read_text())
+    found = verify_bundle("run.bundle.json")
+    assert found.same
+    assert found.stated["p_value"] == stated["p_value"]
+    assert [split["components"] for split in found.stated["splits"]] == [one["components"] for one in stated["splits"]]
+    assert found.facts["seal"] == stated["seal"]
+    size = Path("run.bundle.json").stat().st_size
+    assert size < 20_000
+    text = Path("run.bundle.json").read_text()
+    assert "dem_female" not in text, "no feature, and no row of it"
+    capsys.readouterr()
+    assert run(["verify", "run.bundle.json"]) == 0
+    shown = said(capsys)
+    assert "follow from the cells, to the bit" in shown
+    assert "Not shown here: that the cells come from the data" in shown
+    first = Path("run.bundle.json").read_bytes()
+    write_bundle("run", smallest=1)
+    assert Path("run.bundle.json").read_bytes() == first, "whoever has the run makes the same bundle"
+
+
+def put(*places: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(plain: Any) -> None:
+        for place in places[:-1]:
+            plain = plain[place]
+        plain[places[-1]] = value
+
+    return change
+
+
+@pytest.mark.usefixtures("sealed")
+def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    write_bundle("run", smallest=1)
+    true = Path("run.bundle.json").read_text()
+
+    def status(*changes: Callable[[dict[str, Any]], None]) -> int:
+        plain = json.loads(true)
+        for change in changes:
+            change(plain)
+        Path("edited.json").write_text(json.dumps(plain))
+        return run(["verify", "edited.json"])
+
+    assert status() == 0
+    assert status(put("of_the_cells", "p_value", value=0.0001)) == 1
+    assert status(put("of_the_run", "p_value", value=0.0001)) == 1
+    assert status(put("of_the_cells", "reject", value=0), put("of_the_run", "reject", value=0)) == 1
+    assert status(put("splits", 0, "counts", "strata", 0, "cells", 0, 1, value=4_000)) == 1
+    assert status(put("question", "seed", value=1)) == 1
+    capsys.readouterr()
+    for change in (
+        put("splits", value={}),
+        put("splits", 0, "counts", value=None),
+        put("splits", 0, "counts", "strata", 0, "cells", 0, 1, value=-1),
+        put("splits", 0, "attributes", value=[]),
+        put("question", "draws", value="many"),
+        put("merged", value="0"),
+        put("identity", value=[]),
+    ):
+        assert status(change) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("sealed")
+def test_small_cells_are_refused_or_merged_and_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["bundle", "run", "--smallest", "15"]) == 2
+    assert "contributions that fewer than 15 rows share" in said(capsys)
+    assert run(["bundle", "run", "--smallest", "15", "--merge"]) == 0
+    assert "p-values are those of the merged cells, and tend to be too small" in said(capsys)
+    bundle = json.loads(Path("run.bundle.json").read_text())
+    strata = [stratum for split in bundle["splits"] for stratum in split["counts"]["strata"]]
+    counts = [cell[1] for stratum in strata for cell in stratum["cells"]]
+    assert min(counts) >= 15
+    assert run(["verify", "run.bundle.json"]) == 0
+    assert "tends to be too small; the run states p" in said(capsys)
+    for one, other in zip(bundle["of_the_run"]["splits"], bundle["of_the_cells"]["splits"], strict=True):
+        for before, after in zip(one["components"], other["components"], strict=True):
+            assert after["candidate"] == pytest.approx(before["candidate"], rel=1e-12), "estimates stay"
+
+
+def test_merging_keeps_sums_and_leaves_no_small_cell() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        block = np.sort(rng.integers(0, 2, 20))
+        values = np.column_stack([np.arange(20.0), rng.integers(0, 2, 20)])
+        cells = Cells(values, block, rng.integers(1, 30, 20), 100, 2)
+        made = _pooled(cells, 10, ["a", "b"])
+        assert made.counts.min() >= 10
+        assert made.rows == cells.rows
+        np.testing.assert_allclose(made.sums(), cells.sums())
+
+
+def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = 12_000
+    score = rng.normal(0, 1, rows)
+    people = pl.DataFrame({"y": rng.normal(2, 1, rows) + score, "g": rng.choice(["a", "b"], rows), "s": score})
+    improvable.compare(
+        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.9), draws=100,
+        candidate=improvable.threshold("y", capacity=0.9),
+    ).save("kept")  # fmt: skip
+    with pytest.raises(improvable.OptionError, match="keeps no cells"):
+        write_bundle("kept")
+
+
+def test_a_comparison_has_a_bundle_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = improvable.datasets.care_management(2_000, seed=3)
+    result = improvable.compare(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=300,
+    )  # fmt: skip
+    result.save("kept")
+    write_bundle("kept", smallest=1)
+    assert verify_bundle("kept.bundle.json").stated["p_value"] == result.p_value
+    assert Path("kept.bundle.json").stat().st_size < 1_000_000
