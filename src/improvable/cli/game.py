@@ -104,11 +104,9 @@ def game(
     margin = epsilon if epsilon is not None else above if solved.low_cost.holds and above > 0 else EPSILON
     bounds = lemma_bounds(both[1], epsilon=margin, alpha=level, mixing=mixed)
     risk = None
-    if audit is not None and audit.question.combine == "running_median":
-        typer.echo("warning: this audit took the running median; what follows is about the median.", err=True)
-    elif audit is not None:
-        threshold = audit.threshold
-        risk = rerun_risk([split.p_value for split in audit.splits], alpha=level, threshold=threshold)
+    if audit is not None:
+        p_values, folds = [split.p_value for split in audit.splits], audit.question.folds
+        risk = rerun_risk(p_values, alpha=level, threshold=audit.threshold, folds=folds)
     facts = solved.to_dict() | {
         "cost": costs.words,
         "lemma": bounds.to_dict() | {"enough_splits": bounds.k_bar is not None and count > bounds.k_bar},

@@ -55,5 +55,6 @@ def stopping_cautions(stopping: Stopping | None, splits: Sequence[Comparison], q
 
 
 def _otherwise(splits: Sequence[Comparison], question: Question) -> float:
-    threshold = combined_threshold(question.alpha, len(splits), question.combine, question.folds)
-    return rerun_risk([split.p_value for split in splits], alpha=question.alpha, threshold=threshold).otherwise
+    alpha, folds, p_values = question.alpha, question.folds, [split.p_value for split in splits]
+    threshold = combined_threshold(alpha, len(splits), question.combine, folds)
+    return rerun_risk(p_values, alpha=alpha, threshold=threshold, folds=folds).otherwise

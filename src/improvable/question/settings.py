@@ -15,7 +15,7 @@ from improvable.question.claim import Ask, Delta, Form, Gap, Overall
 from improvable.question.kinds import CAPACITY, DELTA, FLAG, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Selection, Utility
 
-Combine = Literal["median", "running_median", "sequential"]
+Combine = Literal["median", "sequential"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
@@ -186,7 +186,9 @@ class Settings:
     combine: Combine = field(
         default="median",
         metadata=of_test(
-            TEXT, "How splits decide; sequential makes as many as a stable decision takes.", commands=(AUDIT,)
+            TEXT,
+            "Median of all splits, or sequential: of as many as a stable decision takes.",
+            commands=(AUDIT,),
         ),
     )
     tolerance: float = field(

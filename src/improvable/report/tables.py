@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import combined_name, component_name, draws_text
+from improvable.results.words import component_name, draws_text
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
@@ -82,7 +82,7 @@ def _by_component(facts: Facts) -> PaperTable:
     closing = [["All conditions", "", "", *(split["p_value_text"] for split in splits)]]
     many = len(splits) > 1
     if many:
-        name = combined_name(facts["combine"]).capitalize()
+        name = "Lower median"
         closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
     heads = tuple(f"split {split['split']}" for split in splits) if many else ("held out",)
     blocks = (Block("Mean over splits" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
@@ -92,7 +92,7 @@ def _by_component(facts: Facts) -> PaperTable:
 
 def _closing_rows(facts: Facts) -> list[list[str]]:
     """Means of the estimates, and the combined p-value."""
-    means, blanks = ["Mean"], [combined_name(facts["combine"]).capitalize()]
+    means, blanks = ["Mean"], ["Lower median"]
     for one in by_component(facts):
         width = len(_heads(one[0], facts))
         means += [*_means(one), *[""] * (width - 2)]

@@ -72,17 +72,6 @@ def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> 
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
-def combined_name(combine: str) -> str:
-    """What the combined p-value of several splits is called.
-
-    Examples
-    --------
-    >>> combined_name("median"), combined_name("running_median")
-    ('lower median', 'smallest running median')
-    """
-    return "smallest running median" if combine == "running_median" else "lower median"
-
-
 def rounds(folds: int | None) -> str:
     """What an audit repeats.
 
@@ -184,7 +173,7 @@ def _small(sentence: str) -> str:
 def decision(facts: Facts) -> str:
     """The decision as statisticians say it, with the p-value, what it must be below, and how often it would differ."""
     splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
-    p = f"{combined_name(facts['combine'])} {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
+    p = f"lower median {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
     word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
     rerun = facts["rerun"]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished
 from improvable.results.facts import Facts, by_component
-from improvable.results.words import combined_name, component_name
+from improvable.results.words import component_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -38,7 +38,7 @@ def p_values(result: "Result") -> "alt.LayerChart":
     )
     notes = base.transform_filter("datum.zero").mark_text(dy=13, fontSize=12).encode(text=alt.value("<"))
     rule = chart([{"p": facts["threshold"]}]).mark_rule(strokeDash=[6, 3], color="#444444", strokeWidth=1.5)
-    below = f"the {combined_name(facts['combine']) + ' ' if several else ''}p-value must be below"
+    below = f"the {'lower median ' if several else ''}p-value must be below"
     subtitle = [f"Dashed: {facts['threshold']:g}, which {below}."]
     if any(row["zero"] for row in rows):
         subtitle.append(f"Marked <: none of {facts['draws']:,} draws, shown at 1/{facts['draws']:,}.")
