@@ -213,7 +213,7 @@ class Settings:
             WHOLE,
             "Test every row in every repetition, in so many folds; 2 is recommended.",
             unset="the paper's split",
-            commands=(AUDIT,),
+            commands=SEARCHING,
         ),
     )
     draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))

@@ -132,7 +132,8 @@ def slider_curves(result: Result) -> dict[str, Any]:
     """p-values of every split at every step of both sliders, so that a page computes what the library would.
 
     The p-value of a claim is the lower median, over the splits, of max(p_accuracy, p_fairness). Distinct p-values
-    are listed once, sorted; curves hold places in that list, of which the largest and the medians are those of the p-values.
+    are listed once, sorted; curves hold places in that list, of which the largest and the medians are those of the
+    p-values.
     """
     frontier, claim = result.frontier(), result.question.claim
     grids = list(plots.default_grids(result, (101, 101)))
