@@ -239,19 +239,20 @@ LEARNED: dict[str, Any] = {
 }
 
 
-def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
+@pytest.mark.parametrize(("n", "fraction", "splits", "folds"), [(5_000, 0.1, 5, None), (4_000, 0.5, 3, 2)])
+def test_power_of_a_rule_that_learns_is_that_of_audits(n: int, fraction: float, splits: int, folds: int | None) -> None:
     """Candidates and cutoffs that move with the training rows; the means are those of the audits themselves."""
-    repetitions, n, fraction, splits = 120, 5_000, 0.1, 5
+    repetitions, how = 120, LEARNED | {"splits": splits, "train_fraction": fraction, "folds": folds}
     outlook, *_ = learn(needs(20_000, 99), 5, 20, LEARNED, 0)
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}]
     rejected, means = [], []
     for r in range(repetitions):
-        result = improvable.audit(needs(n, r), **LEARNED, splits=splits, train_fraction=fraction, draws=300, seed=r)
+        result = improvable.audit(needs(n, r), **how, draws=300, seed=r)
         rejected.append([result.reconsider(**claim).reject for claim in claims])
         means += [split.evidence.sums.ravel() / split.rows for split in result.splits]
     outlook = replace(outlook, means=np.tile(np.mean(means, axis=0), (len(outlook.sizes), 1)))
     for j, claim in enumerate(claims):
-        fast = simulate(outlook, Setting(n, fraction, splits, Claim(**claim), 0.05), 4_000, 0)
+        fast = simulate(outlook, Setting(n, fraction, splits, Claim(**claim), 0.05, folds), 4_000, 0)
         slow = float(np.mean([row[j] for row in rejected]))
         error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / repetitions), fast.error)
         assert abs(slow - fast.power) < 3.5 * error + 0.03, claim
