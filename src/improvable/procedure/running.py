@@ -28,6 +28,7 @@ from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
+from improvable.procedure.memorizing import memorizes, memorizing_cautions
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
@@ -262,6 +263,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     cautions += result.cautions
     if first.part.split == 1:  # where a feature holds the answer, every split's candidate finds it
         cautions += _perfection(ready, first)
+        cautions += _memorizing(ready, result, fitted)
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
@@ -285,6 +287,16 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
         return []
     decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.part))
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
+
+
+def _memorizing(ready: Prepared, result: Comparison, fitted: Sequence[Fitted]) -> list[Caution]:
+    """Whether the rule memorizes rows that have near-duplicates in other folds."""
+    learned = [one.learned for one in fitted if one.learned is not None]
+    if not learned or not ready.plan.design.question.claim.asks("accuracy"):
+        return []
+    label = result.evidence.measures[result.evidence.accuracy[0]].label
+    found = memorizes(result.evidence, learned)
+    return memorizing_cautions(found, label, ready.sample().rows, ready.features.columns)
 
 
 def _share_hint(plan: Plan) -> str:
