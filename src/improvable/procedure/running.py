@@ -42,6 +42,7 @@ from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.loading import finished_splits
+from improvable.results.words import round_name
 
 
 def run_audit(
@@ -80,7 +81,7 @@ def run_prepared(
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
         results = _run(ready, folder, done, workers, progress, begun)
-    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
+    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results], round_name(question.folds))]
     cautions += stopping_cautions(plan.stopping, results, question)
     emit(cautions)
     result = Audit(
@@ -140,7 +141,7 @@ def _run(
         if any(part not in drawn.chosen for part in ready.splitting.parts(left)):
             drawn = ready.bring(left)
             ready.check_sizes(drawn)
-        with Progress(count, done=count - len(left), enabled=show) as progress:
+        with Progress(count, count - len(left), show, round_name(plan.folds)) as progress:
             run_splits(ready, drawn, left, workers, progress, keep)
         results = [done[split] for split in every]
         enough = reproducible_after(plan.stopping, plan.splits, results, plan.design.question)
@@ -243,7 +244,7 @@ def _conclude(ready: Prepared, tally: Tally, split: int, reference: FloatArray |
         seed_of(ready.seed, split, DRAWING),
         workers,
         ready.engine.backend,
-        f"{'repetition' if folds else 'split'} {split}: " if split else "",
+        f"{round_name(folds)} {split}: " if split else "",
     )
 
 

@@ -182,7 +182,10 @@ class Settings:
         default=None,
         metadata=of_claim(WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5."),
     )
-    splits: int = field(default=7, metadata=of_test(WHOLE, "How many times the rows are split.", commands=SEARCHING))
+    splits: int = field(
+        default=7,
+        metadata=of_test(WHOLE, "How often rows are split, or assigned to folds.", commands=SEARCHING),
+    )
     combine: Combine = field(
         default="median",
         metadata=of_test(
@@ -202,7 +205,7 @@ class Settings:
     )
     most_splits: int = field(
         default=101,
-        metadata=of_test(WHOLE, "With sequential: stop after this many splits.", needs=SEQUENTIAL, commands=(AUDIT,)),
+        metadata=of_test(WHOLE, "With sequential: stop after this many.", needs=SEQUENTIAL, commands=(AUDIT,)),
     )
     train_fraction: float = field(
         default=0.5, metadata=of_test(NUMBER, "Share of rows that the rule learns from.", commands=SEARCHING)
