@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def test_killed_and_resumed_gives_the_same_bytes(tmp_path: Path, monkeypatch: py
         place = tmp_path / f"killed-{wanted}"
         process = subprocess.Popen([*program, *COMMAND, "--out", place.name], stdout=subprocess.DEVNULL)
         while process.poll() is None and len(list(place.glob("split-*.npz"))) < wanted:
-            pass
+            time.sleep(0.005)
         process.kill()
         process.wait()
         assert len(list(place.glob("split-*.npz"))) < 9
