@@ -25,6 +25,7 @@ SCRIPTS = {
     "engine_overhead.py": "Engines against memory",
     "audit_a_million_rows.py": "A million rows",
     "resampling_costs.py": "Where resampling by cell and by row break even",
+    "folds_cost.py": "Two folds against splits in half",
     "tournament_overhead.py": "Tournaments",
     "linear_rules.py": "Linear classifiers",
 }

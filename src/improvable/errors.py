@@ -102,8 +102,8 @@ def one_of(words: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> one_of(["median", "running_median", "sequential"])
-    'median, running_median or sequential'
+    >>> one_of(["signed", "absolute", "both"])
+    'signed, absolute or both'
     """
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last

@@ -3,14 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import improvable
 from conftest import Case
 from improvable import cli
-from improvable.inference.reruns import rerun_risk
-from improvable.studies.game.game import linear_costs, play
-from improvable.studies.game.mixing import BetaMixing
+from improvable.inference.reruns import estimate_correlation, rerun_risk
+from improvable.studies.game.game import best_response, linear_costs, play, rejection_probability
+from improvable.studies.game.mixing import BetaMixing, GaussianMixing
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,45 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
         f"This audit {'rejected' if result.reconsider(alpha=0.2).reject else 'did not reject'}"
         in capsys.readouterr().out
     )
+
+
+def test_a_finished_audit_in_folds_says_what_reruns_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = improvable.datasets.care_management(2_000, seed=2)
+    result = improvable.audit(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], splits=5, folds=2, draws=300,
+    )  # fmt: skip
+    result.save(tmp_path / "run")
+    assert run(f"--run {tmp_path / 'run'} --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    p_values = [one.p_value for one in result.splits]
+    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values, folds=2).to_dict()))
+    estimate = facts["fold_correlation"]["estimate"]
+    assert estimate == estimate_correlation(p_values, 300).estimate
+    assert facts["correlation"] is None
+    assert facts["mixing"] == "independent"
+    mixing = GaussianMixing(estimate)
+    expected = rejection_probability([1, 5, 20], splits=5, mixing=mixing, folds=2)
+    assert facts["best_of_seeds"]["folds"] == pytest.approx(expected.tolist())
+    assert facts["folded"]["honest_rejection"] == pytest.approx(expected[0])
+    assert run(f"--run {tmp_path / 'run'}") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "across the audit's repetitions (normal scores)" in out
+    assert "of 5 repetitions have a p-value below the threshold. With fresh random folds of the same data" in out
+
+
+def test_the_game_of_folds_is_that_of_its_correlation(capsys: pytest.CaptureFixture[str]) -> None:
+    """By simulation: normal scores with a common factor, the median of 7 at alpha, the best of 1, 5 and 20 runs."""
+    assert run("--fold-correlation 0.8 --cost 0.01 --json -") == 0
+    facts = json.loads(capsys.readouterr().out)
+    rng, sets = np.random.default_rng(1), 20_000
+    scores = 0.8**0.5 * rng.standard_normal((sets, 1, 1)) + 0.2**0.5 * rng.standard_normal((sets, 20, 7))
+    rejects = np.sort(scores, axis=2)[:, :, 3] < ndtri(0.05)
+    for seeds, share in zip((1, 5, 20), facts["best_of_seeds"]["folds"], strict=True):
+        slow = rejects[:, :seeds].any(axis=1).mean()
+        assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
+    assert facts["folded"]["repetitions"] == best_response(lambda m: 0.14 * m, splits=7, mixing=GaussianMixing(0.8),
+                                                           folds=2).repetitions  # fmt: skip
 
 
 def test_equal_p_values_are_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +181,8 @@ def test_the_payoff_is_drawn(tmp_path: Path) -> None:
         ("--cost 0", "the cost of a split is 0.0."),
         ("--cost -1", "the cost of a split is -1.0."),
         ("--splits 1", "splits is 1."),
+        ("--folds 1", "folds is 1."),
+        ("--fold-correlation 1", "the correlation is 1.0."),
         ("--alpha 0.9", "alpha is 0.9."),
         ("--mixing gaussian", "--mixing is 'gaussian'."),
         ("--plot missing/game.svg", "there is no folder"),

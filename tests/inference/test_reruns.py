@@ -69,6 +69,12 @@ def test_one_split_is_judged_at_alpha_and_more_splits_at_half_of_it() -> None:
     assert (risk.reject, risk.rejecting, risk.share) == (True, 1, 0.25)
 
 
+def test_repetitions_in_folds_are_judged_at_alpha() -> None:
+    risk, halves = rerun_risk([0.04, 0.03, 0.001], folds=2), rerun_risk([0.04, 0.03, 0.001])
+    assert (risk.reject, risk.rejecting, risk.share) == (True, 3, 3.5 / 4)
+    assert (halves.reject, halves.rejecting, halves.share) == (False, 1, 1.5 / 4)
+
+
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.58, 0.7, 0.95])
 def test_splits_to_agree_is_the_first_odd_number_that_does(share: float) -> None:
     def disagree(splits: int) -> float:

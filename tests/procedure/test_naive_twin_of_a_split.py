@@ -136,6 +136,11 @@ def test_folds_are_those_of_a_naive_twin(options: dict[str, Any], folds: int) ->
         naive = _resampled(sample, (before, after), draws)
         assert found.evidence.drawn[0][:, :, 0].std(axis=0) == pytest.approx(naive.std(axis=0), rel=0.12)
         assert np.abs(found.evidence.drawn[0][:, :, 0].mean(axis=0) - naive.mean(axis=0)).max() < 0.05
+        gains, drawn = np.diff(found.evidence.values[0][:, 0])[:, 0], np.diff(naive)[..., 0]
+        for g, group in enumerate(found.groups):
+            slow = float((drawn[:, g] - gains[g] >= gains[g]).mean())
+            error = np.sqrt(2 * max(slow * (1 - slow), 0.01) / draws)
+            assert found.assessment.p_accuracy[group] == pytest.approx(slow, abs=4 * error)
 
 
 def _resampled(sample: Sample, decisions: tuple[FloatArray, FloatArray], draws: int) -> FloatArray:

@@ -8,7 +8,6 @@ from scipy.special import ndtri
 
 import improvable
 from conftest import Case
-from improvable.inference.combining import combine
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.shortfall import rows_needed
 from improvable.results.facts import Facts
@@ -50,21 +49,6 @@ def test_a_shaky_verdict_says_so_in_words(audit: improvable.Audit, otherwise: fl
     assert expected in verdict(facts)
     if words:
         assert "With another challenge" in rerun_words({**facts, "challenge": "docket"})
-
-
-def test_running_medians_have_their_own_risk() -> None:
-    """By simulation: Jeffreys posterior, fresh splits, the same rule of combination; three standard errors."""
-    p_values, level = [0.2, 0.01, 0.3, 0.4, 0.02, 0.3, 0.6], 0.025
-    for first in (0.2, 0.01):
-        values = [first, *p_values[1:]]
-        risk = rerun_risk(values, threshold=level, combine="running_median")
-        assert risk.reject == (combine(values, "running_median") < level)
-        rng, times = np.random.default_rng(1), 40_000
-        shares = rng.beta(risk.rejecting + 0.5, 7 - risk.rejecting + 0.5, times)
-        fresh = np.where(rng.random((7, times)) < shares, 0.001, 0.5)
-        rejects = combine(fresh, "running_median") < level
-        share = float(np.mean(rejects != risk.reject))
-        assert risk.otherwise == pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / times) + 1e-3)
 
 
 def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable.Audit) -> None:

@@ -16,7 +16,7 @@ from improvable.data.groups import Attribute
 from improvable.errors import ImprovableWarning
 from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import count
-from improvable.inference.combining import combine, combined_threshold
+from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
@@ -130,12 +130,11 @@ def audit_rejections(result: Audit, splits: int) -> dict[str, float]:
     first, levels = signed[:splits], {"one split": float(np.mean(np.array(signed[:splits]) < ALPHA))}
     ways: tuple[tuple[str, Combine, list[float]], ...] = (
         ("median", "median", first),
-        ("running_median", "running_median", first),
         ("sequential", "sequential", signed),
         ("absolute, median", "median", absolute[:splits]),
     )
     for name, how, values in ways:
-        levels[name] = float(combine(values, how) < combined_threshold(ALPHA, len(values), how))
+        levels[name] = float(lower_median(values) < combined_threshold(ALPHA, len(values), how))
     return levels
 
 
@@ -325,6 +324,6 @@ def _gap_rates(once: Callable[[int], list[Assessment]], repetitions: int) -> Gap
         below = combined_threshold(ALPHA, len(splits), "median")
         parts = {"signed": [s.p_fairness for s in splits], "absolute": [s.p_fairness_other for s in splits]}
         for gap, values in parts.items():
-            alone[gap].append(float(combine(values, "median") < below))
-            whole[gap].append(float(combine([p_values(split)[gap] for split in splits], "median") < below))
+            alone[gap].append(float(lower_median(values) < below))
+            whole[gap].append(float(lower_median([p_values(split)[gap] for split in splits]) < below))
     return GapRates({gap: rate_of(hits) for gap, hits in alone.items()}, {g: rate_of(h) for g, h in whole.items()})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation, RerunRisk
     from improvable.results.audit import Audit
     from improvable.studies.game.costs import Costs
+    from improvable.studies.game.folded import FoldedGame
     from improvable.studies.game.game import Game
     from improvable.studies.game.lemma import LemmaBounds
     from improvable.studies.game.mixing import Mixing
@@ -48,6 +49,16 @@ def game(
         float | None,
         typer.Option(help="Correlation of p-values across splits.", show_default="0, or that of the run's splits"),
     ] = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Folds of the third procedure.", show_default="2, or as run")
+    ] = None,
+    fold_correlation: Annotated[
+        float | None,
+        typer.Option(
+            help="Correlation of normal scores across repetitions in folds.",
+            show_default="0.9, or that of the run's repetitions",
+        ),
+    ] = None,
     mixing: Annotated[
         str | None,
         typer.Option(
@@ -67,11 +78,12 @@ def game(
     ] = None,
     json: Json = None,
 ) -> int:
-    """Say how well one split and the median of K splits resist an analyst who secretly repeats the test.
+    """Say how well one split, the median of K splits, and folds resist an analyst who secretly repeats the test.
 
     The null is true. The analyst repeats the procedure as often as pays, and reports the smallest p-value; the
-    policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). With --run, also:
-    would the audit have decided otherwise with other random splits of the same data?
+    policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). Beside the paper's
+    two procedures stand K repetitions in folds, each of which tests all rows. With --run, also: would the audit have
+    decided otherwise with other random splits, or folds, of the same data?
 
     Costs increase and are weakly convex. A table has the columns repetition and cost (of so many splits together) and,
     where the median has its own price, cost_median.
@@ -88,6 +100,9 @@ def game(
     """
     from improvable.data.files import write_whole
     from improvable.inference.reruns import rerun_risk
+    from improvable.question.checks import check_integer
+    from improvable.report.text import paragraph
+    from improvable.studies.game.folded import SEEDS, best_of_seeds, play_folds
     from improvable.studies.game.game import fewest_splits, hoeffding_splits, play, sufficient_splits
     from improvable.studies.game.lemma import EPSILON, lemma_bounds
 
@@ -98,18 +113,23 @@ def game(
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
     # An audit of one split is procedure s1; the other procedure is then the default audit.
     count = splits if splits is not None else (len(audit.splits) if audit is not None and len(audit.splits) > 1 else 7)
+    as_run = None if audit is None else audit.question.folds
     found, mixed = _mixing(audit, correlation, mixing)
+    found_folds, shared = _fold_correlation(audit, fold_correlation)
     both = costs.both(count)
     solved = play(*both, splits=count, alpha=level, mixing=mixed)
+    in_folds = folds if folds is not None else as_run or 2
+    check_integer("folds", in_folds, 2)
+    # One repetition fits the rule once for every fold, as so many splits do.
+    price = costs.of(count * in_folds) if costs.every_k else both[1]
+    folded = play_folds(price, folds=in_folds, splits=count, alpha=level, correlation=shared)
     above = solved.single.rejection - level
     margin = epsilon if epsilon is not None else above if solved.low_cost.holds and above > 0 else EPSILON
     bounds = lemma_bounds(both[1], epsilon=margin, alpha=level, mixing=mixed)
     risk = None
-    if audit is not None and audit.question.combine == "running_median":
-        say("warning: this audit took the running median; what follows is about the median.", err=True)
-    elif audit is not None:
-        threshold = audit.threshold
-        risk = rerun_risk([split.p_value for split in audit.splits], alpha=level, threshold=threshold)
+    if audit is not None:
+        p_values = [split.p_value for split in audit.splits]
+        risk = rerun_risk(p_values, alpha=level, threshold=audit.threshold, folds=as_run)
     facts = solved.to_dict() | {
         "cost": costs.words,
         "lemma": bounds.to_dict() | {"enough_splits": bounds.k_bar is not None and count > bounds.k_bar},
@@ -118,14 +138,17 @@ def game(
             "independent": sufficient_splits(level),
             "here": fewest_splits(costs.of, alpha=level, mixing=mixed) if costs.every_k else None,
         },
+        "folded": folded.to_dict(),
+        "best_of_seeds": {"seeds": list(SEEDS)} | best_of_seeds(folded, mixed),
         "correlation": None if found is None else vars(found),
+        "fold_correlation": None if found_folds is None else vars(found_folds),
         "rerun": None if risk is None else risk.to_dict(),
     }
     if plot is not None:
         from improvable.report.plots import save_chart
         from improvable.studies.game.picture import picture
 
-        save_chart(picture(solved), plot)
+        save_chart(picture(solved, folded), plot)
     if plot_payoff is not None:
         from improvable.report.plots import save_chart
         from improvable.studies.game.payoff import payoff_picture
@@ -137,7 +160,12 @@ def game(
     if json == "-":
         say(document)
         return 0
-    say("\n\n".join(_words(solved, facts, bounds, epsilon is not None, costs, found, risk)))
+    say("\n\n".join(_words(solved, folded, facts, bounds, epsilon is not None, costs)))
+    for one, what in ((found, "splits"), (found_folds, "repetitions")):
+        if one is not None:
+            say(f"\n{_correlation_words(one, what)}")
+    if risk is not None:
+        say("\n" + "\n\n".join(map(paragraph, _rerun_words(risk, as_run))))
     return 0
 
 
@@ -172,10 +200,11 @@ def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) 
     from improvable.question.checks import check_choice
     from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, GaussianMixing
 
-    family = name or ("beta" if audit is None else "normal")
+    in_splits = audit is not None and audit.question.folds is None
+    family = name or ("normal" if in_splits else "beta")
     check_choice("--mixing", family, ("beta", "normal"))
     found = None
-    if correlation is None and audit is not None:
+    if correlation is None and audit is not None and in_splits:
         try:
             found = estimate_correlation([split.p_value for split in audit.splits], audit.question.draws)
         except OptionError as error:
@@ -186,13 +215,28 @@ def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) 
     return found, BetaMixing(correlation) if family == "beta" else GaussianMixing(correlation)
 
 
+def _fold_correlation(audit: "Audit | None", correlation: float | None) -> "tuple[Correlation | None, float]":
+    """How repetitions in folds are correlated: as given, as the run's own are, or as in our simulation."""
+    from improvable.errors import OptionError
+    from improvable.inference.reruns import estimate_correlation
+    from improvable.studies.game.folded import CORRELATION
+
+    if correlation is not None or audit is None or audit.question.folds is None:
+        return None, CORRELATION if correlation is None else correlation
+    try:
+        found = estimate_correlation([one.p_value for one in audit.splits], audit.question.draws)
+    except OptionError as error:
+        say(f"warning: a correlation of {CORRELATION} is assumed, since {error}", err=True)
+        return None, CORRELATION
+    return found, found.estimate
+
+
 def _words(
-    solved: "Game", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs",
-    found: "Correlation | None", risk: "RerunRisk | None",
-) -> list[str]:  # fmt: skip
+    solved: "Game", folded: "FoldedGame", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs"
+) -> list[str]:
     from improvable.report.text import paragraph
 
-    parts = [_table(solved), paragraph(_verdict(solved, facts))]
+    parts = [_table(solved, folded, facts), paragraph(_verdict(solved, facts)), paragraph(_folded_words(folded, facts))]
     assumption = solved.low_cost
     parts.append(
         paragraph(
@@ -203,16 +247,27 @@ def _words(
     )
     if asked or not assumption.holds:
         parts.append(paragraph(_lemma_words(solved, bounds)))
-    parts.append(paragraph(_needed_words(solved, facts["splits_needed"], costs)))
-    if found is not None:
-        parts.append(
-            paragraph(
-                f"Correlation of p-values across the audit's splits (normal scores): {found.estimate:.2f}, 90% "
-                f"interval {found.low:.2f} to {found.high:.2f}."
-                + (f" {found.censored} of them are at a bound, so it is overstated." if found.censored else "")
-            )
-        )
-    return parts if risk is None else [*parts, *map(paragraph, _rerun_words(risk))]
+    return [*parts, paragraph(_needed_words(solved, facts["splits_needed"], costs))]
+
+
+def _folded_words(folded: "FoldedGame", facts: dict[str, Any]) -> str:
+    """What the analyst gains under folds."""
+    seeds, shares = facts["best_of_seeds"]["seeds"], facts["best_of_seeds"]["folds"]
+    return (
+        f"In {folded.folds} folds all repetitions test the same rows: {seeds[1]} seeds raise false rejections from "
+        f"{shares[0]:.3g} to {shares[1]:.3g}, and {seeds[2]} seeds to {shares[2]:.3g} (p-values of "
+        f"one data set: {folded.mixing.name})."
+    )
+
+
+def _correlation_words(found: "Correlation", what: str) -> str:
+    from improvable.report.text import paragraph
+
+    return paragraph(
+        f"Correlation of p-values across the audit's {what} (normal scores): {found.estimate:.2f}, 90% interval "
+        f"{found.low:.2f} to {found.high:.2f}."
+        + (f" {found.censored} of them are at a bound, so it is overstated." if found.censored else "")
+    )
 
 
 def _lemma_words(solved: "Game", bounds: "LemmaBounds") -> str:
@@ -250,16 +305,22 @@ def _needed_words(solved: "Game", needed: dict[str, Any], costs: "Costs") -> str
     )
 
 
-def _table(solved: "Game") -> str:
-    head = ["one split", f"median of {solved.splits}"]
-    both = (solved.single, solved.repeated)
+def _table(solved: "Game", folded: "FoldedGame", facts: dict[str, Any]) -> str:
+    head = ["one split", f"median of {solved.splits}", f"in {folded.folds} folds"]
+    every, best = (solved.single, solved.repeated, folded.response), facts["best_of_seeds"]
+    shares = [best[name] for name in ("one_split", "median", "folds")]
     body = [
-        ("a p-value must be below", [f"{solved.alpha:g}", f"{solved.alpha / 2:g}"]),
-        ("false rejection, run once", [f"{one.honest_rejection:.3g}" for one in both]),
-        ("repetitions that pay best", [f"{one.repetitions:,}" for one in both]),
-        ("false rejection then", [f"{one.rejection:.3g}" for one in both]),
-        ("analyst's payoff", [f"{one.analyst:.3f}" for one in both]),
-        ("policymaker's payoff", [f"{one.policymaker:.3f}" for one in both]),
+        ("a p-value must be below", [f"{level:g}" for level in (solved.alpha, solved.alpha / 2, solved.alpha)]),
+        ("false rejection, run once", [f"{one.honest_rejection:.3g}" for one in every]),
+        *(
+            (f"best of {seeds} seeds", [f"{one[i]:.3g}" for one in shares])
+            for i, seeds in enumerate(best["seeds"])
+            if seeds > 1
+        ),
+        ("repetitions that pay best", [f"{one.repetitions:,}" for one in every]),
+        ("false rejection then", [f"{one.rejection:.3g}" for one in every]),
+        ("analyst's payoff", [f"{one.analyst:.3f}" for one in every]),
+        ("policymaker's payoff", [f"{one.policymaker:.3f}" for one in every]),
     ]
     width = max(len(text) for text in (*head, *(cell for _, cells in body for cell in cells)))
     lines = [" " * 27 + "  ".join(text.rjust(width) for text in head)]
@@ -275,19 +336,20 @@ def _verdict(solved: "Game", facts: dict[str, Any]) -> str:
     return f"{robust} is more robust to manipulation ({setting})."
 
 
-def _rerun_words(risk: "RerunRisk") -> list[str]:
+def _rerun_words(risk: "RerunRisk", folds: int | None) -> list[str]:
+    what, fresh = ("splits", "splits") if folds is None else ("repetitions", "folds")
     low, high = (_chance(chance) for chance in risk.otherwise_range)
     decided = "rejected" if risk.reject else "did not reject"
     first = (
-        f"This audit {decided}: {risk.rejecting} of {risk.splits} splits have a p-value below the threshold. With "
-        f"fresh random splits of the same data it would decide otherwise with probability {_chance(risk.otherwise)} "
+        f"This audit {decided}: {risk.rejecting} of {risk.splits} {what} have a p-value below the threshold. With "
+        f"fresh random {fresh} of the same data it would decide otherwise with probability {_chance(risk.otherwise)} "
         f"(90% interval {low} to {high})."
     )
     goal = f"under {_chance(risk.target)}"
     second = (
-        f"So few splits cannot exclude that half of all splits reject, and then no number of splits makes it {goal}."
+        f"So few {what} cannot exclude that half of all {what} reject, and then no number of {what} makes it {goal}."
         if risk.enough_surely is None
-        else f"With {risk.enough_surely:,} splits two runs disagree with probability {goal}, with 95% confidence."
+        else f"With {risk.enough_surely:,} {what} two runs disagree with probability {goal}, with 95% confidence."
     )
     return [first, second]
 

@@ -1,19 +1,20 @@
-"""The p-values of several splits become one decision.
+"""The p-values of several splits, or of several repetitions in folds, become one decision: by their lower median.
 
-Splits of the same rows have exchangeable p-values p_1, p_2, ..., in an order that chance set. Let
-X_k = (2 / alpha) 1{p_k < alpha / 2}, whose mean is at most 1 under the null. The lower median of the first k is below
-alpha / 2 exactly when the average of X_1, ..., X_k is at least 1 / alpha.
+**The paper's split.** Splits of the same rows have exchangeable p-values p_1, p_2, ..., in an order that chance set.
+Let X_k = (2 / alpha) 1{p_k < alpha / 2}, whose mean is at most 1 under the null. The lower median of the first k is
+below alpha / 2 exactly when the average of X_1, ..., X_k is at least 1 / alpha.
 
 - **median**: for one k fixed in advance, Markov's inequality gives level alpha (Corollary 1 of the paper).
-- **running_median**: averages of exchangeable variables are a backward martingale, so Ville's inequality bounds the
-  chance that *any* of them reaches 1 / alpha by alpha: the exchangeable Markov inequality of Ramdas and Manole
-  (Randomized and exchangeable improvements of Markov's, Chebyshev's and Chernoff's inequalities, 2023), applied to
-  p-values by Gasparin, Wang and Ramdas (Combining exchangeable p-values, 2025). It rejects whenever the median does.
-- **sequential**: splits are added until the decision would come out the same with fresh splits; the median then
-  decides. A number of splits that depends on the p-values is covered by the same inequality.
-"""
+- **sequential**: splits are added until the decision would come out the same with fresh splits. Averages of
+  exchangeable variables are a backward martingale, so Ville's inequality bounds the chance that *any* of them reaches
+  1 / alpha by alpha, and a number of splits that depends on the p-values is covered: the exchangeable Markov inequality
+  of Ramdas and Manole (Randomized and exchangeable improvements of Markov's, Chebyshev's and Chernoff's inequalities,
+  2023), applied to p-values by Gasparin, Wang and Ramdas (Combining exchangeable p-values, 2025).
 
-from collections.abc import Sequence
+**Folds.** Repetitions test the same rows, so that their normal scores differ only by the candidates' luck around a
+common center. Their median is at most as spread as each of them, and is compared with alpha itself. More repetitions
+move it toward that center, whenever one stops: `sequential` keeps the level that the median has.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,32 +24,11 @@ from improvable.inference.pvalues import threshold_for
 from improvable.question.settings import Combine
 
 
-def combine(p_values: ArrayLike, how: Combine) -> FloatArray:
-    """One p-value of several, along the first axis; to be compared with `combined_threshold`.
-
-    Examples
-    --------
-    >>> float(combine([0.2, 0.01, 0.03, 0.5, 0.6], "median"))
-    0.2
-    >>> float(combine([0.2, 0.01, 0.03, 0.5, 0.6], "running_median"))
-    0.01
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    if how != "running_median":
-        return lower_median(p)
-    return np.asarray(np.min([lower_median(p[:k]) for k in range(1, len(p) + 1)], axis=0))
-
-
 def combined_threshold(alpha: float, splits: int, how: Combine, folds: int | None = None) -> float:
-    """What the combined p-value must be strictly below: alpha where every repetition tests all rows in folds."""
+    """What the lower median must be strictly below: alpha where every repetition tests all rows in folds."""
     if folds is not None:
         return alpha
     return alpha / 2 if how == "sequential" else threshold_for(alpha, splits)
-
-
-def counted(splits: Sequence[object], how: Combine) -> list[int]:
-    """Numbers of first splits whose median may decide: all of them, or each."""
-    return list(range(1, len(splits) + 1)) if how == "running_median" else [len(splits)]
 
 
 def lower_median(p_values: ArrayLike) -> FloatArray:

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.pvalues import threshold_for
 from improvable.question.checks import check_integer, check_number
-from improvable.question.settings import Combine
 
 CONFIDENCE = 0.9
 MOST_SPLITS = 100_001
-QUANTILES = 400
-"""Of the posterior, over which the chance of running medians is averaged."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,8 @@ class RerunRisk:
     otherwise_range : (float, float)
         The same probability at the ends of `share_range`.
     share : float
-        Estimated share of all splits that reject at alpha / 2: the posterior mean, (x + 1/2) / (K + 1).
+        Estimated share of all splits that reject at alpha / 2, or at alpha with folds: the
+        posterior mean, (x + 1/2) / (K + 1).
     share_range : (float, float)
         Its exact 90% interval (Clopper and Pearson); either end alone holds with 95%.
     target : float
@@ -135,7 +133,7 @@ def rerun_risk(
     alpha: float = 0.05,
     target: float = 0.01,
     threshold: float | None = None,
-    combine: Combine = "median",
+    folds: int | None = None,
 ) -> RerunRisk:
     """The probability that a re-run of a whole audit would have decided otherwise.
 
@@ -152,9 +150,10 @@ def rerun_risk(
     target : float
         Two runs of enough splits disagree with a probability below this.
     threshold : float, optional
-        What a p-value must be below; by default alpha for one split, and half of it for more.
-    combine : {"median", "running_median", "sequential"}
-        How splits decide. A sequential run is taken to make as many splits again.
+        What a p-value must be below; by default alpha for one split or with folds, and half of it for more splits. A
+        sequential run is taken to make as many splits again.
+    folds : int, optional
+        Where repetitions in so many folds decide, rather than splits.
 
     Returns
     -------
@@ -166,28 +165,23 @@ def rerun_risk(
     >>> risk.rejecting, risk.reject, round(risk.otherwise, 3), risk.enough, risk.enough_surely
     (6, True, 0.075, 13, None)
     """
-    from scipy.special import betaincinv, betaln, gammaln
+    from scipy.special import betaln, gammaln
 
     check_number("alpha", alpha, 0, 0.5)
     check_number("target", target, 0, 0.5)
     p = _checked_p_values(p_values)
     count = len(p)
-    rejected = p < (threshold_for(alpha, count) if threshold is None else threshold)
-    rejecting, needed = int(rejected.sum()), (count + 1) // 2
-    running = combine == "running_median"
-    reject = _ever(rejected) if running else rejecting >= needed
+    # An audit of one split rejects at alpha; one of several, which is what `enough` is about, at alpha / 2.
+    level, of_several = (threshold_for(alpha, count), alpha / 2) if folds is None else (alpha, alpha)
+    rejecting, needed = int((p < (level if threshold is None else threshold)).sum()), (count + 1) // 2
+    reject = rejecting >= needed
     first, second = rejecting + 0.5, count - rejecting + 0.5
     x = np.arange(count + 1)
     ways = gammaln(count + 1) - gammaln(x + 1) - gammaln(count - x + 1)
     chances = np.exp(ways + betaln(first + x, second + count - x) - betaln(first, second))
     otherwise = float(chances[:needed].sum() if reject else chances[needed:].sum())
-    if running:
-        posterior = betaincinv(first, second, (np.arange(QUANTILES) + 0.5) / QUANTILES)
-        otherwise = float(np.mean([_wrong_running(float(q), count, reject) for q in posterior]))
-    wrong = _wrong_running if running else _wrong
-    ends = sorted(wrong(q, count, reject) for q in _exact_interval(rejecting, count))
-    # An audit of one split rejects at alpha; one of several, which is what `enough` is about, at alpha / 2.
-    below = int((p < alpha / 2).sum())
+    ends = sorted(_wrong(q, count, reject) for q in _exact_interval(rejecting, count))
+    below = int((p < of_several).sum())
     share, (low, high) = (below + 0.5) / (count + 1), _exact_interval(below, count)
     nearer = low if low > 0.5 else high if high < 0.5 else 0.5
     return RerunRisk(
@@ -253,21 +247,6 @@ def _wrong(share: float, splits: int, reject: bool) -> float:
     return float(
         betainc(splits - needed + 1, needed, 1 - share) if reject else betainc(needed, splits - needed + 1, share)
     )
-
-
-def _ever(below: BoolArray) -> bool:
-    """Whether at least half of the first k splits are below, for any k."""
-    return bool((2 * np.cumsum(below) >= np.arange(1, len(below) + 1)).any())
-
-
-def _wrong_running(share: float, splits: int, reject: bool) -> float:
-    """The chance that the running medians of K fresh splits decide otherwise, by the number below so far."""
-    waiting = np.ones(1)  # chances of 0, 1, ... below among the first k, with no rejection so far
-    for k in range(1, splits + 1):
-        waiting = np.append(waiting * (1 - share), 0.0) + np.append(0.0, waiting * share)
-        waiting[(k + 1) // 2 :] = 0.0
-    never = float(waiting.sum())
-    return never if reject else 1 - never
 
 
 def _exact_interval(count: int, total: int) -> tuple[float, float]:

@@ -150,10 +150,9 @@ def audit(
         Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     splits : int
         K, how often the rows are divided; with ``combine="sequential"``, at least so often.
-    combine : {"median", "running_median", "sequential"}
-        How the splits decide: by the paper's median; by the smallest median of the first 1, 2, ..., K splits, which is
-        as valid and rejects whenever the median does; or by the median after as many splits as make the decision
-        reproducible.
+    combine : {"median", "sequential"}
+        How the splits, or the repetitions of folds, decide: by the median of `splits` of them, as in the paper, or by
+        the median after as many as make the decision reproducible.
     tolerance : float
         With ``combine="sequential"``: stop when a fresh run would decide otherwise with a smaller probability.
     most_splits : int

@@ -122,8 +122,8 @@ def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[C
     return [Caution(SHARES, text.rstrip())]
 
 
-def gather(by_split: Sequence[Sequence[Caution]]) -> list[Caution]:
-    """One caution per kind, saying in which splits it arose; the text is that of the first."""
+def gather(by_split: Sequence[Sequence[Caution]], what: str = "split") -> list[Caution]:
+    """One caution per kind, saying in which splits, or repetitions, it arose; the text is that of the first."""
     first: dict[str, Caution] = {}
     where: dict[str, list[int]] = {}
     for split, cautions in enumerate(by_split, start=1):
@@ -133,7 +133,7 @@ def gather(by_split: Sequence[Sequence[Caution]]) -> list[Caution]:
     out = []
     for kind, caution in first.items():
         splits = where[kind]
-        which = f"split {splits[0]}" if len(splits) == 1 else f"splits {', '.join(map(str, splits))} (first shown)"
+        which = f"{what} {splits[0]}" if len(splits) == 1 else f"{what}s {', '.join(map(str, splits))} (first shown)"
         out.append(Caution(kind, f"{which}: {caution.text}" if len(by_split) > 1 else caution.text))
     return out
 

@@ -99,9 +99,10 @@ def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
 class Progress:
     """Shows which stage each split is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
 
-    def __init__(self, splits: int, done: int = 0, enabled: bool | None = None) -> None:
+    def __init__(self, splits: int, done: int = 0, enabled: bool | None = None, what: str = "split") -> None:
         self.splits = splits
         self.already = done
+        self.what = what
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._bar: Any = None
         self._task: Any = None
@@ -113,7 +114,7 @@ class Progress:
             from rich.progress import Progress as Bar
 
             columns = (
-                TextColumn("splits"),
+                TextColumn(f"{self.what}s"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -133,7 +134,7 @@ class Progress:
     def stage(self, split: int, name: str) -> None:
         """Split `split` has begun stage `name`."""
         if self._bar is not None:
-            self._bar.update(self._task, description=f"split {split}: {name}")
+            self._bar.update(self._task, description=f"{self.what} {split}: {name}")
 
     def done(self) -> None:
         """One more split is finished."""
@@ -141,4 +142,4 @@ class Progress:
             self._bar.advance(self._task)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Progress, (self.splits, 0, False))
+        return (Progress, (self.splits, 0, False, self.what))

@@ -28,6 +28,7 @@ from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
+from improvable.procedure.memorizing import memorizes, memorizing_cautions
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
@@ -41,6 +42,7 @@ from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.loading import finished_splits
+from improvable.results.words import round_name
 
 
 def run_audit(
@@ -81,7 +83,7 @@ def run_prepared(
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
         results = _run(ready, folder, done, workers, progress, begun)
-    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
+    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results], round_name(question.folds))]
     cautions += stopping_cautions(plan.stopping, results, question)
     emit(cautions)
     result = Audit(
@@ -141,7 +143,7 @@ def _run(
         if any(part not in drawn.chosen for part in ready.splitting.parts(left)):
             drawn = ready.bring(left)
             ready.check_sizes(drawn)
-        with Progress(count, done=count - len(left), enabled=show) as progress:
+        with Progress(count, count - len(left), show, round_name(plan.folds)) as progress:
             run_splits(ready, drawn, left, workers, progress, keep)
         results = [done[split] for split in every]
         enough = reproducible_after(plan.stopping, plan.splits, results, plan.design.question)
@@ -244,7 +246,7 @@ def _conclude(ready: Prepared, tally: Tally, split: int, reference: FloatArray |
         seed_of(ready.seed, split, DRAWING),
         workers,
         ready.engine.backend,
-        f"{'repetition' if folds else 'split'} {split}: " if split else "",
+        f"{round_name(folds)} {split}: " if split else "",
     )
 
 
@@ -264,6 +266,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     cautions += result.cautions
     if first.part.split == 1:  # where a feature holds the answer, every split's candidate finds it
         cautions += _perfection(ready, first)
+        cautions += _memorizing(ready, result, fitted)
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
@@ -287,6 +290,16 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
         return []
     decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.part))
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
+
+
+def _memorizing(ready: Prepared, result: Comparison, fitted: Sequence[Fitted]) -> list[Caution]:
+    """Whether the rule memorizes rows that have near-duplicates in other folds."""
+    learned = [one.learned for one in fitted if one.learned is not None]
+    if not learned or not ready.plan.design.question.claim.asks("accuracy"):
+        return []
+    label = result.evidence.measures[result.evidence.accuracy[0]].label
+    found = memorizes(result.evidence, learned)
+    return memorizing_cautions(found, label, ready.sample().rows, ready.features.columns)
 
 
 def _share_hint(plan: Plan) -> str:

@@ -43,6 +43,8 @@ class Fitted:
         The candidate's.
     reached : dict
         What the candidate reached of each constraint.
+    learned : pair of arrays of shape (utilities, 2), or None
+        Sums of the status quo and of the candidate over the training rows; in the first repetition of folds.
     """
 
     part: Part
@@ -55,6 +57,7 @@ class Fitted:
     errors: tuple[float, float]
     capacity: float | None
     reached: dict[str, float | int]
+    learned: tuple[FloatArray, FloatArray] | None = None
 
 
 def part_name(plan: Plan, part: Part) -> str:
@@ -80,6 +83,9 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
     after = decide(candidate, training.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
     refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
+    learned = None
+    if plan.folds is not None and part.split == 1:
+        learned = reference.sum(axis=0), status_quo_sums(plan.design, training, after).sum(axis=0)
     return Fitted(
         part=part,
         status_quo=status_quo,
@@ -91,6 +97,7 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         errors=(_share_error(before, training), _share_error(after, training)),
         capacity=constraints.capacity,
         reached=reached(constraints, candidate, after, training),
+        learned=learned,
     )
 
 

@@ -8,6 +8,7 @@ from improvable.inference.combining import combined_threshold
 from improvable.inference.reruns import rerun_risk
 from improvable.question.design import Question
 from improvable.results.comparison import Comparison
+from improvable.results.words import round_name
 
 SPLITS_ADDED = 2
 """At a time: an odd number of splits stays odd."""
@@ -48,12 +49,13 @@ def stopping_cautions(stopping: Stopping | None, splits: Sequence[Comparison], q
     if stopping is None or (risk := _otherwise(splits, question)) < stopping.tolerance:
         return []
     text = (
-        f"After {len(splits)} splits a fresh run would still decide otherwise with probability {risk:.2g}, above the "
-        f"tolerance of {stopping.tolerance:g}."
+        f"After {len(splits)} {round_name(question.folds)}s a fresh run would still decide otherwise with probability "
+        f"{risk:.2g}, above the tolerance of {stopping.tolerance:g}."
     )
     return [Caution("not reproducible", text)]
 
 
 def _otherwise(splits: Sequence[Comparison], question: Question) -> float:
-    threshold = combined_threshold(question.alpha, len(splits), question.combine, question.folds)
-    return rerun_risk([split.p_value for split in splits], alpha=question.alpha, threshold=threshold).otherwise
+    alpha, folds, p_values = question.alpha, question.folds, [split.p_value for split in splits]
+    threshold = combined_threshold(alpha, len(splits), question.combine, folds)
+    return rerun_risk(p_values, alpha=alpha, threshold=threshold, folds=folds).otherwise

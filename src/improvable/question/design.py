@@ -32,7 +32,7 @@ class Question:
     seed : int
     weight, cluster, stratum : str or None
         Columns.
-    combine : {"median", "running_median", "sequential"}
+    combine : {"median", "sequential"}
         How the p-values of splits become one.
     method : {"bootstrap", "delta"} or None
         How draws are made; None lets the number of cells decide.

@@ -16,7 +16,7 @@ from improvable.question.deltas import Delta, GapDelta
 from improvable.question.kinds import CAPACITY, DELTA, FLAG, GAP_DELTA, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
 from improvable.question.utilities import Selection, Utility
 
-Combine = Literal["median", "running_median", "sequential"]
+Combine = Literal["median", "sequential"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
@@ -187,11 +187,16 @@ class Settings:
         default=None,
         metadata=of_claim(WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5."),
     )
-    splits: int = field(default=7, metadata=of_test(WHOLE, "How many times the rows are split.", commands=SEARCHING))
+    splits: int = field(
+        default=7,
+        metadata=of_test(WHOLE, "How often rows are split, or assigned to folds.", commands=SEARCHING),
+    )
     combine: Combine = field(
         default="median",
         metadata=of_test(
-            TEXT, "How splits decide; sequential makes as many as a stable decision takes.", commands=(AUDIT,)
+            TEXT,
+            "Median of all splits, or sequential: of as many as a stable decision takes.",
+            commands=(AUDIT,),
         ),
     )
     tolerance: float = field(
@@ -205,7 +210,7 @@ class Settings:
     )
     most_splits: int = field(
         default=101,
-        metadata=of_test(WHOLE, "With sequential: stop after this many splits.", needs=SEQUENTIAL, commands=(AUDIT,)),
+        metadata=of_test(WHOLE, "With sequential: stop after this many.", needs=SEQUENTIAL, commands=(AUDIT,)),
     )
     train_fraction: float = field(
         default=0.5, metadata=of_test(NUMBER, "Share of rows that the rule learns from.", commands=SEARCHING)
@@ -216,7 +221,7 @@ class Settings:
             WHOLE,
             "Test every row in every repetition, in so many folds; 2 is recommended.",
             unset="the paper's split",
-            commands=(AUDIT,),
+            commands=SEARCHING,
         ),
     )
     draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))

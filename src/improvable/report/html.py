@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from improvable.inference.combining import counted
 from improvable.inference.critical import p_values
 from improvable.report import plots
 from improvable.report.bidi import isolated
@@ -19,7 +18,6 @@ from improvable.results.numbers import p_text, percent, value_text
 from improvable.results.result import Result
 from improvable.results.words import (
     alternative_hypothesis,
-    combined_name,
     delta_text,
     draws_text,
     harm_words,
@@ -92,7 +90,6 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         limits=_limits(facts),
         draws=draws_text(facts),
         look=look_document(facts["look"]) if "look" in facts else None,
-        combined=combined_name(facts["combine"]),
         training=training_text(facts) if "train_rows" in facts else "",
         level=f"{100 * (1 - facts['alpha']):g}%",
         pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
@@ -136,8 +133,9 @@ def fewest_selected(facts: Facts) -> list[dict[str, Any]]:
 def slider_curves(result: Result) -> dict[str, Any]:
     """p-values of every split at every step of both sliders, so that a page computes what the library would.
 
-    The p-value of a claim combines max(p_accuracy, p_fairness) of the splits. Distinct p-values are listed once,
-    sorted; curves hold places in that list, of which the largest and the medians are those of the p-values.
+    The p-value of a claim is the lower median, over the splits, of max(p_accuracy, p_fairness). Distinct p-values
+    are listed once, sorted; curves hold places in that list, of which the largest and the medians are those of the
+    p-values.
     """
     frontier, claim = result.frontier(), result.question.claim
     grids = list(plots.default_grids(result, (101, 101)))
@@ -162,7 +160,6 @@ def slider_curves(result: Result) -> dict[str, Any]:
         "p": distinct.tolist(),
         "text": [p_text(float(p), result.question.draws) for p in distinct],
         "splits": codes,
-        "counted": counted(frontier.splits, frontier.combine),
         "level": frontier.level,
         "share": frontier.form == "ratio",
     }

@@ -4,7 +4,7 @@ import re
 
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
-from improvable.results.words import combined_name, draws_text, harm_words, rerun_words, seal_words, shortfall_words
+from improvable.results.words import draws_text, harm_words, rerun_words, seal_words, shortfall_words
 from improvable.showing import shown
 
 _SPECIAL = {
@@ -112,7 +112,7 @@ def _caption(facts: Facts) -> str:
     found = f"The rule '{escaped(facts['rule'])}' found the candidate. " if facts["kind"] == "audit" else ""
     text = f"{found}$p$-values come from {draws_text(facts)}{_decides(facts)}."
     if len(facts["splits"]) > 1:
-        text += f" The {combined_name(facts['combine'])} $p$-value is {map_cells([facts['p_value_text']])[0]}."
+        text += f" The lower median $p$-value is {map_cells([facts['p_value_text']])[0]}."
     harmed = " ".join(harm_words(gap, facts) for gap in facts["disparities"])
     said = [harmed, shortfall_words(facts), rerun_words(facts), seal_words(facts)]
     return " ".join([text, *(escaped(words) for words in said if words)])

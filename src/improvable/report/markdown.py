@@ -17,6 +17,7 @@ from improvable.results.words import (
     limits,
     null_hypothesis,
     rates_words,
+    round_name,
     shares_words,
     utilities_words,
     verdict,
@@ -74,9 +75,13 @@ def _asked(facts: Facts) -> list[str]:
         f"Accuracy: {utilities_words(facts['accuracy_utilities'])}{'; lower is better' * facts['lower_is_better']}.",
         f"Gap: {gaps_words(facts['fairness_utilities'])}.",
         f"Groups: {', '.join(facts['groups'])} (column {', '.join(facts['group'])}).",
-        f"Level {facts['alpha']:g}; {len(facts['splits'])} split{'s' if len(facts['splits']) > 1 else ''}; "
-        f"{draws_text(facts)} each.",
+        f"Level {facts['alpha']:g}; {_rounds(facts)}; {draws_text(facts)} each.",
     ]
+
+
+def _rounds(facts: Facts) -> str:
+    count, name = len(facts["splits"]), round_name(facts["folds"])
+    return f"{count} {name if count == 1 else name + 's'}" + (f" in {facts['folds']} folds" if facts["folds"] else "")
 
 
 def _gaps(facts: Facts) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import combined_name, component_name, draws_text
+from improvable.results.words import candidate_words, component_name, draws_text, round_name
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
@@ -62,7 +62,11 @@ def _by_split(facts: Facts) -> PaperTable:
     blocks = [Block(_title(one[0], facts), _heads(one[0], facts)) for one in components]
     rows = []
     for k, split in enumerate(facts["splits"]):
-        name = f"Split {split['split']}" if facts["kind"] == "audit" else "Held-out rows"
+        name = (
+            f"{round_name(facts['folds']).capitalize()} {split['split']}"
+            if facts["kind"] == "audit"
+            else "Held-out rows"
+        )
         cells = [cell for one in components for cell in _cells(one[k], draws)]
         rows.append([name, *cells, p_text(split["p_value"], draws)])
     closing = _closing_rows(facts) if len(rows) > 1 else []
@@ -82,17 +86,18 @@ def _by_component(facts: Facts) -> PaperTable:
     closing = [["All conditions", "", "", *(split["p_value_text"] for split in splits)]]
     many = len(splits) > 1
     if many:
-        name = combined_name(facts["combine"]).capitalize()
+        name = "Lower median"
         closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
-    heads = tuple(f"split {split['split']}" for split in splits) if many else ("held out",)
-    blocks = (Block("Mean over splits" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
+    what = round_name(facts["folds"])
+    heads = tuple(f"{what} {split['split']}" for split in splits) if many else ("held out",)
+    blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
     return PaperTable(blocks, rows + closing, len(closing), note)
 
 
 def _closing_rows(facts: Facts) -> list[list[str]]:
     """Means of the estimates, and the combined p-value."""
-    means, blanks = ["Mean"], [combined_name(facts["combine"]).capitalize()]
+    means, blanks = ["Mean"], ["Lower median"]
     for one in by_component(facts):
         width = len(_heads(one[0], facts))
         means += [*_means(one), *[""] * (width - 2)]
@@ -133,5 +138,5 @@ def _decides(facts: Facts, where: str) -> str:
 
 
 def _note(facts: Facts) -> str:
-    found = "The candidate is what the rule found on the training rows. " if facts["kind"] == "audit" else ""
+    found = f"{candidate_words(facts)} " if facts["kind"] == "audit" else ""
     return f"{found}p-values come from {draws_text(facts)}."

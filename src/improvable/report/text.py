@@ -8,12 +8,14 @@ from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_ta
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
 from improvable.results.words import (
+    candidate_words,
     conditions_words,
     draws_text,
     gaps_words,
     harm_words,
     limits,
     rates_words,
+    round_name,
     seal_words,
     shares_words,
     training_text,
@@ -82,7 +84,7 @@ def question(facts: Facts) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
-        lines.append("The candidate is what the rule found on the training rows.")
+        lines.append(candidate_words(facts))
     if "train_rows" in facts:
         lines.append(training_text(facts))
     if facts["method"] != "bootstrap":
@@ -121,9 +123,9 @@ def selection_notes(facts: Facts) -> list[str]:
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    found = Counter(note["status"] for note in notes if "status" in note)
+    found, fit = Counter(note["status"] for note in notes if "status" in note), "fold" if facts["folds"] else "split"
     if found:
-        told = ", ".join(f"{status} in {n} split{'s' if n > 1 else ''}" for status, n in found.items())
+        told = ", ".join(f"{status} in {n} {fit}{'s' if n > 1 else ''}" for status, n in found.items())
         lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:
         gaps = [max(end[sample]["selection_gap"] for end in ends) for sample in ("train", "test")]
@@ -134,7 +136,9 @@ def selection_notes(facts: Facts) -> list[str]:
     if facts["monotone"]:
         broken = sum(end[sample]["monotone_violations"] for end in ends for sample in ("train", "test"))
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
-        lines.append(f"Monotone in {signs}: decisions for {broken} rows of all splits violate it.")
+        lines.append(
+            f"Monotone in {signs}: decisions for {broken} rows of all {round_name(facts['folds'])}s violate it."
+        )
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
 
 
@@ -144,7 +148,8 @@ def selection_notes(facts: Facts) -> list[str]:
 def aligned(table: PaperTable) -> str:
     """The paper's table in letters of equal width."""
     named = len(table.rows) > 1  # a single row needs no name
-    names = [row[0].removeprefix("Split ") for row in table.rows]
+    what = "repetition" if table.rows[0][0].startswith("Repetition ") else "split"
+    names = [row[0].removeprefix(f"{what.capitalize()} ") for row in table.rows]
     starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
     blocks = [
         _Columns(block.title, list(block.heads), [[c.replace("< ", "<") for c in row[i:j]] for row in table.rows])
@@ -152,14 +157,14 @@ def aligned(table: PaperTable) -> str:
     ]
     # The combined p-value's row is blank but for one cell: its long name may run over the blanks.
     alone = [sum(map(bool, row[1:])) == 1 and len(table.rows) - i <= table.closing for i, row in enumerate(table.rows)]
-    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len("split")])
+    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(what)])
     used = width if named else -3
     panels: list[list[_Columns]] = [[]]
     for block in (piece for one in blocks for piece in one.pieces(WIDTH - used - 3)):
         if panels[-1] and used + sum(one.width + 3 for one in [*panels[-1], block]) > WIDTH:
             panels.append([])
         panels[-1].append(block)
-    return "\n\n".join(_panel(panel, names, alone, width if named else None) for panel in panels)
+    return "\n\n".join(_panel(panel, names, alone, width if named else None, what) for panel in panels)
 
 
 class _Columns:
@@ -201,7 +206,7 @@ class _Columns:
         return " ".join(cell.rjust(width) for cell, width in zip(cells, self.widths, strict=True))
 
 
-def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None) -> str:
+def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None, what: str) -> str:
     """Blocks beside each other between bars; the rows' names in `width` letters, or none."""
 
     def joined(name: str, parts: list[str], bar: str = " | ") -> str:
@@ -210,7 +215,7 @@ def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: i
     numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
     lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
     lines.append(joined(blank, [block.head(0) for block in blocks]))
-    lines.append(joined("split".rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
+    lines.append(joined(what.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
     lines.append(joined("-" * (width or 0), ["-" * block.width for block in blocks], "-+-"))
     for i, name in enumerate(names):
         cells = [block.line(block.rows[i]) for block in blocks]

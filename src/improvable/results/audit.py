@@ -10,8 +10,7 @@ import narwhals as nw
 
 from improvable.algorithms.decisions import Algorithm
 from improvable.errors import Caution, OptionError
-from improvable.inference.combining import combine as combine_p_values
-from improvable.inference.combining import combined_threshold
+from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.estimates import Disparity
 from improvable.question.design import Question
 from improvable.results import storage
@@ -63,8 +62,8 @@ class Audit(Result):
 
     @property
     def p_value(self) -> float:
-        """The splits' p-values combined, by default their lower median; to be compared with `threshold`."""
-        return float(combine_p_values([split.p_value for split in self.splits], self.question.combine))
+        """The lower median of the splits' p-values, to be compared with `threshold`."""
+        return float(lower_median([split.p_value for split in self.splits]))
 
     @property
     def threshold(self) -> float:

@@ -34,7 +34,7 @@ def rerun_facts(result: Findings) -> RerunFacts:
     """How another seed would fare, from the audit's own splits."""
     question = result.question
     p_values = [split.assessment.p_value for split in result.splits]
-    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold, combine=question.combine)
+    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold, folds=question.folds)
     return {
         "otherwise": steady(risk.otherwise),
         "otherwise_range": [steady(end) for end in risk.otherwise_range],

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import combine, combined_threshold, counted
+from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
@@ -52,8 +52,8 @@ class Frontier:
         The statistic that decides; bounds always rest on the signed one.
     groups : tuple of str
         Whose accuracy is asked for.
-    combine : {"median", "running_median", "sequential"}
-        How splits become one p-value.
+    combine : {"median", "sequential"}
+        How many splits there are: as asked, or as many as a stable decision takes.
     folds : int or None
         How many folds a repetition has; None for the paper's split.
     simultaneous : bool
@@ -97,7 +97,7 @@ class Frontier:
         for k, split in enumerate(self.splits):
             p_a = p_values(self.of_accuracy(split), a)
             layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(split, gap), f)[None, :])
-        return combine(layers, self.combine)
+        return lower_median(layers)
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
         """The p-value of one claim."""
@@ -152,7 +152,7 @@ class Frontier:
 
     def _combined(self, edges: Sequence[float]) -> float:
         """The edge that enough splits reach: as many as make their lower median reject."""
-        return max(sorted(edges[:k], reverse=True)[(k - 1) // 2] for k in counted(edges, self.combine))
+        return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
     def _words(self, what: str, group: str | None, value: float) -> str:
         sure = f"With {100 * (1 - self.alpha):g}% confidence{' in all bounds at once' if self.simultaneous else ''}"

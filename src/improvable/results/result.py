@@ -13,7 +13,7 @@ from improvable.results.facts import Facts, split_columns
 from improvable.results.findings import Tested
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
-from improvable.results.words import alternative_hypothesis, combined_name, null_hypothesis, rounds
+from improvable.results.words import alternative_hypothesis, null_hypothesis, rounds
 
 
 class HasDigest(Protocol):
@@ -116,9 +116,7 @@ class Result(ABC):
         verdict = "rejected" if self.reject else "not rejected"
         p = p_equals(p_text(self.p_value, self.question.draws))
         splits = len(self.splits)
-        combined = (
-            f" ({combined_name(self.question.combine)} of {splits} {rounds(self.question.folds)})" if splits > 1 else ""
-        )
+        combined = f" (lower median of {splits} {rounds(self.question.folds)})" if splits > 1 else ""
         return f"<{type(self).__name__}: {verdict}, {p}{combined}, {len(self.groups)} groups>"
 
     def __str__(self) -> str:

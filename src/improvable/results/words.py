@@ -116,15 +116,15 @@ def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> 
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
-def combined_name(combine: str) -> str:
-    """What the combined p-value of several splits is called.
+def round_name(folds: int | None) -> str:
+    """One of what an audit repeats.
 
     Examples
     --------
-    >>> combined_name("median"), combined_name("running_median")
-    ('lower median', 'smallest running median')
+    >>> round_name(None), round_name(2)
+    ('split', 'repetition')
     """
-    return "smallest running median" if combine == "running_median" else "lower median"
+    return "split" if folds is None else "repetition"
 
 
 def rounds(folds: int | None) -> str:
@@ -138,6 +138,16 @@ def rounds(folds: int | None) -> str:
     return "splits" if folds is None else f"repetitions in {folds} folds"
 
 
+def candidate_words(facts: Facts) -> str:
+    """What an audit tests, exactly: in folds it is a mixture, which is an algorithm like any other."""
+    if facts["folds"] is None:
+        return "The candidate is what the rule found on the training rows."
+    return (
+        f"The candidate is the even mixture of what the rule found for the {facts['folds']} folds: every row is "
+        "decided for by the one that learned from the other folds."
+    )
+
+
 def seal_words(facts: Mapping[str, Any]) -> str:
     """Whether the splits, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
@@ -146,9 +156,10 @@ def seal_words(facts: Mapping[str, Any]) -> str:
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge '{challenge}'" if challenge else "an empty challenge"
+    what = "splits" if facts.get("folds") is None else "folds"
     if seal is None:
-        return f"The splits follow from the data and {chosen}, given by whoever ran this: this run is not sealed."
-    return f"Sealed ({seal[:16]}...): the splits follow from the data and {chosen}; nobody chose a seed."
+        return f"The {what} follow from the data and {chosen}, given by whoever ran this: this run is not sealed."
+    return f"Sealed ({seal[:16]}...): the {what} follow from the data and {chosen}; nobody chose a seed."
 
 
 def _loss(facts: Facts) -> str:
@@ -232,7 +243,7 @@ def _small(sentence: str) -> str:
 def decision(facts: Facts) -> str:
     """The decision as statisticians say it, with the p-value, what it must be below, and how often it would differ."""
     splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
-    p = f"{combined_name(facts['combine'])} {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
+    p = f"lower median {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
     word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
     rerun = facts["rerun"]
@@ -272,7 +283,7 @@ def shortfall_words(facts: Facts) -> str:
     if lack is None:
         return ""
     name = component_name(lack, facts)
-    where = f"In the deciding split ({lack['split']}) the" if len(facts["splits"]) > 1 else "The"
+    where = f"In the deciding {round_name(facts['folds'])} ({lack['split']}) the" if len(facts["splits"]) > 1 else "The"
     if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
         return f"{where} {name} could not be tested, so its p-value is 1."
     side = "above" if lack["above"] else "below"
@@ -347,9 +358,14 @@ def limits_of_rejecting(facts: Facts) -> str:
 def limits_of_not_rejecting(facts: Facts) -> str:
     if facts["kind"] == "comparison":
         return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
+    folds = (
+        " Two folds test on all rows; they are a choice to declare before the next audit."
+        if facts["folds"] is None
+        else ""
+    )
     return (
         "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
-        "improvement."
+        f"improvement.{folds}"
     )
 
 
@@ -366,7 +382,7 @@ def conditions_words(facts: Facts) -> str:
     if not near:
         at_least = "at least " if len(known) > 1 else ""
         return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
-    where = f"In {near} of {splits} splits the" if splits > 1 else "The"
+    where = f"In {near} of {splits} {round_name(facts['folds'])}s the" if splits > 1 else "The"
     decides = "the signed one decides here" if facts["gap_statistic"] == "signed" else "rely on the signed one"
     return (
         f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, where the absolute gap "
@@ -409,5 +425,5 @@ def training_text(facts: Mapping[str, Any]) -> str:
     of = f"'{key}'" if key else "their content"
     return (
         f"A hash of {of} divides the rows; a rule, and thresholds, see at most {facts['train_rows']:,} "
-        "training rows of each split."
+        f"training rows of each {'split' if facts.get('folds') is None else 'fold'}."
     )

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import improvable
-from improvable.studies.game.game import Cost, best_response, linear_costs, play
+from improvable.studies.game.game import best_response, linear_costs, play
+from improvable.studies.game.increments import Cost
 from improvable.studies.game.lemma import lemma_bounds
 from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
 from improvable.studies.game.payoff import payoff_picture, payoffs

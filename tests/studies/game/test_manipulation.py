@@ -15,7 +15,6 @@ from improvable.data.arrays import FloatArray
 from improvable.inference.combining import lower_median
 from improvable.inference.reruns import estimate_correlation, rerun_risk, splits_to_agree
 from improvable.studies.game.game import (
-    Cost,
     best_response,
     fewest_splits,
     hoeffding_splits,
@@ -25,6 +24,7 @@ from improvable.studies.game.game import (
     rejection_probability,
     sufficient_splits,
 )
+from improvable.studies.game.increments import Cost
 from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
 from improvable.studies.game.picture import picture
 

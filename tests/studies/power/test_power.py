@@ -14,6 +14,7 @@ import improvable
 from conftest import Case
 from improvable.data.arrays import FloatArray
 from improvable.errors import DataError, ImprovableError, OptionError
+from improvable.inference.components import gaps
 from improvable.question.claim import Claim
 from improvable.studies.power import AssumedGroup, PowerPlan, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power.assumptions import assume
@@ -160,9 +161,9 @@ def test_a_candidate_like_the_status_quo_never_rejects() -> None:
     assert simulate(same, Setting(1_000, 0.5, 3, Claim(), 0.05), 200, 0).power == 0
 
 
-@pytest.mark.parametrize(("splits", "fraction"), [(1, 0.5), (5, 0.3)])
-def test_power_of_a_fixed_candidate_is_that_of_audits(splits: int, fraction: float) -> None:
-    rng, repetitions, n = np.random.default_rng(4), 200, 1_500
+@pytest.mark.parametrize(("splits", "fraction", "folds"), [(1, 0.5, None), (5, 0.3, None), (1, 0.5, 2)])
+def test_power_of_a_fixed_candidate_is_that_of_audits(splits: int, fraction: float, folds: int | None) -> None:
+    rng, repetitions, n = np.random.default_rng(4), 200, 1_500 if folds is None else 800
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}, {"delta_accuracy": 0.1}]
     rejected = np.zeros((repetitions, len(claims)))
     for r in range(repetitions):
@@ -174,15 +175,44 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(splits: int, fraction: flo
             rule=AlwaysNew(),
             splits=splits,
             train_fraction=fraction,
+            folds=folds,
             draws=300,
             seed=r,
         )
         rejected[r] = [result.reconsider(**claim).reject for claim in claims]
     for j, claim in enumerate(claims):
-        fast = simulate(assume(GROUPS), Setting(n, fraction, splits, Claim(**claim), 0.05), 4_000, 0)
+        fast = simulate(assume(GROUPS), Setting(n, fraction, splits, Claim(**claim), 0.05, folds), 4_000, 0)
         slow = float(rejected[:, j].mean())
         error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / repetitions), fast.error)
         assert abs(slow - fast.power) < 3.5 * error + 0.02, claim
+
+
+THREE = (
+    AssumedGroup("a", 0.3, rates=(0.3, 0.3), means=(3.0, 3.7), spread=1.5, overlap=0.5),
+    AssumedGroup("b", 0.4, rates=(0.3, 0.3), means=(2.4, 3.6), spread=1.5, overlap=0.4),
+    AssumedGroup("c", 0.3, rates=(0.3, 0.3), means=(2.5, 3.6), spread=1.5, overlap=0.4),
+)
+
+
+@pytest.mark.parametrize("protected", [None, "a"])
+def test_p_values_of_a_reference_chosen_on_the_rows_tested_are_those_of_compare(protected: str | None) -> None:
+    """Three groups of which two tie for the worst: several pairs may be the widest."""
+    several = 0
+    for seed in range(30):
+        frame = assumed_rows(700, np.random.default_rng(seed), THREE)
+        result = improvable.compare(
+            frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=4_000, ask="fairness",
+            protected=protected,
+        )  # fmt: skip
+        evidence = result.evidence
+        (gap,) = gaps(evidence, result.question.claim)
+        several += len(gap.references) > 1
+        mean = evidence.sums.ravel() / result.rows
+        covariance = np.cov(evidence.draws.reshape(len(evidence.draws), -1).T) / result.rows**2
+        outlook = bare_outlook(evidence, mean, covariance)
+        z = margins(outlook, result.question.claim, mean, covariance, mean[None], None)
+        assert float(1 - ndtr(z[0])) == pytest.approx(result.p_value, abs=0.035)
+    assert several > 10
 
 
 def needs(rows: int, seed: int) -> pl.DataFrame:
@@ -209,19 +239,20 @@ LEARNED: dict[str, Any] = {
 }
 
 
-def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
+@pytest.mark.parametrize(("n", "fraction", "splits", "folds"), [(5_000, 0.1, 5, None), (4_000, 0.5, 3, 2)])
+def test_power_of_a_rule_that_learns_is_that_of_audits(n: int, fraction: float, splits: int, folds: int | None) -> None:
     """Candidates and cutoffs that move with the training rows; the means are those of the audits themselves."""
-    repetitions, n, fraction, splits = 120, 5_000, 0.1, 5
+    repetitions, how = 120, LEARNED | {"splits": splits, "train_fraction": fraction, "folds": folds}
     outlook, *_ = learn(needs(20_000, 99), 5, 20, LEARNED, 0)
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}]
     rejected, means = [], []
     for r in range(repetitions):
-        result = improvable.audit(needs(n, r), **LEARNED, splits=splits, train_fraction=fraction, draws=300, seed=r)
+        result = improvable.audit(needs(n, r), **how, draws=300, seed=r)
         rejected.append([result.reconsider(**claim).reject for claim in claims])
         means += [split.evidence.sums.ravel() / split.rows for split in result.splits]
     outlook = replace(outlook, means=np.tile(np.mean(means, axis=0), (len(outlook.sizes), 1)))
     for j, claim in enumerate(claims):
-        fast = simulate(outlook, Setting(n, fraction, splits, Claim(**claim), 0.05), 4_000, 0)
+        fast = simulate(outlook, Setting(n, fraction, splits, Claim(**claim), 0.05, folds), 4_000, 0)
         slow = float(np.mean([row[j] for row in rejected]))
         error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / repetitions), fast.error)
         assert abs(slow - fast.power) < 3.5 * error + 0.03, claim
@@ -260,6 +291,33 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
     assert "Assumed for a: 40% of rows" in text
     assert len(plan.table()) == len(plan.points)
     assert plan.plot().to_dict()["title"]["text"].startswith("Probability")
+
+
+def test_both_procedures_are_planned_side_by_side(plan: PowerPlan) -> None:
+    split, folds = plan.sample_sizes[0], plan.sample_sizes[-1]
+    assert (split.folds, folds.folds, folds.train_fraction) == (None, 2, 0.5)
+    assert split.rows is not None
+    assert folds.rows is not None
+    assert folds.rows < split.rows
+    reached = simulate(assume(GROUPS), Setting(folds.rows, 0.5, 7, Claim(), 0.05, 2), 4_000, 1)
+    assert reached.power == pytest.approx(0.8, abs=0.04)
+    text = " ".join(plan.summary().split())
+    assert f"To reach .80 in 2 folds: {folds.rows:,} rows" in text
+    assert f"needs {folds.rows / split.rows:.0%} of the rows of the paper's split with 50% for training" in text
+    assert "Declare the procedure before the audit." in text
+    assert plan.asked.folds is None
+    drawn = str(plan.plot().to_dict())
+    assert "'splits, 50% train'" in drawn
+    assert "'2 folds'" in drawn
+
+
+def test_a_plan_for_folds_is_asked_for_like_any_other() -> None:
+    plan = power_from_assumptions(GROUPS, rows=700, repetitions=500, folds=3, tried=Tried(train_fractions=(0.5,)))
+    assert (plan.asked.folds, plan.asked.training_rows, plan.asked.rows) == (3, 466, 700)
+    assert [size.folds for size in plan.sample_sizes] == [None, 3]
+    assert plan.asked.power == simulate(assume(GROUPS), Setting(700, 0.5, 7, Claim(), 0.05, 3), 500, 0).power
+    assert "700 rows, all tested in 3 folds, and the median of 7, the test rejects" in " ".join(plan.summary().split())
+    assert plan.to_dict()["folds"] == 3
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
@@ -314,7 +372,15 @@ def test_assumptions_that_cannot_be_are_refused(change: dict[str, Any], words: s
 
 
 @pytest.mark.parametrize(
-    "options", [{"rows": 10}, {"wanted": 1.0}, {"splits": 0}, {"train_fraction": 1.0}, {"delta_accuracy": {"c": 0.1}}]
+    "options",
+    [
+        {"rows": 10},
+        {"folds": 1},
+        {"wanted": 1.0},
+        {"splits": 0},
+        {"train_fraction": 1.0},
+        {"delta_accuracy": {"c": 0.1}},
+    ],
 )
 def test_bad_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ImprovableError):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import ALGORITHM_NAMES, WIDTH, algorithm_scales, chart, styled
 from improvable.results.facts import IntervalFacts
+from improvable.results.words import round_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,7 +32,9 @@ def intervals(result: "Result") -> "alt.VConcatChart":
             rows = [one for one in kept if one["measure"] == measure and (one["group"] not in groups) == gap]
             if rows:
                 panels.append(_interval_panel(rows, f"{measure}: {'gap' if gap else 'utility'}", gap))
-    which = f", split {split['split']} of {len(facts['splits'])}" if facts["kind"] == "audit" else ""
+    which = (
+        f", {round_name(facts['folds'])} {split['split']} of {len(facts['splits'])}" if facts["kind"] == "audit" else ""
+    )
     title = f"{100 * (1 - facts['alpha']):g}% confidence intervals{which}"
     chart: alt.VConcatChart = styled(alt.vconcat(*panels, title=alt.TitleParams(title, anchor="start", fontSize=15)))
     return chart

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished
 from improvable.results.facts import Facts, by_component
-from improvable.results.words import combined_name, component_name
+from improvable.results.words import component_name, round_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -22,10 +22,10 @@ def p_values(result: "Result") -> "alt.LayerChart":
     import altair as alt
 
     facts = result.facts
-    least = 1 / facts["draws"]
+    least, what = 1 / facts["draws"], round_name(facts["folds"])
     rows = _p_rows(facts, least)
     several, names = len(facts["splits"]) > 1, list(dict.fromkeys(row["component"] for row in rows))
-    x = alt.X("split:O", title="split" if several else None, axis=alt.Axis(labelAngle=0, labels=several))
+    x = alt.X("split:O", title=what if several else None, axis=alt.Axis(labelAngle=0, labels=several))
     y = alt.Y("p:Q", title="p-value (log scale)", scale=alt.Scale(type="log", domain=[least / 2, 1.5], nice=False))
     # Six colors and five shapes make thirty pairs before one repeats.
     colors = [OKABE_ITO[j % 6] for j in range(len(names) - 1)] + [OKABE_ITO[-1]]
@@ -38,11 +38,11 @@ def p_values(result: "Result") -> "alt.LayerChart":
     )
     notes = base.transform_filter("datum.zero").mark_text(dy=13, fontSize=12).encode(text=alt.value("<"))
     rule = chart([{"p": facts["threshold"]}]).mark_rule(strokeDash=[6, 3], color="#444444", strokeWidth=1.5)
-    below = f"the {combined_name(facts['combine']) + ' ' if several else ''}p-value must be below"
+    below = f"the {'lower median ' if several else ''}p-value must be below"
     subtitle = [f"Dashed: {facts['threshold']:g}, which {below}."]
     if any(row["zero"] for row in rows):
         subtitle.append(f"Marked <: none of {facts['draws']:,} draws, shown at 1/{facts['draws']:,}.")
-    title = "p-values by split and component" if several else "p-values by component"
+    title = f"p-values by {what} and component" if several else "p-values by component"
     width = min(900, max(300, 22 * len(rows)))
     return finished([rule.encode(y="p:Q"), points, notes], title, subtitle, width, 260)
 

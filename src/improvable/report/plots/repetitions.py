@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 LONGEST_LINEAR = 200
+DASHES = [[1, 0], [7, 4], [2, 2]]
 
 
 class Repeated(TypedDict):
@@ -52,9 +53,9 @@ def repetitions(
         orient="bottom", direction="vertical", symbolSize=150, symbolStrokeWidth=0, labelLimit=WIDTH + 100
     )
     shared: dict[str, Any] = {"sort": names, "title": None, "legend": legend}
-    color = alt.Color("procedure:N", scale=alt.Scale(domain=names, range=list(OKABE_ITO[:2])), **shared)
-    shape = alt.Shape("procedure:N", scale=alt.Scale(domain=names, range=list(SHAPES[:2])), **shared)
-    dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=[[1, 0], [7, 4]]), legend=None)
+    color = alt.Color("procedure:N", scale=alt.Scale(domain=names, range=list(OKABE_ITO[: len(names)])), **shared)
+    shape = alt.Shape("procedure:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])), **shared)
+    dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]), legend=None)
     lines = chart([{**point} for point in curves]).mark_line(strokeWidth=2.2)
     points = chart([{**mark} for mark in marks]).mark_point(size=150, filled=True, opacity=1)
     rule = chart([{"p": level}]).mark_rule(strokeDash=[2, 3], color="#444444", strokeWidth=1.5).encode(y="p:Q")

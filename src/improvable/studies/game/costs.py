@@ -18,7 +18,8 @@ import numpy as np
 
 from improvable.errors import DataError, OptionError
 from improvable.question.checks import check_integer
-from improvable.studies.game.game import Cost, check_cost, linear_costs
+from improvable.studies.game.game import linear_costs
+from improvable.studies.game.increments import Cost, check_cost
 
 LONGEST_FORMULA: Final = 200
 EXAMPLE: Final = "Write a formula of m such as 0.001*m**1.5."

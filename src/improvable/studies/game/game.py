@@ -1,7 +1,9 @@
 """The game of Section 5: a policymaker picks a procedure, an analyst secretly repeats it, and both are paid.
 
 Procedure s1 is one split, rejected when its p-value is below alpha. Procedure s2 is K splits, rejected when at least
-half of their p-values are below alpha / 2, which is when their lower median is. The null hypothesis holds throughout.
+half of their p-values are below alpha / 2, which is when their lower median is. Beside the paper's two, folds are K
+repetitions that each test all rows, rejected when their lower median is below alpha. The null hypothesis holds
+throughout.
 """
 
 from collections.abc import Callable
@@ -13,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.pvalues import threshold_for
+from improvable.inference.combining import combined_threshold
 from improvable.question.checks import check_integer, check_number
+from improvable.studies.game.increments import CHECKED, Cost, increments
 from improvable.studies.game.mixing import INDEPENDENT, Mixing
 
-Cost = Callable[[int], float]
-CHECKED = 64
 MOST_REPETITIONS = 2**50
 
 
@@ -104,7 +105,12 @@ class Game:
 
 
 def rejection_probability(
-    repetitions: ArrayLike, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT
+    repetitions: ArrayLike,
+    *,
+    alpha: float = 0.05,
+    splits: int = 1,
+    mixing: Mixing = INDEPENDENT,
+    folds: int | None = None,
 ) -> FloatArray:
     """Probability that at least one of m repetitions rejects a true null.
 
@@ -117,7 +123,9 @@ def rejection_probability(
     splits : int
         K. One split is procedure s1, at level alpha; more are s2, at level alpha / 2 for each split.
     mixing : Mixing
-        Correlation of p-values across splits.
+        Correlation of p-values across splits, or across repetitions in folds.
+    folds : int, optional
+        K repetitions in so many folds, each at level alpha.
 
     Returns
     -------
@@ -133,12 +141,14 @@ def rejection_probability(
     times = np.asarray(repetitions)
     if times.size == 0 or not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
         raise OptionError("the repetitions are not whole numbers.", "Give numbers such as 0, 1, 2.")
-    chance, weights = _one_repetition(alpha, splits, mixing)
+    chance, weights = _one_repetition(alpha, splits, mixing, folds)
     misses = _log_miss(chance)
     return np.array([_some_hit(m, misses, weights) for m in times.ravel().tolist()]).reshape(times.shape)
 
 
-def best_response(cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT) -> Response:
+def best_response(
+    cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT, folds: int | None = None
+) -> Response:
     """How often the analyst repeats a procedure, and what both players get.
 
     Given q, the gain from one more repetition after m is g (1 - g)^m, where g is the chance that one repetition
@@ -150,7 +160,7 @@ def best_response(cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: M
     cost : callable
         Cost of m repetitions, m = 0, 1, ..., in units of what a rejection is worth to the analyst. Increasing and
         weakly convex, which is checked on the numbers of repetitions visited.
-    alpha, splits, mixing
+    alpha, splits, mixing, folds
         As in `rejection_probability`.
 
     Returns
@@ -164,8 +174,8 @@ def best_response(cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: M
     >>> best_response(lambda m: 0.07 * m, splits=7).repetitions
     0
     """
-    chance, weights = _one_repetition(alpha, splits, mixing)
-    misses, step = _log_miss(chance), _increments(cost)
+    chance, weights = _one_repetition(alpha, splits, mixing, folds)
+    misses, step = _log_miss(chance), increments(cost)
 
     def worthwhile(m: int) -> bool:
         gain = float((weights * chance) @ np.exp(m * misses)) if m else float(weights @ chance)
@@ -196,7 +206,7 @@ def low_cost_assumption(cost: Cost, *, alpha: float = 0.05, mixing: Mixing = IND
     """
     q, weights = _one_repetition(alpha, 1, mixing)
     probability = float(weights @ (q * (1 - q))) / (1 - alpha)
-    bound = _increments(cost)(1) / (1 - alpha)
+    bound = increments(cost)(1) / (1 - alpha)
     return LowCost(probability, bound, probability > bound)
 
 
@@ -328,25 +338,20 @@ def fewest_splits(
     return 2
 
 
-def check_cost(cost: Cost) -> None:
-    """Refuse a cost that falls, stands still or is concave, at the first repetitions or at some up to a million."""
-    step = _increments(cost)
-    for m in (*range(CHECKED), *(2**power for power in range(6, 21))):
-        step(m)
-
-
 def _first_above(alpha: float, chance: float) -> int:
     """The first K for which Hoeffding's bound on P(at least half of K reject at alpha / 2) is below `chance`."""
     return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
 
 
-def _one_repetition(alpha: float, splits: int, mixing: Mixing) -> tuple[FloatArray, FloatArray]:
+def _one_repetition(
+    alpha: float, splits: int, mixing: Mixing, folds: int | None = None
+) -> tuple[FloatArray, FloatArray]:
     """The chance that one repetition rejects, given q, and the weights of q."""
     from scipy.special import betainc
 
     check_number("alpha", alpha, 0, 0.5)
     check_integer("splits", splits, 1)
-    level = threshold_for(alpha, splits)
+    level = combined_threshold(alpha, splits, "median", folds)
     q, weights = mixing.points(level)
     proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
     if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:
@@ -366,42 +371,3 @@ def _log_miss(chance: FloatArray) -> FloatArray:
 def _some_hit(repetitions: int, misses: FloatArray, weights: FloatArray) -> float:
     """P(at least one repetition rejects), a sum of positive terms: small probabilities keep their digits."""
     return float(weights @ -np.expm1(repetitions * misses)) if repetitions else 0.0
-
-
-def _increments(cost: Cost) -> Callable[[int], float]:
-    """The cost of one more repetition after m; refuses a cost that falls, stays flat or is concave where visited."""
-    seen: dict[int, tuple[float, float]] = {}
-
-    def value(m: int) -> float:
-        try:
-            return float(cost(m))
-        except OverflowError:
-            return np.inf
-
-    def step(m: int) -> float:
-        if m in seen:
-            return seen[m][0]
-        before, after = value(m), value(m + 1)
-        if np.isnan(before) or np.isnan(after) or before == -np.inf:
-            raise OptionError(
-                f"the cost of {m} or {m + 1} repetitions is not a number.",
-                "Give one for each.",
-            )
-        here = np.inf if np.isinf(after) else after - before
-        if here <= 0:
-            raise OptionError(
-                f"the cost of {m + 1:,} repetitions is not above that of {m:,}.", "A cost must increase: 0.01 * m does."
-            )
-        # A difference of large costs is known up to their rounding only.
-        rounding = 8 * np.finfo(float).eps * max(abs(before), abs(after)) if np.isfinite(after) else 0.0
-        seen[m] = here, rounding
-        for other, (_, unsure) in seen.items():
-            early, late = sorted((m, other))
-            if seen[late][0] + rounding + unsure < seen[early][0]:
-                raise OptionError(
-                    f"the cost is concave: repetition {late + 1:,} costs less than repetition {early + 1:,}.",
-                    "It must be weakly convex: 0.01 * m or 0.01 * m**2 is.",
-                )
-        return here
-
-    return step

@@ -14,7 +14,8 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.question.checks import check_number
-from improvable.studies.game.game import MOST_REPETITIONS, Cost, check_cost, rejection_probability
+from improvable.studies.game.game import MOST_REPETITIONS, rejection_probability
+from improvable.studies.game.increments import Cost, check_cost
 from improvable.studies.game.mixing import INDEPENDENT, Mixing
 
 EPSILON = 0.01

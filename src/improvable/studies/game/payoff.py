@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
-from improvable.studies.game.game import Cost, Game
+from improvable.studies.game.game import Game
+from improvable.studies.game.increments import Cost
 from improvable.studies.game.lemma import LemmaBounds
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ import numpy as np
 
 from improvable.data.arrays import IntArray
 from improvable.report.plots.repetitions import LONGEST_LINEAR, Repeated, repetitions
-from improvable.studies.game.game import Game, rejection_probability
+from improvable.studies.game.folded import FoldedGame
+from improvable.studies.game.game import Game, Response, rejection_probability
+from improvable.studies.game.mixing import Mixing
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,15 +16,17 @@ if TYPE_CHECKING:
 CURVE_POINTS = 120
 
 
-def picture(solved: Game) -> "alt.LayerChart":
-    """Probability of rejecting a true null against repetitions, for both procedures, with the analyst's choices.
+def picture(solved: Game, folded: FoldedGame | None = None) -> "alt.LayerChart":
+    """Probability of rejecting a true null against repetitions, for each procedure, with the analyst's choices.
 
     Parameters
     ----------
     solved : Game
         As `improvable.studies.game.game.play` returns it.
+    folded : FoldedGame, optional
+        As `improvable.studies.game.folded.play_folds` returns it.
     """
-    curves, marks = points(solved)
+    curves, marks = points(solved, folded)
     subtitle = [
         f"Dotted: {_percent(solved.alpha)}, what the test promises. Marked: what pays the analyst best.",
         f"p-values of one data set: {solved.mixing.name}.",
@@ -30,18 +34,22 @@ def picture(solved: Game) -> "alt.LayerChart":
     return repetitions(curves, marks, title=_title(solved), subtitle=subtitle, level=solved.alpha)
 
 
-def points(solved: Game) -> tuple[list[Repeated], list[Repeated]]:
-    """The points of both curves, and the analyst's choice on each."""
-    both = (
-        (solved.single, 1, "one split"),
-        (solved.repeated, solved.splits, f"lower median of {solved.splits} splits"),
-    )
-    times = _repetitions(max(10, *(int(1.3 * response.repetitions) for response, _, _ in both)))
+def points(solved: Game, folded: FoldedGame | None = None) -> tuple[list[Repeated], list[Repeated]]:
+    """The points of the curves, and the analyst's choice on each."""
+    median = f"lower median of {solved.splits} splits"
+    every: list[tuple[Response, str, int, Mixing, int | None]] = [
+        (solved.single, "one split", 1, solved.mixing, None),
+        (solved.repeated, median, solved.splits, solved.mixing, None),
+    ]
+    if folded is not None:
+        what = f"lower median of {folded.splits} repetitions in {folded.folds} folds"
+        every.append((folded.response, what, folded.splits, folded.mixing, folded.folds))
+    times = _repetitions(max(10, *(int(1.3 * response.repetitions) for response, *_ in every)))
     curves: list[Repeated] = []
     marks: list[Repeated] = []
-    for response, splits, what in both:
+    for response, what, splits, mixing, folds in every:
         name = f"{what}: {_times(response.repetitions)}, {_percent(response.rejection)} false rejections"
-        chances = rejection_probability(times, alpha=solved.alpha, splits=splits, mixing=solved.mixing)
+        chances = rejection_probability(times, alpha=solved.alpha, splits=splits, mixing=mixing, folds=folds)
         curves += [{"m": m, "p": p, "procedure": name} for m, p in zip(times.tolist(), chances.tolist(), strict=True)]
         marks.append({"m": response.repetitions, "p": response.rejection, "procedure": name})
     return curves, marks

@@ -26,8 +26,9 @@ class PowerPoint:
     ----------
     varied : str
         What this point is part of a curve of: "rows", "train_fraction", "splits", "delta_accuracy", "delta_fairness".
-    rows, train_fraction, splits, delta_accuracy, delta_fairness
-        The setting; a delta is None where there is one for each group or utility.
+    rows, train_fraction, splits, folds, delta_accuracy, delta_fairness
+        The setting; `folds` is None for the paper's split, and `train_fraction` is that of one fit in folds; a delta is
+        None where there is one for each group or utility.
     power, error : float
         The share of simulated audits that reject, and its Monte Carlo standard error.
     low, high : float or None
@@ -41,6 +42,7 @@ class PowerPoint:
     rows: int
     train_fraction: float
     splits: int
+    folds: int | None
     delta_accuracy: float | None
     delta_fairness: float | None
     power: float
@@ -58,6 +60,8 @@ class SampleSize:
     Attributes
     ----------
     train_fraction : float
+    folds : int or None
+        None for the paper's split.
     rows : int or None
     rows_low, rows_high : int or None
         The same one Monte Carlo error below and above the wanted power.
@@ -67,6 +71,7 @@ class SampleSize:
     """
 
     train_fraction: float
+    folds: int | None
     rows: int | None
     rows_low: int | None
     rows_high: int | None
@@ -87,7 +92,7 @@ class PowerPlan:
     points : tuple of PowerPoint
         All curves.
     sample_sizes : tuple of SampleSize
-        For the train fraction asked for, and for the best.
+        Side by side: the paper's split with the train fraction asked for and with the best one, and folds.
     wanted, alpha : float
     claim : Claim
     groups : tuple of str
@@ -145,6 +150,7 @@ class PowerPlan:
             "rows": self.asked.rows,
             "train_fraction": self.asked.train_fraction,
             "splits": self.asked.splits,
+            "folds": self.asked.folds,
             "wanted": self.wanted,
             "sample_sizes": [asdict(size) for size in self.sample_sizes],
             "best_train_fraction": self.best.train_fraction,
@@ -186,17 +192,24 @@ class PowerPlan:
         return "\n".join(parts)
 
     def plot(self) -> "alt.LayerChart":
-        """Power against rows, for the train fraction asked for and for the best."""
+        """Power against rows: of the paper's split, with the train fraction asked for and the best, and of folds."""
         from improvable.report.plots.power import power_curves
 
         rows: list[dict[str, Any]] = [
-            {"x": p.rows, "series": f"{100 * p.train_fraction:g}% of rows train", "power": p.power, "error": p.error}
+            {
+                "x": p.rows,
+                "series": _how(p),
+                "power": p.power,
+                "error": p.error,
+            }
             for p in self.points
             if p.varied == "rows"
         ]
         widest = max(row["x"] for row in rows)
         marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
-        subtitle = [f"{self.repetitions:,} simulated audits per point, each of {self.asked.splits} splits."]
+        subtitle = [
+            f"{self.repetitions:,} simulated audits per point, each of {self.asked.splits} splits or repetitions."
+        ]
         if marks:
             subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
         title = "Probability that the audit rejects"
@@ -205,22 +218,26 @@ class PowerPlan:
     def _findings(self) -> list[str]:
         asked, best = self.asked, self.best
         times = "1 split" if asked.splits == 1 else f"{asked.splits} splits"
+        how = f"With {asked.rows:,} rows, {100 * asked.train_fraction:g}% of them for training, and {times},"
+        if asked.folds is not None:
+            how = f"With {asked.rows:,} rows, all tested in {asked.folds} folds, and the median of {asked.splits},"
         out = [
-            f"With {asked.rows:,} rows, {100 * asked.train_fraction:g}% of them for training, and {times}, the test "
-            f"rejects with probability {number(asked.power)} (Monte Carlo error {number(asked.error, 3)})."
+            f"{how} the test rejects with probability {number(asked.power)} (Monte Carlo error "
+            f"{number(asked.error, 3)})."
         ]
         if asked.low is not None and asked.high is not None:
             out.append(
                 f"The pilot's own uncertainty makes that {number(asked.low)} to {number(asked.high)}, from the lower "
                 "to the upper end of an 80% interval of what it measured."
             )
-        out += [self._size_words(size) for size in (self.sample_sizes if self.learns else self.sample_sizes[:1])]
+        sizes = self.sample_sizes if self.learns else (self.sample_sizes[0], self.sample_sizes[-1])
+        out += [*map(self._size_words, sizes), self._side_by_side()]
         same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
         also = f"; within Monte Carlo error of it: {', '.join(same)}" if same else ""
         if not self.learns:
             also += "; but the assumed candidate does not learn, so leave a real rule enough rows"
         out.append(
-            f"Best train fraction of those tried: {best.train_fraction:g} (power {number(best.power)}, "
+            f"Best train fraction of those tried for splits: {best.train_fraction:g} (power {number(best.power)}, "
             f"Monte Carlo error {number(best.error, 3)}{also})."
         )
         if any(point.varied == "splits" and point.splits == 1 for point in self.points):
@@ -230,8 +247,22 @@ class PowerPlan:
             )
         return out
 
+    def _side_by_side(self) -> str:
+        """What either procedure needs, in one sentence."""
+        split, folds = self.sample_sizes[0], self.sample_sizes[-1]
+        names = procedure_words(folds), procedure_words(split)
+        if split.rows is not None and folds.rows is not None:
+            needed = f"{names[0]} needs {folds.rows / split.rows:.0%} of the rows of {names[1]}"
+        elif split.rows is None and folds.rows is None:
+            needed = f"neither {names[0]} nor {names[1]} is predicted to reach that"
+        else:
+            reached, other = names if split.rows is None else names[::-1]
+            needed = f"{reached} is predicted to reach that, and {other} is not"
+        return f"Side by side: {needed}. Declare the procedure before the audit."
+
     def _size_words(self, size: SampleSize) -> str:
-        start = f"To reach {number(self.wanted)} with {100 * size.train_fraction:g}% for training:"
+        how = f"with {100 * size.train_fraction:g}% for training" if size.folds is None else f"in {size.folds} folds"
+        start = f"To reach {number(self.wanted)} {how}:"
         if size.rows is None:
             return f"{start} more than {size.most_tried:,} rows, or no number of rows."
         low = f"{size.rows_low:,}" if size.rows_low else "fewer"
@@ -248,9 +279,9 @@ class PowerPlan:
         out = []
         for varied in dict.fromkeys(point.varied for point in self.points):
             several = [p for p in self.points if p.varied == varied]
-            for fraction in dict.fromkeys(p.train_fraction for p in several) if varied == "rows" else [None]:
-                curve = [p for p in several if fraction in (None, p.train_fraction)]
-                head = f"{varied.replace('_', ' ')}" + (f", {100 * fraction:g}% train" if fraction is not None else "")
+            for how in dict.fromkeys(map(_how, several)) if varied == "rows" else [None]:
+                curve = [p for p in several if how in (None, _how(p))]
+                head = varied.replace("_", " ") + (f", {how.removeprefix('splits, ')}" if how is not None else "")
                 lines = {
                     head: [_short(getattr(p, varied)) for p in curve],
                     "  power": [number(p.power) for p in curve],
@@ -262,6 +293,17 @@ class PowerPlan:
                 width = max(6, *(len(text) for text in lines[head])) + 1
                 out += [f"{name:<19}" + "".join(f"{cell:>{width}}" for cell in line) for name, line in lines.items()]
         return out
+
+
+def procedure_words(one: PowerPoint | SampleSize) -> str:
+    """What a procedure is called."""
+    if one.folds is not None:
+        return f"a test in {one.folds} folds"
+    return f"the paper's split with {100 * one.train_fraction:g}% for training"
+
+
+def _how(point: PowerPoint) -> str:
+    return f"splits, {100 * point.train_fraction:g}% train" if point.folds is None else f"{point.folds} folds"
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -19,6 +19,7 @@ from improvable.studies.power.simulation import Rejections, Setting, simulate
 
 TRAIN_FRACTIONS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
 SPLITS = (1, 3, 7, 15)
+FOLDS = 2  # beside the paper's split, where no others are asked for
 MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
 SHARES_OF_ACCURACY, SHARES_OF_GAP = (0.0, 0.02, 0.05, 0.1), (0.0, 0.1, 0.25, 0.5)
 FEWEST_ROWS = 40
@@ -51,6 +52,7 @@ def power_from_pilot(
     rows: int | None = None,
     splits: int = 7,
     train_fraction: float = 0.5,
+    folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
@@ -71,8 +73,8 @@ def power_from_pilot(
         The pilot.
     rows : int, optional
         Rows that the audit will have; as many as the pilot by default.
-    splits, train_fraction, alpha
-        As in `audit`.
+    splits, train_fraction, folds, alpha
+        As in `audit`. Both procedures are planned for, the paper's split and folds; this says which one is asked for.
     wanted : float
         The power to look for a sample size for.
     tried : Tried, optional
@@ -109,10 +111,10 @@ def power_from_pilot(
     for name in NOT_FOR_PLANS:
         if name in question:
             raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no splits.")
-    _check(rows, splits, train_fraction, alpha, wanted, repetitions, seed)
+    _check(rows, splits, train_fraction, folds, alpha, wanted, repetitions, seed)
     outlook, study, learned = learn(data, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
-    setting = Setting(total, train_fraction, splits, study.question.claim, alpha)
+    setting = Setting(total, train_fraction, splits, study.question.claim, alpha, folds)
     cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
     plan = _plan(outlook, setting, wanted, tried or Tried(), repetitions, seed, cautions, study.backend)
     return replace(plan, learned=learned)
@@ -132,6 +134,7 @@ def power_from_assumptions(
     no_worse: float | None = None,
     splits: int = 7,
     train_fraction: float = 0.5,
+    folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
@@ -147,7 +150,7 @@ def power_from_assumptions(
     groups : sequence of AssumedGroup
     rows : int
         Rows that the audit will have.
-    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, splits, train_fraction, alpha
+    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, splits, train_fraction, folds, alpha
         As in `audit`.
     wanted, tried, repetitions, seed
         As in `power_from_pilot`.
@@ -169,7 +172,7 @@ def power_from_assumptions(
     >>> plan.asked.power > 0.9
     True
     """
-    _check(rows, splits, train_fraction, alpha, wanted, repetitions, seed)
+    _check(rows, splits, train_fraction, folds, alpha, wanted, repetitions, seed)
     claim = make_claim(
         delta_accuracy=delta_accuracy,
         delta_fairness=delta_fairness,
@@ -184,7 +187,7 @@ def power_from_assumptions(
     )
     outlook = assume(groups)
     check_claim(claim, [attribute.levels for attribute in outlook.attributes], ["calibration"])
-    setting = Setting(rows, train_fraction, splits, claim, alpha)
+    setting = Setting(rows, train_fraction, splits, claim, alpha, folds)
     return _plan(outlook, setting, wanted, tried or Tried(), repetitions, seed, [], "polars")
 
 
@@ -192,6 +195,7 @@ def _check(
     rows: int | None,
     splits: int,
     train_fraction: float,
+    folds: int | None,
     alpha: float,
     wanted: float,
     repetitions: int,
@@ -201,6 +205,8 @@ def _check(
         check_integer("rows", rows, FEWEST_ROWS)
     check_integer("splits", splits, 1)
     check_number("train_fraction", train_fraction, 0, 1)
+    if folds is not None:
+        check_integer("folds", folds, 2)
     check_number("alpha", alpha, 0, 0.5)
     check_number("the wanted power", wanted, 0, 1)
     check_integer("repetitions", repetitions, 100)
@@ -228,17 +234,18 @@ def _plan(
     powers = [power_under(outlook), *map(power_under, _range_of_outlooks(outlook, setting, seed))]
     curves = {name: [_point(name, one, powers, outlook) for one in several] for name, several in settings.items()}
     best = max(curves["train_fraction"], key=lambda point: point.power)
-    asked_and_best = [
-        replace(setting, train_fraction=fraction)
+    procedures = [
+        replace(setting, train_fraction=fraction, folds=None)
         for fraction in dict.fromkeys([setting.train_fraction, best.train_fraction])
     ]
-    sizes = [_sample_size(one, wanted, powers) for one in asked_and_best]
-    for one in asked_and_best:
-        rows = _rows_tried(setting, tried, sizes)
-        curves[f"rows, {one.train_fraction}"] = [_point("rows", replace(one, rows=n), powers, outlook) for n in rows]
-    points = tuple(point for curve in curves.values() for point in curve)
+    procedures.append(replace(setting, folds=setting.folds or FOLDS))
+    sizes = [_sample_size(one, wanted, powers) for one in procedures]
+    rows = _rows_tried(setting, tried, sizes)
+    by_rows = [[_point("rows", replace(one, rows=n), powers, outlook) for n in rows] for one in procedures]
+    points = tuple(point for curve in (*curves.values(), *by_rows) for point in curve)
+    asked = next(p for p in by_rows[0 if setting.folds is None else -1] if p.rows == setting.rows)
     return PowerPlan(
-        asked=next(p for p in points if p.varied == "rows" and p.rows == setting.rows),
+        asked=asked,
         best=best,
         points=points,
         sample_sizes=tuple(sizes),
@@ -266,7 +273,10 @@ def _rows_tried(setting: Setting, tried: Tried, sizes: Sequence[SampleSize]) -> 
 
 
 def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
-    """What is varied besides rows, each value with everything else as asked."""
+    """What is varied besides rows, each value with everything else as asked.
+
+    Train fraction and number of splits are the paper's: repetitions in folds hardly differ.
+    """
     ratio = setting.claim.form == "ratio"
     several, gaps = (isinstance(one, Mapping) for one in (setting.claim.delta_accuracy, setting.claim.delta_fairness))
     claims = {
@@ -279,10 +289,10 @@ def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
         check_integer("splits", splits, 1)
     out = {
         "train_fraction": [
-            replace(setting, train_fraction=fraction)
+            replace(setting, train_fraction=fraction, folds=None)
             for fraction in sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
         ],
-        "splits": [replace(setting, splits=k) for k in sorted({*(tried.splits or SPLITS), setting.splits})],
+        "splits": [replace(setting, splits=k, folds=None) for k in sorted({*(tried.splits or SPLITS), setting.splits})],
     }
     for name, deltas in claims.items():
         out[name] = [replace(setting, claim=_with_delta(setting.claim, name, delta)) for delta in deltas]
@@ -307,8 +317,9 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
     return PowerPoint(
         varied=varied,
         rows=setting.rows,
-        train_fraction=setting.train_fraction,
+        train_fraction=setting.train_fraction if setting.folds is None else 1 - 1 / setting.folds,
         splits=setting.splits,
+        folds=setting.folds,
         delta_accuracy=None if isinstance(delta, Mapping) else delta,
         delta_fairness=None if isinstance(gap, Mapping) else gap,
         power=results[0].power,
@@ -357,7 +368,8 @@ def _sample_size(setting: Setting, wanted: float, powers: Sequence[Power]) -> Sa
     rows = fewest(powers[0], wanted)
     error = powers[0](setting if rows is None else replace(setting, rows=rows)).error
     return SampleSize(
-        train_fraction=setting.train_fraction,
+        train_fraction=setting.train_fraction if setting.folds is None else 1 - 1 / setting.folds,
+        folds=setting.folds,
         rows=rows,
         rows_low=fewest(powers[0], wanted - error),
         rows_high=fewest(powers[0], wanted + error) if wanted + error < 1 else None,

@@ -8,6 +8,13 @@ of some phi, with covariance Phi, and Gamma with the contributions. Then
     test mean of split k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all splits
                                 + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each split's own.
 
+With folds every row is tested once in a repetition, by a candidate that learned from others, and every row trains
+equally often. So all of Sigma, Phi and Gamma is common to the repetitions,
+
+    pooled mean of a repetition = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n),
+
+and to first order nothing is left of a repetition's own. The reference pair of groups is chosen on the rows tested.
+
 The centered bootstrap of a smooth statistic T gives p = 1 - Normal(T / se(T)), where se is the delta method's.
 """
 
@@ -21,7 +28,8 @@ from scipy.special import ndtri
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
-from improvable.inference.pvalues import TIE, threshold_for
+from improvable.inference.combining import combined_threshold
+from improvable.inference.pvalues import TIE
 from improvable.inference.statistics import (
     accuracy_statistic,
     folded_statistic,
@@ -31,6 +39,7 @@ from improvable.inference.statistics import (
     with_formulas,
 )
 from improvable.question.claim import Claim
+from improvable.studies.power.choosing import rival_pairs, rivals_margin
 from improvable.studies.power.outlook import Outlook, root
 
 FOLDED_DRAWS = 400
@@ -47,9 +56,13 @@ class Setting:
     rows : int
         n, training and test rows together.
     train_fraction : float
+        Of the paper's split; folds have their own.
     splits : int
+        Of the rows, or repetitions in folds.
     claim : Claim
     alpha : float
+    folds : int or None
+        None for the paper's split.
     """
 
     rows: int
@@ -57,14 +70,17 @@ class Setting:
     splits: int
     claim: Claim
     alpha: float
+    folds: int | None = None
 
     @property
     def training_rows(self) -> int:
-        return int(self.train_fraction * self.rows)
+        """That one candidate learns from."""
+        return int((self.train_fraction if self.folds is None else 1 - 1 / self.folds) * self.rows)
 
     @property
     def test_rows(self) -> int:
-        return self.rows - self.training_rows
+        """Of one comparison: all of them, in folds."""
+        return self.rows - self.training_rows if self.folds is None else self.rows
 
 
 @dataclass(frozen=True)
@@ -104,8 +120,8 @@ def simulate(outlook: Outlook, setting: Setting, repetitions: int, seed: int) ->
     """
     z = weakest_margins(outlook, setting, repetitions, seed)
     # The lower median p-value is that of the split with the ((K + 1) // 2)-th largest margin.
-    deciding = -np.sort(-z, axis=1)[:, (setting.splits - 1) // 2]
-    level = threshold_for(setting.alpha, setting.splits)
+    deciding = -np.sort(-z, axis=1)[:, (z.shape[1] - 1) // 2]
+    level = combined_threshold(setting.alpha, setting.splits, "median", setting.folds)
     rejected = int((deciding > ndtri(1 - level)).sum())
     near = (rejected + 1) / (repetitions + 2)
     error = float(np.sqrt(near * (1 - near) / repetitions))
@@ -113,11 +129,11 @@ def simulate(outlook: Outlook, setting: Setting, repetitions: int, seed: int) ->
 
 
 def weakest_margins(outlook: Outlook, setting: Setting, repetitions: int, seed: int) -> FloatArray:
-    """The normal quantile of one minus each split's p-value, shape (repetitions, splits)."""
+    """The normal quantile of one minus each split's p-value, shape (repetitions, splits); with folds, one for all."""
     mean, covariance = outlook.at(max(setting.training_rows, 1))
-    parts = split_means(outlook, setting, mean, covariance, repetitions, seed)
-    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, *parts, seed)
-    return z.reshape(repetitions, setting.splits)
+    test, train = split_means(outlook, setting, mean, covariance, repetitions, seed)
+    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, test, train, seed)
+    return z.reshape(repetitions, -1)
 
 
 def margins(
@@ -126,7 +142,7 @@ def margins(
     mean: FloatArray,
     covariance: FloatArray,
     test: FloatArray,
-    train: FloatArray,
+    train: FloatArray | None,
     seed: int = 0,
 ) -> FloatArray:
     """The weakest component of a claim in each of many test samples, in standard errors.
@@ -141,9 +157,10 @@ def margins(
     covariance : array of shape (width, width)
         Covariance of a test sample's mean contribution.
     test, train : arrays of shape (points, width)
-        Mean contributions over test rows, and over training rows, which fix the reference pair of groups.
+        Mean contributions over test rows, and over training rows, which fix the reference pair of groups; None where
+        it is chosen on the test rows.
     seed : int
-        For the folded gap, which is drawn.
+        For the folded gap, and for a reference chosen on test rows, which are drawn.
 
     Returns
     -------
@@ -156,24 +173,31 @@ def margins(
     _, usual = _by_place(mean[None], outlook, places)
     # The residual variance of a row that counts does not depend on how many rows count.
     scale = np.sqrt(np.divide(usual, counted, out=np.full(counted.shape, np.nan), where=counted > 0))
-    before = _by_place(train, outlook, places)[0].reshape(len(train), len(places), len(outlook.measures), 2)
+    chosen = values if train is None else _by_place(train, outlook, places)[0]
+    before = chosen.reshape(len(values), len(places), len(outlook.measures), 2)
     z = np.full(len(values), np.inf)
     for which, statistic in _accuracy_statistics(outlook, claim, places):
         z = np.minimum(z, _margin(values, scale, spread, which, statistic))
     for which, block in _fairness_blocks(outlook, claim):
-        z = np.minimum(z, _fairness_margin(values, scale, spread, which, block, before, claim, seed))
+        margin = _fairness_margin(values, scale, spread, which, block, before, claim, seed, chosen_here=train is None)
+        z = np.minimum(z, margin)
     return z
 
 
 def split_means(
     outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, repetitions: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Mean contributions over each split's test rows and over its training rows, (repetitions * splits, width) each."""
+) -> tuple[FloatArray, FloatArray | None]:
+    """Mean contributions over each split's test rows and over its training rows, (repetitions * splits, width) each.
+
+    With folds, over all rows, (repetitions, width), and None.
+    """
     n, training = setting.rows, max(setting.training_rows, 1)
     common, own = _noise(repetitions, setting.splits, outlook.width, seed)
-    to_train, to_test = n / training - 1, n / setting.test_rows - 1
     fit, shared = outlook.fit, outlook.shared
     everyone = common @ root(covariance + fit + shared).T
+    if setting.folds is not None:
+        return mean + everyone / np.sqrt(n), None
+    to_train, to_test = n / training - 1, n / setting.test_rows - 1
     test = own @ root(to_test * covariance + to_train * fit - shared).T
     sampling = root(covariance).T
     train = (common @ sampling)[:, None] - np.sqrt(to_train) * (own @ sampling)
@@ -327,6 +351,7 @@ def _fairness_margin(
     training: FloatArray,
     claim: Claim,
     seed: int,
+    chosen_here: bool,
 ) -> FloatArray:
     if claim.gap == "absolute":
         return _folded_margin(values, scale, spread, which, block, claim, seed)
@@ -344,6 +369,15 @@ def _fairness_margin(
             return -signed_statistics(both[..., STATUS_QUO], both[..., CANDIDATE], *rest)
 
         z[points] = _margin(values[points], scale[points], spread, which, _affine(statistic, len(which)))
+    if not chosen_here:
+        return z
+    both = block.direction * values[:, which].reshape(len(values), -1, 2)
+    covariance = spread[np.ix_(which, which)]
+    pairs, rival = rival_pairs(status_quo, covariance[STATUS_QUO::2, STATUS_QUO::2], references, block.protected)
+    several = np.isfinite(z) & (rival.sum(axis=1) > 1)
+    for some in np.unique(rival[several], axis=0):
+        points = several & (rival == some).all(axis=1)
+        z[points] = rivals_margin(both[points], covariance, pairs, np.flatnonzero(some), claim, seed)
     return z
 
 

@@ -1,0 +1,102 @@
+"""The reference pair of groups chosen on the rows that are tested, in simulated audits: folds leave no others.
+
+`inference.rivals` says what the test is. Here the utilities of a simulated test are normal with a known covariance, so
+that errors are known, and only the largest of several correlated deviations is drawn: the same draws serve all
+simulated tests with the same rivals.
+"""
+
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.rivals import REVERSED, SMALLEST_SPREAD, near
+from improvable.inference.statistics import ordered_pairs
+from improvable.question.claim import Claim
+from improvable.studies.power.outlook import root
+
+DRAWS = 4_000
+LARGEST = 8.0
+"""In standard errors: p-values below are as good as 0."""
+
+
+def rival_pairs(
+    values: FloatArray, covariance: FloatArray, references: IntArray, protected: int | None
+) -> tuple[list[tuple[int, int]], BoolArray]:
+    """Pairs of groups, and which of them may be the widest under the status quo in each simulated test.
+
+    Parameters
+    ----------
+    values : array of shape (points, groups)
+        The status quo's utilities, turned.
+    covariance : array of shape (groups, groups)
+    references : array of shape (points, 2)
+        The pair that is the widest.
+    protected : int or None
+
+    Returns
+    -------
+    pairs : list of (int, int)
+    rival : array of shape (points, pairs)
+    """
+    groups = values.shape[1]
+    pairs = ordered_pairs(groups, protected)
+    contrasts = np.array([_contrast(pair, groups) for pair in pairs])
+    gaps = values @ contrasts.T
+    rival = np.zeros(gaps.shape, dtype=bool)
+    for i, j in product(range(len(pairs)), repeat=2):
+        here = (references == pairs[i]).all(axis=1)
+        apart = contrasts[i] - contrasts[j]
+        errors = REVERSED if pairs[j] == pairs[i][::-1] else near(groups)
+        spread = float(np.sqrt(max(apart @ covariance @ apart, 0.0)))
+        rival[here, j] = (i == j) | ((gaps[here, i] - gaps[here, j] <= errors * spread) & bool(contrasts[j].any()))
+    return pairs, rival
+
+
+def rivals_margin(
+    values: FloatArray,
+    covariance: FloatArray,
+    pairs: list[tuple[int, int]],
+    rivals: IntArray,
+    claim: Claim,
+    seed: int,
+) -> FloatArray:
+    """The weakest margin of tests that have the same rivals: the normal quantile of one minus their p-values.
+
+    Parameters
+    ----------
+    values : array of shape (points, groups, 2)
+        Turned utilities of both algorithms.
+    covariance : array of shape (groups * 2, groups * 2)
+    pairs : list of (int, int)
+        Between which the candidate's gap must be small.
+    rivals : array of int
+        Which of the pairs may be the widest.
+    claim : Claim
+    seed : int
+    """
+    points, groups, _ = values.shape
+    share, amount = (1 - claim.delta_fairness, 0.0) if claim.form == "ratio" else (1.0, claim.delta_fairness)
+    contrasts = np.array([_contrast(pair, groups) for pair in pairs])
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,)))
+    noise = (rng.standard_normal((DRAWS, 2 * groups)) @ root(covariance).T).reshape(DRAWS, groups, 2)
+    drawn, gaps = noise[..., STATUS_QUO] @ contrasts[rivals].T, values[..., STATUS_QUO] @ contrasts[rivals].T
+    z = np.full(points, np.inf)
+    for contrast in contrasts:
+        after, candidate = noise[..., CANDIDATE] @ contrast, values[..., CANDIDATE] @ contrast
+        apart = (drawn - after[:, None]).std(axis=0)
+        weights = 1 / np.maximum(apart, SMALLEST_SPREAD * np.hypot(drawn.std(axis=0), after.std()))
+        statistic = (weights * (share * gaps - amount - candidate[:, None])).max(axis=1)
+        largest = np.sort((weights * (share * drawn - after[:, None])).max(axis=1))
+        against = DRAWS - np.searchsorted(largest, statistic, side="left")
+        z = np.minimum(z, np.clip(-ndtri(against / DRAWS), -LARGEST, LARGEST))
+    return z
+
+
+def _contrast(pair: tuple[int, int], groups: int) -> FloatArray:
+    out: FloatArray = np.zeros(groups)
+    out[pair[0]] += 1.0
+    out[pair[1]] -= 1.0
+    return out
