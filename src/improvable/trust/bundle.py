@@ -30,7 +30,7 @@ from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, merge
-from improvable.inference.combining import combine, combined_threshold
+from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.evidence import Evidence
 from improvable.inference.normal_limit import Moments
 from improvable.inference.pvalues import threshold_for
@@ -276,7 +276,7 @@ def _recomputed(plain: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "comparison":
         p_value, threshold = values[0], threshold_for(question.alpha, splits=1)
     else:
-        p_value = float(combine(values, question.combine))
+        p_value = float(lower_median(values))
         threshold = combined_threshold(question.alpha, len(values), question.combine, question.folds)
     return {"p_value": p_value, "threshold": threshold, "reject": bool(p_value < threshold), "splits": splits}
 

@@ -14,7 +14,7 @@ from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.rivals import REVERSED, SMALLEST_SPREAD, near
 from improvable.inference.statistics import ordered_pairs
-from improvable.question.claim import Claim
+from improvable.question.claim import Form
 from improvable.studies.power.outlook import root
 
 DRAWS = 4_000
@@ -60,7 +60,8 @@ def rivals_margin(
     covariance: FloatArray,
     pairs: list[tuple[int, int]],
     rivals: IntArray,
-    claim: Claim,
+    delta: float,
+    form: Form,
     seed: int,
 ) -> FloatArray:
     """The weakest margin of tests that have the same rivals: the normal quantile of one minus their p-values.
@@ -74,11 +75,14 @@ def rivals_margin(
         Between which the candidate's gap must be small.
     rivals : array of int
         Which of the pairs may be the widest.
-    claim : Claim
+    delta : float
+        By how much the gap must be smaller.
+    form : str
+        As a ratio or as a difference.
     seed : int
     """
     points, groups, _ = values.shape
-    share, amount = (1 - claim.delta_fairness, 0.0) if claim.form == "ratio" else (1.0, claim.delta_fairness)
+    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
     contrasts = np.array([_contrast(pair, groups) for pair in pairs])
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,)))
     noise = (rng.standard_normal((DRAWS, 2 * groups)) @ root(covariance).T).reshape(DRAWS, groups, 2)

@@ -377,7 +377,7 @@ def _fairness_margin(
     several = np.isfinite(z) & (rival.sum(axis=1) > 1)
     for some in np.unique(rival[several], axis=0):
         points = several & (rival == some).all(axis=1)
-        z[points] = rivals_margin(both[points], covariance, pairs, np.flatnonzero(some), claim, seed)
+        z[points] = rivals_margin(both[points], covariance, pairs, np.flatnonzero(some), block.delta, claim.form, seed)
     return z
 
 
