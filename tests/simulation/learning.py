@@ -14,6 +14,7 @@ import polars as pl
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
+from improvable.data.keys import Keys
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, count, pool_clusters
 from improvable.inference.combining import lower_median
@@ -180,11 +181,11 @@ def counts(rng: np.random.Generator, rows: int) -> Table:
     return Table(group, rng.poisson(mean).astype(np.float64), x, np.where(group == 0, rng.normal(size=rows), -lean))
 
 
-def divided(table: Table, splitting: Splitting) -> FloatArray:
+def divided(table: Table, splitting: Splitting) -> Keys:
     """The keys by which rows, or clusters, are divided."""
     column = "row" if table.cluster is None else "cluster"
     values = np.arange(len(table)) if table.cluster is None else table.cluster
-    return np.asarray(splitting.keying.of(read_rows(pl.DataFrame({column: values})), [column]))
+    return splitting.keying.of(read_rows(pl.DataFrame({column: values})), [column])
 
 
 def contributed(case: Learning, table: Table, train: BoolArray, test: BoolArray) -> tuple[FloatArray, FloatArray]:

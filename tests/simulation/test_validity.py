@@ -129,7 +129,7 @@ def test_the_fast_path_equals_audit_of_a_rule_that_learns(name: str, folds: int 
         "score": table.score,
         **dict(zip(names, table.features.T, strict=True)),
     }
-    extra = {one: one for one in ("weight", "cluster") if getattr(table, one) is not None}
+    extra: dict[str, Any] = {one: one for one in ("weight", "cluster") if getattr(table, one) is not None}
     columns |= {one: getattr(table, one) for one in extra}
     status_quo = improvable.threshold("score", above=0.0)
     with quiet():
@@ -161,7 +161,7 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
 def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     """Every sentence and table, from made-up repetitions."""
     rng = np.random.default_rng(10)
-    names = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one split")
+    ways = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one split")
     more = (
         "signed alone",
         "absolute alone",
@@ -173,14 +173,14 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
         "all",
     )
     for unit in (one for units in validity.STUDIES.values() for one in units):
-        made = {name: rng.random(50).tolist() for name in (*names, *more)}
+        made = {name: rng.random(50).tolist() for name in (*ways, *more)}
         path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
     for unit in validity.again_units(tmp_path):
         path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
     validity.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
     text = (tmp_path / "page.md").read_text()
-    for process in (*PROCESSES, *hard.HARD, *learning.LEVELS):
-        assert f"| {process.name} |" in text
+    names = [one.name for one in PROCESSES] + [one.name for one in hard.HARD] + [one.name for one in learning.LEVELS]
+    assert all(f"| {name} |" in text for name in names)
     assert (tmp_path / "pictures" / validity.PICTURE).read_text().count("<circle") == 100
 
 

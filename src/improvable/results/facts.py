@@ -90,6 +90,7 @@ class SplitFacts(TypedDict):
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
+    effective_rows: dict[str, dict[str, float]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -313,6 +314,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "selected": _selected(result),
         "share_selected": result.shares,
         "share_selected_by_group": result.group_shares,
+        "effective_rows": result.effective,
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }
@@ -435,6 +437,8 @@ def split_columns(facts: Facts) -> dict[str, list[Any]]:
     for group in facts["groups"]:
         columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in splits]
         columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in splits]
+        for name in ("status_quo", "candidate"):
+            columns[f"effective {group} {name}"] = [s["effective_rows"][group][name] for s in splits]
     for intervals in zip(*(split["intervals"] for split in splits), strict=True):
         name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
         columns[f"{name} low"] = [one["low"] for one in intervals]

@@ -63,6 +63,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         weight=arrays["weight"],
         shares=meta["shares"],
         group_shares=meta["group_shares"],
+        effective=meta["effective"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         split=meta["split"],
