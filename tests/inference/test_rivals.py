@@ -141,7 +141,7 @@ def test_ties_pay_a_surcharge_and_a_gap_of_unknown_sign_does_not(seed: int) -> N
     assert len(gap.references) > 1
     rivals = [one for one in gap.tested() if isinstance(one, Rivals)]
     plain = max(replace(one, surcharge=1.0).tail(0.0, "ratio", gap.scale).p_value for one in rivals)
-    assert assess(evidence, Claim()).p_fairness == min(1.0, SURCHARGE * plain)
+    assert assess(evidence, Claim()).p_fairness == pytest.approx(min(1.0, SURCHARGE * plain))
 
 
 def test_rivals_are_the_pairs_near_the_widest() -> None:
