@@ -12,7 +12,7 @@ FIRES = 0.95
 
 def hard_table(levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
     lines = []
-    for process in HARD:
+    for process in (one for one in HARD if one.name in levels):
         found = levels[process.name]
         rates = [shown(found.below(way, ALPHA), mark=True) for way in ("plain", "mended")]
         better = powers.get(process.name)
@@ -35,8 +35,11 @@ def limit_table(study: Study) -> str:
     heads = [f"{precision:g} times the error, correlation {rho:g}" for precision, rho in PRECISIONS]
     lines = []
     for limit in LIMITS:
-        found = [study[f"limit {precision:g} {rho:g}/{limit.name}"] for precision, rho in PRECISIONS]
-        cells = [f"{one.below('plain', ALPHA).share:.3f} → {shown(one.below('mended', ALPHA), True)}" for one in found]
+        found = [study.get(f"limit {precision:g} {rho:g}/{limit.name}") for precision, rho in PRECISIONS]
+        cells = [
+            f"{one.below('plain', ALPHA).share:.3f} → {shown(one.below('mended', ALPHA), True)}" if one else ""
+            for one in found
+        ]
         lines.append([limit.name, *cells])
     return table(["groups", *heads], lines)
 
@@ -73,7 +76,11 @@ def worst_folded(study: Study) -> str:
 def studentized_table(study: Study) -> str:
     ways = ("centered", "studentized")
     found = part(study, "bootstrap-t")
-    lines = [[case.name, *(shown(found[case.name].below(way, ALPHA), mark=True) for way in ways)] for case in CASES]
+    lines = [
+        [case.name, *(shown(found[case.name].below(way, ALPHA), mark=True) for way in ways)]
+        for case in CASES
+        if case.name in found
+    ]
     return table(["process", "centered draws", "bootstrap-t"], lines)
 
 

@@ -23,7 +23,7 @@ def level(found: Found, way: str) -> Rate:
 
 def level_table(levels: Mapping[str, Found]) -> str:
     lines = []
-    for case in LEVELS:
+    for case in (one for one in LEVELS if one.name in levels):
         found = levels[case.name]
         fired = cautions(found, f"{FOLDS}: ")
         rates = [shown(level(found, way), mark=True) for way in (HALVES, FOLDS)]
@@ -37,6 +37,7 @@ def many_table(study: Study) -> str:
     lines = [
         [name, f"{found[name].repetitions:,}", *(shown(found[name].below(MANY, at), True) for at in (ALPHA, ALPHA / 2))]
         for name in MANY_FOLDS
+        if name in found
     ]
     return table(["rule", "repetitions", "five folds at 5%", "five folds at 2.5%"], lines)
 
@@ -44,7 +45,7 @@ def many_table(study: Study) -> str:
 def power_table(powers: Mapping[str, Found], levels: Mapping[str, Found]) -> str:
     """Power as tested, and power where both procedures have a level of exactly 5%."""
     lines = []
-    for case in POWERS:
+    for case in (one for one in POWERS if one.name in powers):
         found = powers[case.name]
         null = levels[case.name if case.name in levels else "least squares"]
         cells = [shown(level(found, way)) for way in (HALVES, FOLDS)]

@@ -6,6 +6,8 @@ from simulation.study import ALPHA, Found, Rate
 
 ERRORS = 3.0
 SELDOM = 0.05
+FEWEST = 2
+"""Repetitions; a part of the study with fewer is not on the page."""
 Study = Mapping[str, Found]
 """What was found, by the name of the unit."""
 
@@ -38,8 +40,13 @@ def cautions(found: Found, start: str = "caution: ") -> str:
 
 
 def part(study: Study, start: str) -> dict[str, Found]:
-    """The units of a study whose names begin so, by the rest of the name."""
-    return {name.removeprefix(f"{start}/"): one for name, one in study.items() if name.startswith(f"{start}/")}
+    """The units of a study whose names begin so, by the rest of the name; those that were run."""
+    names = [name for name, one in study.items() if name.startswith(f"{start}/") and was_run(one)]
+    return {name.removeprefix(f"{start}/"): study[name] for name in names}
+
+
+def was_run(found: Found) -> bool:
+    return found.repetitions >= FEWEST
 
 
 def pooled(rates: Sequence[Rate]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
 from simulation.learning_page import learning_above, learning_section
 from simulation.levels import SPLITS
-from simulation.page_parts import Study, cautions, exceeds, part, pooled, shown, table, times
+from simulation.page_parts import Study, cautions, exceeds, part, pooled, shown, table, times, was_run
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
 from simulation.study import ALPHA, DRAWS, Found, Rate
 
@@ -34,7 +34,7 @@ def utilities(process: Process, truth: Truth) -> str:
 def compare_table(study: Study) -> str:
     levels, powers = part(study, "compare level"), part(study, "compare power")
     lines = []
-    for process in PROCESSES:
+    for process in (one for one in PROCESSES if one.name in levels and one.name in powers):
         level, power = levels[process.name], powers[process.name]
         lines.append(
             [
@@ -60,6 +60,7 @@ def tiny_table(study: Study) -> str:
             *(shown(one[selected].below(what, ALPHA), True) for one in (accuracy, gap) for what in ("alone", "whole")),
         ]
         for selected in accuracy
+        if selected in gap
     ]
     return table(["selected, about", "accuracy alone", "whole test", "gap alone", "whole test"], lines)
 
@@ -147,11 +148,18 @@ def verdict(one: Rate) -> str:
     return f"{'above' if exceeds(one) else 'not above'} 5% beyond Monte Carlo error"
 
 
-def page(found: Mapping[str, Study], seed: int) -> str:
-    """The page, from the results of all studies."""
-    missing = [name for study in found.values() for name, one in study.items() if one.repetitions < 2]
-    if missing:
-        raise SystemExit(f"{len(missing)} parts of the study have not been run: {', '.join(missing[:5])}, ...")
+def missing_words(found: Mapping[str, Study]) -> str:
+    """Which parts of the study have not been run."""
+    missing = [name.replace("/", ", ") for study in found.values() for name, one in study.items() if not was_run(one)]
+    parts = sum(len(study) for study in found.values())
+    if not missing:
+        return f"All {parts} parts of the study were run."
+    return f"Of {parts} parts of the study, {len(missing)} were not run: {'; '.join(missing)}."
+
+
+def page(everything: Mapping[str, Study], seed: int) -> str:
+    """The page, from the results of all studies; parts that were not run are left out, and named at the end."""
+    found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
     hours = sum(one.seconds for study in found.values() for one in study.values()) / 3600
     compared, audited = part(found["compare"], "compare level"), part(found["audit"], "audit level")
     stronger, audits_stronger = part(found["compare"], "compare power"), part(found["audit"], "audit power")
@@ -318,6 +326,7 @@ This is about the procedure, not about the hospital: the paper's own estimates (
 core. Repetitions are kept in a folder: a study that was stopped continues, `--share 0.1` makes a tenth of all
 repetitions, and `--page` writes the page of what is there. The seed is {seed}. The processes are in
 `tests/simulation/processes.py`, `hard.py` and `learning.py`. `make test` runs a short version.
+{missing_words(everything)}
 """
 
 
