@@ -91,10 +91,12 @@ def studentized_words(study: Study) -> str:
     worse = sum(one.below("studentized", ALPHA).share > one.below("centered", ALPHA).share for one in found)
     right = [one for one in found if not exceeds(one.below("centered", ALPHA))]
     breaks = sum(exceeds(one.below("studentized", ALPHA)) for one in right)
+    earns = still + breaks == 0 and worse <= len(found) / 2
+    verdict = "So it would earn its place" if earns else "So it does not earn its place"
     return (
         f"Of the {len(high)} processes in which the centered bootstrap's level is too high, the bootstrap-t's is too "
         f"high in {still}.\nIts level is the higher one in {worse} of {len(found)} processes, and too high in {breaks} "
-        f"of the {len(right)} in which the centered\none is right. So it does not earn its place, and there is no "
+        f"of the {len(right)} in which the centered\none is right. {verdict}. There is no "
         '`method="bootstrap-t"`: where outcomes are skewed, a caution\nsays so instead.'
     )
 

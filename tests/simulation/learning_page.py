@@ -67,8 +67,8 @@ def many_words(study: Study) -> str:
     found = part(study, "five folds")
     high = [name for name, one in found.items() if exceeds(one.below(MANY, ALPHA))]
     if not high:
-        return "None is above 5% beyond Monte Carlo error here."
-    return f"Above 5% beyond Monte Carlo error: {', '.join(high)}."
+        return "None is above 5% by three Monte Carlo errors here."
+    return f"At 5%, five folds reject too often beyond Monte Carlo error: {', '.join(high)}."
 
 
 def spread_words(found: Found) -> str:

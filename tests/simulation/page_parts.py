@@ -6,7 +6,7 @@ from simulation.study import ALPHA, Found, Rate
 
 ERRORS = 3.0
 SELDOM = 0.05
-FEWEST = 2
+FEWEST = 10
 """Repetitions; a part of the study with fewer is not on the page."""
 Study = Mapping[str, Found]
 """What was found, by the name of the unit."""
@@ -24,12 +24,14 @@ def shown(one: Rate, mark: bool = False) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return "*(Not run yet.)*"
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
 
 
 def times(found: Sequence[Found]) -> str:
     """How many repetitions, fewest and most."""
-    counts = sorted({one.repetitions for one in found})
+    counts = sorted({one.repetitions for one in found}) or [0]
     return " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
 
 
@@ -51,6 +53,8 @@ def was_run(found: Found) -> bool:
 
 def pooled(rates: Sequence[Rate]) -> str:
     """One share of several independent studies."""
+    if not rates:
+        return "(not run)"
     total = sum(one.repetitions for one in rates)
     share = sum(one.share * one.repetitions for one in rates) / total
     error = sum((one.error * one.repetitions) ** 2 for one in rates) ** 0.5 / total

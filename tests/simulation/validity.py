@@ -56,7 +56,7 @@ class RuleCase:
         return int(self.options.get("splits", SPLITS))
 
 
-FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 4, 5)
+FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 10, 10)
 FEW = {"splits": 3}
 RULE_CASES = (
     *(RuleCase(name, FAST) for name in ("linear", "ridge:10", "logistic", "drop:z:linear")),
@@ -198,7 +198,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.out is not None:
         found = {name: {unit.name: found_of(given.kept, unit) for unit in units} for name, units in STUDIES.items()}
         found["again"] = {unit.name: found_of(given.kept, unit) for unit in again_units(given.kept)}
-        given.out.write_text(page(found, SEED), encoding="utf-8")
+        full = {unit.name: unit.repetitions for units in (*STUDIES.values(), again_units(given.kept)) for unit in units}
+        given.out.write_text(page(found, full, SEED), encoding="utf-8")
         picture = given.out.parent / "pictures" / PICTURE
         picture.parent.mkdir(exist_ok=True)
         picture.write_text(draw_seeds(found["seeds"]["seeds"]), encoding="utf-8")

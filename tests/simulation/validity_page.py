@@ -1,16 +1,21 @@
 """The page that the validity study writes: every number in it comes from the study's results."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
 from simulation.learning_page import learning_above, learning_section
 from simulation.levels import SPLITS
-from simulation.page_parts import Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from simulation.page_parts import FEWEST, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
 from simulation.study import ALPHA, DRAWS, Found, Rate
 
 CLAIM = 0.64
 HIGH = 1.5
+ENOUGH = 500
+"""Repetitions, for a sentence that nothing was found."""
 GAPS = ("signed", "absolute")
 WAYS: dict[str, Callable[[Found], Rate]] = {
     "one split at 5%": lambda found: found.share("one split"),
@@ -23,7 +28,7 @@ SEVERAL_BIND = ("all at once", "near-identical, all", "nearly fair")
 
 def is_high(found: Found) -> bool:
     """Whether a level, by any procedure, is high enough to be looked at again."""
-    return found.repetitions > 0 and any(way(found).exceeds(ALPHA, HIGH) for way in WAYS.values())
+    return was_run(found) and any(way(found).exceeds(ALPHA, HIGH) for way in WAYS.values())
 
 
 def utilities(process: Process, truth: Truth) -> str:
@@ -149,16 +154,40 @@ def verdict(one: Rate) -> str:
 
 
 def missing_words(found: Mapping[str, Study]) -> str:
-    """Which parts of the study have not been run."""
-    missing = [name.replace("/", ", ") for study in found.values() for name, one in study.items() if not was_run(one)]
+    """Which parts of the study have not been run, counted by kind."""
+    missing = Counter(name.partition("/")[0] for study in found.values() for name in study if not was_run(study[name]))
     parts = sum(len(study) for study in found.values())
     if not missing:
         return f"All {parts} parts of the study were run."
-    return f"Of {parts} parts of the study, {len(missing)} were not run: {'; '.join(missing)}."
+    kinds = "; ".join(f"{kind} ({number})" for kind, number in missing.items())
+    return (
+        f"Of {parts} parts of the study, {missing.total()} have fewer than {FEWEST} repetitions so far and are not on\n"
+        f"this page: {kinds}."
+    )
 
 
-def page(everything: Mapping[str, Study], seed: int) -> str:
-    """The page, from the results of all studies; parts that were not run are left out, and named at the end."""
+def partial_words(found: Mapping[str, Study], full: Mapping[str, int]) -> str:
+    """A warning where repetitions are missing."""
+    made = [min(1.0, one.repetitions / full[name]) for study in found.values() for name, one in study.items()]
+    if min(made) == 1.0:
+        return ""
+    return (
+        f"\n**This is not the full study yet.** Over all of its parts, {np.mean(made):.0%} of the repetitions have been\n"
+        "run. Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
+    )
+
+
+def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) -> str:
+    """The page, from the results of all studies; parts that were not run are left out, and named at the end.
+
+    Parameters
+    ----------
+    everything : mapping
+        By study, what its units found.
+    full : mapping from str to int
+        How many repetitions of each unit the full study makes.
+    seed : int
+    """
     found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
     hours = sum(one.seconds for study in found.values() for one in study.values()) / 3600
     compared, audited = part(found["compare"], "compare level"), part(found["audit"], "audit level")
@@ -189,7 +218,7 @@ comes with its Monte Carlo error, one standard deviation; where nothing or every
 5%. A level above 5% by more than three Monte Carlo errors is in **bold**. All tests use {DRAWS} bootstrap draws (10,000
 in ordinary use). Where not said otherwise, utilities are calibration utilities, the mean outcome of those selected, and
 settings are the defaults. The page is written by the study itself.
-
+{partial_words(everything, full)}
 ## What it says
 
 - The defaults, and two folds: {exceeding_words(above(found))}
@@ -250,7 +279,7 @@ Power, at the alternatives of the first table:
 
 Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. These
 are the package's own rules through `audit`. Slow rules have few repetitions, and three splits: read the Monte Carlo
-errors. The programs had a fixed number of nodes. In the first table the null holds with equality, and over all rules
+errors. The programs had a fixed number of nodes. In the first table the null holds with equality; over all rules
 one split at 5% rejects {single} of the time.
 
 Level, where {TIED.words}:
@@ -332,6 +361,8 @@ repetitions, and `--page` writes the page of what is there. The seed is {seed}. 
 
 def claim_words(alone: Sequence[Rate], whole: Sequence[Rate]) -> str:
     most = {name: f"{max(one.share for one in rates):.1%}" for name, rates in (("a", alone), ("w", whole))}
+    if min(one.repetitions for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
+        return "There are too few repetitions so far to say whether the claim is safe."
     if any(exceeds(one) for one in whole):
         return (
             f"So the claim is not safe: its error is up to {most['w']}, with gains in accuracy like the application's."
