@@ -172,7 +172,7 @@ def partial_words(found: Mapping[str, Study], full: Mapping[str, int]) -> str:
     if min(made) == 1.0:
         return ""
     return (
-        f"\n**This is not the full study yet.** Over all of its parts, {np.mean(made):.0%} of the repetitions have been\n"
+        f"\n**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of the repetitions have been\n"
         "run. Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
     )
 
