@@ -14,7 +14,7 @@ deltas come from the same draws, exactly (`critical.of_rivals`).
 
 A pair that is tied with the widest is now and then left out by chance, and then the widest looks too wide. So where
 there are rivals, p-values are multiplied by `SURCHARGE`. How near is near, and the surcharge, were chosen by simulation
-in the normal limit: together they keep the level at 4.5 to 5.6% where 3, 4 or 8 groups tie, of equal sizes or not, and
+in the normal limit: together they keep the level at 4.4 to 5.6% where 3, 4 or 8 groups tie, of equal sizes or not, and
 cost the least power where nothing is tied. Letting in more rivals instead costs more, since pairs that are not tied
 come in too.
 """
