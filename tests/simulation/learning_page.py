@@ -90,7 +90,8 @@ is below 2.5%. With two folds every row is tested in each of seven repetitions, 
 accurate for a as the status quo, and group b gains: the accuracy of a binds alone. With a capacity, outcomes are counts
 that nothing tells in group a, and utilities are calibration utilities. Some settings are meant to break folds: rules
 that memorize, rows that are there twice (with outcomes of their own), a rule that one row turns around, tiny samples.
-Rules are a few lines of NumPy, so that audits can be run by the thousand; the rest is the package.
+Rules are a few lines of NumPy, so that audits can be run by the thousand, and cutoffs of a capacity are plain quantiles
+of training scores; the rest is the package.
 
 {level_table(levels)}
 
