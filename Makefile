@@ -39,9 +39,11 @@ browser:
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
 
-# Levels and power by simulation, written to docs/validity.md: about half an hour.
+# Levels and power by simulation, written to docs/validity.md: hours. What is done is kept in build/validity, so that it
+# continues where it stopped; SHARE=0.1 makes a tenth of all repetitions.
+SHARE ?= 1
 validity: $(DEV)
-	$(BIN)/python tests/simulation/validity.py --out docs/validity.md
+	$(BIN)/python tests/simulation/validity.py --share $(SHARE) --out docs/validity.md
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

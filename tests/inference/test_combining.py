@@ -36,6 +36,7 @@ def test_thresholds() -> None:
     assert combined_threshold(0.05, 7, "median") == 0.025
     assert combined_threshold(0.05, 1, "sequential") == 0.025
     assert combined_threshold(0.05, 7, "median", folds=2) == combined_threshold(0.05, 9, "sequential", folds=2) == 0.05
+    assert [combined_threshold(0.05, 7, "median", folds) for folds in (None, 2, 3, 5)] == [0.025, 0.05, 0.025, 0.025]
 
 
 def factor_p_values(correlation: float, sets: int, splits: int, rng: np.random.Generator) -> FloatArray:

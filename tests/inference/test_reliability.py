@@ -11,6 +11,7 @@ from improvable.data.groups import Attribute
 from improvable.inference.cells import Cells
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import Influence
+from improvable.inference.normal_limit import collapse
 from improvable.inference.reliability import (
     effective_rows,
     few_clusters,
@@ -90,7 +91,9 @@ def test_few_clusters() -> None:
 def test_heavy_weights_are_told_by_kishs_number() -> None:
     evidence, strata = seen(weighted(1.1)(np.random.default_rng(2)))
     found = heavy_weights(evidence, strata)
-    effective = effective_rows(evidence, strata)
+    effective = effective_rows(evidence.attributes, strata[0])
+    for group, pair in effective_rows(evidence.attributes, collapse(strata[0])).items():
+        assert pair == pytest.approx(effective[group])
     assert found
     for caution in found:
         _, group, *whose = caution.kind.split(maxsplit=2)
@@ -98,7 +101,11 @@ def test_heavy_weights_are_told_by_kishs_number() -> None:
     even = weighted(1.1)(np.random.default_rng(2))
     evidence, strata = seen(Drawn(even.group, even.kind, even.outcome))
     assert heavy_weights(evidence, strata) == []
-    assert all(isinstance(n, float) and n > 30 for pair in effective_rows(evidence, strata).values() for n in pair)
+    assert all(
+        isinstance(n, float) and n > 30
+        for pair in effective_rows(evidence.attributes, strata[0]).values()
+        for n in pair
+    )
 
 
 def test_a_few_equally_weighted_rows_are_not_blamed_on_weights() -> None:
@@ -163,4 +170,4 @@ def test_several_attributes_are_looked_at() -> None:
     groups = {one.kind.split()[1] for one in heavy_weights(crossed, strata)}
     assert groups <= {"black", "white", "f", "m"}
     assert groups
-    assert set(effective_rows(crossed, strata)) == {"black", "white", "f", "m"}
+    assert set(effective_rows(crossed.attributes, strata[0])) == {"black", "white", "f", "m"}

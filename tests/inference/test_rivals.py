@@ -12,10 +12,11 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.assessment import assess
 from improvable.inference.cells import count
+from improvable.inference.components import gaps
 from improvable.inference.critical import critical_deltas, largest_delta, of_rivals, p_values
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
-from improvable.inference.rivals import Rivals, near, near_widest
+from improvable.inference.rivals import SURCHARGE, Rivals, near, near_widest, surcharge_of
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 
@@ -28,7 +29,7 @@ def naive_p(rivals: Rivals, delta: float, form: str) -> float:
     for before, after in zip(rivals.drawn_before, rivals.drawn_after, strict=True):
         moved = share * (before - rivals.before) - (after - rivals.after)
         against += not np.isfinite(moved).all() or max(rivals.weights * (moved + 1e-9)) >= statistic
-    return against / len(rivals.drawn_after)
+    return min(1.0, rivals.surcharge * against / len(rivals.drawn_after))
 
 
 def random_rivals(seed: int) -> Rivals:
@@ -38,7 +39,7 @@ def random_rivals(seed: int) -> Rivals:
     root = rng.normal(size=(many + 1, many + 1))
     drawn = rng.normal(size=(80, many + 1)) @ root * rng.uniform(0.05, 0.6)
     drawn[rng.random(80) < 0.03] = np.nan
-    return Rivals(before, before + drawn[:, :-1], after, after + drawn[:, -1])
+    return Rivals(before, before + drawn[:, :-1], after, after + drawn[:, -1], (1.0, SURCHARGE)[seed % 2])
 
 
 @given(st.integers(0, 100_000), st.floats(-3, 1))
@@ -130,6 +131,17 @@ def test_accounting_for_the_choice_never_makes_a_tied_reference_easier_to_beat(s
 def test_an_identical_candidate_proves_nothing() -> None:
     evidence = make_evidence(np.stack([TIED[:, 0], TIED[:, 0]], axis=1), 900, 3, chosen_here=True, same=True)
     assert assess(evidence, Claim()).p_fairness == 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ties_pay_a_surcharge_and_a_gap_of_unknown_sign_does_not(seed: int) -> None:
+    assert [surcharge_of(some) for some in ([(0, 2)], [(0, 2), (2, 0)], [(0, 2), (1, 2)])] == [1.0, 1.0, SURCHARGE]
+    evidence = make_evidence(TIED, 300, seed, chosen_here=True)
+    (gap,) = gaps(evidence, Claim())
+    assert len(gap.references) > 1
+    rivals = [one for one in gap.tested() if isinstance(one, Rivals)]
+    plain = max(replace(one, surcharge=1.0).tail(0.0, "ratio", gap.scale).p_value for one in rivals)
+    assert assess(evidence, Claim()).p_fairness == pytest.approx(min(1.0, SURCHARGE * plain))
 
 
 def test_rivals_are_the_pairs_near_the_widest() -> None:

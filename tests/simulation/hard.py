@@ -4,8 +4,8 @@ Samples go straight to the inference layer: contributions of the calibration uti
 In each process one component of the null holds with equality and all others are far from theirs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from improvable.inference.resampling import resample
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.results.frontier import Frontier
-from simulation.levels import ALPHA, DRAWS, Rate, rate_of
+from simulation.study import ALPHA, DRAWS
 
 NEITHER, BOTH, ONLY_NOW, ONLY_NEW = range(4)
 Make = Callable[[np.random.Generator], "Drawn"]
@@ -87,28 +87,6 @@ class Hard:
     better: Make | None = None
 
 
-@dataclass(frozen=True)
-class Found:
-    """Of one sample: the binding component's p-value, plain and as the package has it, and the cautions."""
-
-    plain: float
-    mended: float
-    cautions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Levels:
-    """How often the binding component rejects on its own, and how often each caution fires."""
-
-    plain: Rate
-    mended: Rate
-    cautions: Mapping[str, float] = field(default_factory=dict)
-
-    def fires(self, caution: str) -> float:
-        """The share of repetitions with a caution whose kind begins so."""
-        return self.cautions.get(caution, 0.0)
-
-
 def names(groups: int) -> tuple[str, ...]:
     return tuple("abcdefghij"[:groups])
 
@@ -135,36 +113,26 @@ def evidence_of(
     )
 
 
-def find(process: Hard, drawn: Drawn, seed: np.random.SeedSequence, draws: int = DRAWS) -> Found:
+def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bool = False) -> dict[str, float]:
+    """The binding component's p-value, plain and as the package has it ("mended"), and the cautions that fire.
+
+    Under the null or, where `better`, where the claim is true.
+    """
+
     def p_of(assessment: Assessment) -> float:
         return assessment.p_fairness if process.binds == "gap" else assessment.p_accuracy[process.binds]
 
+    make = process.better if better else process.make
+    assert make is not None
+    drawn, chance = make(np.random.default_rng(seed)), np.random.SeedSequence(seed)
     strata = drawn.counted(process.groups)
     clusters = None if drawn.cluster is None else int(drawn.cluster.max()) + 1
     plain, mended = (
-        evidence_of(strata, clusters is not None, process.groups, seed, draws, plain=way) for way in (True, False)
+        evidence_of(strata, clusters is not None, process.groups, chance, draws, plain=way) for way in (True, False)
     )
     cautions = reliability_cautions(mended, Claim(), strata, clusters)
-    return Found(p_of(assess(plain, Claim())), p_of(assess(mended, Claim())), tuple(one.kind for one in cautions))
-
-
-def levels_of(process: Hard, repetitions: int, seed: int, draws: int = DRAWS, *, better: bool = False) -> Levels:
-    """Rejections of the binding component at 5%, under the null or, where `better`, where the claim is true."""
-    make = process.better if better else process.make
-    assert make is not None
-    found = []
-    for i in range(repetitions):
-        drawn = make(np.random.default_rng([seed, i]))
-        found.append(find(process, drawn, np.random.SeedSequence([seed, i]), draws))
-    kinds = {kind.split()[0] for one in found for kind in one.cautions}
-    return Levels(
-        plain=rate_of([one.plain < ALPHA for one in found]),
-        mended=rate_of([one.mended < ALPHA for one in found]),
-        cautions={
-            kind: float(np.mean([any(name.startswith(kind) for name in one.cautions) for one in found]))
-            for kind in sorted(kinds)
-        },
-    )
+    found = {"plain": p_of(assess(plain, Claim())), "mended": p_of(assess(mended, Claim()))}
+    return {**found, **{f"caution: {one.kind.split()[0]}": 1.0 for one in cautions}}
 
 
 def tied(before: list[float], after: list[float], rows: int, picky: float = 0.1) -> Make:
@@ -277,6 +245,7 @@ def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 1.
 HARD = (
     replace(ties("two groups, no gap", [6, 6], 0.0), better=tied([6.4, 5.5], [12, 12], 4_000, 0.05)),
     ties("three groups, two tied", [6, 6, 4]),
+    ties("three groups, 1 se apart", [6, 5.65, 4]),
     ties("four groups tied", spread(4, 6, 4)),
     ties("six groups nearly tied", [6, 6, 5.9, 4.1, 4, 4]),
     ties("eight groups tied", spread(8, 6, 4)),
@@ -294,43 +263,99 @@ HARD = (
 )
 
 
-def absolute_at_zero(errors: float, correlation: float, repetitions: int, seed: int, draws: int = 1_000) -> Rate:
-    """How often the absolute statistic rejects "the gap is smaller" where it is as wide, the other group being ahead.
+def absolute_at_zero(errors: float, correlation: float, seed: tuple[int, int], draws: int = 1_000) -> dict[str, float]:
+    """The absolute statistic's p-value of "the gap is smaller" where it is as wide, the other group being ahead.
 
     In the normal limit, both gaps having a standard error of one: the status quo's is `errors`, the candidate's minus
     that.
     """
-    rng = np.random.default_rng([seed, int(10 * errors), int(10 * correlation)])
+    rng = np.random.default_rng([*seed, int(10 * errors), int(10 * correlation)])
     root = np.linalg.cholesky(np.array([[1.0, correlation], [correlation, 1.0]]))
-    hits = []
-    for _ in range(repetitions):
-        gap = np.array([errors, -errors]) + root @ rng.standard_normal(2)
-        drawn = np.abs(gap + rng.standard_normal((draws, 2)) @ root.T)
-        statistic = abs(gap[1]) - abs(gap[0])
-        hits.append(float(np.mean(drawn[:, 1] - drawn[:, 0] - statistic <= statistic) < ALPHA))
-    return rate_of(hits)
+    gap = np.array([errors, -errors]) + root @ rng.standard_normal(2)
+    drawn = np.abs(gap + rng.standard_normal((draws, 2)) @ root.T)
+    statistic = abs(gap[1]) - abs(gap[0])
+    return {"absolute": float(np.mean(drawn[:, 1] - drawn[:, 0] - statistic <= statistic))}
 
 
 GAINS = {"a": (6.0, 6.8), "b": (4.5, 6.0)}
 """Utilities of two groups, of which every bound of the frontier is known."""
 
 
-def wrong_bounds(repetitions: int, seed: int, draws: int = DRAWS) -> dict[str, Rate]:
-    """How often some bound that is printed of one comparison is above the truth: separate bounds, and simultaneous."""
+def wrong_bounds(seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
+    """1 where some bound that is printed of one comparison is above the truth: separate bounds, and simultaneous."""
     truth = {f"accuracy of {g}": after / before - 1 for g, (before, after) in GAINS.items()}
     before, after = (GAINS["a"][t] - GAINS["b"][t] for t in (0, 1))
     truth |= {"accuracy": min(truth.values()), "fairness": 1 - after / before}
-    hits: dict[str, list[float]] = {"each": [], "all": []}
-    for i in range(repetitions):
-        rng = np.random.default_rng([seed, i])
-        group, kind = rng.integers(0, 2, 2_000), rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000)
-        now, new = np.array([GAINS["a"], GAINS["b"]])[group].T
-        shared = (now + new) / 2  # half of either algorithm's picks are both's
-        mean = np.select([kind == ONLY_NOW, kind == ONLY_NEW], [2 * now - shared, 2 * new - shared], shared)
-        drawn = Drawn(group, kind, rng.poisson(mean).astype(np.float64))
-        evidence = evidence_of(drawn.counted(2), False, 2, np.random.SeedSequence([seed, i]), draws, plain=False)
-        front = Frontier((critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2))
-        for name, together in (("each", False), ("all", True)):
-            bounds = front.bounds(simultaneous=together)
-            hits[name].append(any(bound.value > 0 and bound.value > truth[bound.what] for bound in bounds))
-    return {name: rate_of(values) for name, values in hits.items()}
+    rng = np.random.default_rng(seed)
+    group, kind = rng.integers(0, 2, 2_000), rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000)
+    now, new = np.array([GAINS["a"], GAINS["b"]])[group].T
+    shared = (now + new) / 2  # half of either algorithm's picks are both's
+    mean = np.select([kind == ONLY_NOW, kind == ONLY_NEW], [2 * now - shared, 2 * new - shared], shared)
+    drawn = Drawn(group, kind, rng.poisson(mean).astype(np.float64))
+    evidence = evidence_of(drawn.counted(2), False, 2, np.random.SeedSequence(seed), draws, plain=False)
+    front = Frontier((critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2))
+    return {
+        name: float(any(bound.value > max(0.0, truth[bound.what]) for bound in front.bounds(simultaneous=together)))
+        for name, together in (("each", False), ("all", True))
+    }
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Groups in the normal limit: estimates of utilities are normal, and so are draws. The gap binds.
+
+    Attributes
+    ----------
+    name : str
+    before : tuple of float
+        The status quo's utilities, in standard errors of the first group's estimate.
+    errors : tuple of float
+        Standard errors of all groups' estimates.
+    """
+
+    name: str
+    before: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    def evidence(self, precision: float, correlation: float, seed: tuple[int, ...], draws: int) -> Evidence:
+        """A sample in which the candidate's widest gap is as wide as the status quo's.
+
+        The candidate's estimates have `precision` times the errors of the status quo's, and correlate with them.
+        """
+        rng, groups = np.random.default_rng(seed), len(self.before)
+        width = max(self.before) - min(self.before)
+        after = np.array([1.5 * width, 0.5 * width] + [width] * (groups - 2)) + max(self.before)
+        noise = rng.standard_normal((draws + 1, groups, 2))
+        noise[..., 1] = correlation * noise[..., 0] + (1 - correlation**2) ** 0.5 * noise[..., 1]
+        noise *= np.array(self.errors)[:, None] * np.array([1.0, precision])
+        values = np.stack([np.array(self.before), after], axis=1) + noise[0]
+        sums, drawn = (np.stack([u, np.ones_like(u)], axis=-1) for u in (values, values + noise[1:]))
+        return Evidence(
+            attributes=(Attribute("group", names(groups), np.arange(groups)),),
+            measures=(Measure("calibration", "", "outcome"),),
+            accuracy=(0,),
+            fairness=(0,),
+            sums=sums[:, None],
+            draws=drawn[:, :, None],
+            training=sums[:, None, 0],
+            chosen_here=True,
+        )
+
+    def find(self, precision: float, correlation: float, seed: tuple[int, ...], draws: int = DRAWS) -> dict[str, float]:
+        """The gap's p-value with the reference as if given ("plain"), and as tested ("mended")."""
+        evidence = self.evidence(precision, correlation, seed, draws)
+        ways = {"plain": False, "mended": True}
+        return {way: assess(replace(evidence, chosen_here=one), Claim()).p_fairness for way, one in ways.items()}
+
+
+WIDE = 8.0
+LIMITS = (
+    Limit("three groups, two tied", (WIDE, WIDE, 0), (1, 1, 1)),
+    *(Limit(f"three groups, {se:g} se apart", (WIDE, WIDE - se * 2**0.5, 0), (1, 1, 1)) for se in (0.5, 1, 2)),
+    Limit("three groups, tied, unequal sizes", (WIDE, WIDE, 0), (1, 2, 1)),
+    Limit("three groups, tied, small and large", (WIDE, WIDE, 0), (2, 1, 0.5)),
+    Limit("four groups tied", (WIDE, WIDE, 0, 0), (1,) * 4),
+    Limit("eight groups tied", (*[WIDE] * 4, *[0] * 4), (1,) * 8),
+)
+PRECISIONS = ((0.1, 0.0), (1.0, 0.5), (1.0, 0.9))
+"""Standard errors of the candidate relative to the status quo's, and their correlation."""

@@ -1,8 +1,6 @@
-"""How often the test rejects, by simulation: through `compare` and `audit`, and by a fast path with equal p-values."""
+"""What tests find on simulated rows: through `compare` and `audit`, and by a fast path with equal p-values."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +11,14 @@ import improvable
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
-from improvable.errors import ImprovableWarning
+from improvable.errors import Caution
 from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import count
-from improvable.inference.combining import combined_threshold, lower_median
+from improvable.inference.combining import lower_median
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
 from improvable.question.claim import Claim
-from improvable.question.settings import Combine
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -37,31 +34,9 @@ from simulation.processes import (
     draw_counts,
     moments,
 )
+from simulation.study import ALPHA, DRAWS
 
-ALPHA = 0.05
 SPLITS = 7
-MOST_SPLITS = 25
-DRAWS = 400
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A share of rejections with its Monte Carlo error, one standard deviation."""
-
-    share: float
-    error: float
-    repetitions: int
-
-    def exceeds(self, level: float, errors: float) -> bool:
-        """Whether it is above a level by more than so many Monte Carlo errors."""
-        error = self.error or (level * (1 - level) / self.repetitions) ** 0.5
-        return self.share > level + errors * error
-
-
-def rate_of(hits: Sequence[float]) -> Rate:
-    """From the repetitions: rejected or not, or the share of splits that did."""
-    values = np.asarray(hits, dtype=np.float64)
-    return Rate(float(values.mean()), float(values.std() / len(values) ** 0.5), len(values))
 
 
 def p_values(assessment: Assessment) -> dict[str, float]:
@@ -70,13 +45,6 @@ def p_values(assessment: Assessment) -> dict[str, float]:
     used = assessment.claim.gap
     other = "absolute" if used == "signed" else "signed"
     return {used: max(accuracy, assessment.p_fairness), other: max(accuracy, assessment.p_fairness_other)}
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ImprovableWarning)
-        yield
 
 
 def compare_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: int = DRAWS) -> Comparison:
@@ -88,29 +56,24 @@ def compare_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: i
     )  # fmt: skip
 
 
-def compare_levels(process: Process, truth: Truth, repetitions: int, seed: int, draws: int = DRAWS) -> dict[str, Rate]:
-    """How often `compare` rejects, by either gap statistic."""
-    hits: dict[str, list[float]] = {"signed": [], "absolute": []}
-    with quiet():
-        for i in range(repetitions):
-            for gap, p in p_values(compare_once(process, truth, (seed, i), draws).assessment).items():
-                hits[gap].append(p < ALPHA)
-    return {gap: rate_of(values) for gap, values in hits.items()}
+def compare_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
+    """The p-values of one comparison by either gap statistic, and its cautions."""
+    result = compare_once(process, truth, seed, draws)
+    return {**p_values(result.assessment), **fired(result.cautions)}
 
 
-def component_levels(process: Process, binds: str, repetitions: int, seed: int, draws: int = DRAWS) -> dict[str, Rate]:
-    """How often the component that binds rejects on its own, and how often the whole test does.
+def fired(cautions: Sequence[Caution]) -> dict[str, float]:
+    """1 for every kind of caution, by the first word of it."""
+    return {f"caution: {one.kind.split()[0]}": 1.0 for one in cautions}
+
+
+def component_found(process: Process, binds: str, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
+    """The p-value of the component that binds, and that of the whole test.
 
     The first is what the second comes to where nothing else stands in the way.
     """
-    hits: dict[str, list[float]] = {"alone": [], "whole": []}
-    with quiet():
-        for i in range(repetitions):
-            found = compare_once(process, process.null, (seed, i), draws).assessment
-            alone = found.p_accuracy["b"] if binds == "accuracy" else found.p_fairness
-            hits["alone"].append(alone < ALPHA)
-            hits["whole"].append(found.p_value < ALPHA)
-    return {name: rate_of(values) for name, values in hits.items()}
+    found = compare_once(process, process.null, seed, draws).assessment
+    return {"alone": found.p_accuracy["b"] if binds == "accuracy" else found.p_fairness, "whole": found.p_value}
 
 
 @dataclass(frozen=True)
@@ -124,61 +87,46 @@ class Given:
         return self.candidate
 
 
-def audit_rejections(result: Audit, splits: int) -> dict[str, float]:
-    """What every way of combining makes of a sequential audit, whose first splits are those of any other audit."""
-    signed, absolute = ([p_values(split.assessment)[gap] for split in result.splits] for gap in ("signed", "absolute"))
-    first, levels = signed[:splits], {"one split": float(np.mean(np.array(signed[:splits]) < ALPHA))}
-    ways: tuple[tuple[str, Combine, list[float]], ...] = (
-        ("median", "median", first),
-        ("sequential", "sequential", signed),
-        ("absolute, median", "median", absolute[:splits]),
-    )
-    for name, how, values in ways:
-        levels[name] = float(lower_median(values) < combined_threshold(ALPHA, len(values), how))
-    return levels
+def both_ways(audit: Callable[..., Audit]) -> dict[str, float]:
+    """What the paper's split and two folds find: how often one split rejects at 5%, and the median p-values."""
+    halves, folds = audit(), audit(folds=2)
+    signed, absolute = ([p_values(split.assessment)[gap] for split in halves.splits] for gap in ("signed", "absolute"))
+    return {
+        "one split": float(np.mean(np.array(signed) < ALPHA)),
+        "halves": float(lower_median(signed)),
+        "absolute": float(lower_median(absolute)),
+        "2 folds": float(lower_median([split.p_value for split in folds.splits])),
+    }
 
 
-def audit_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: int, **options: Any) -> Audit:
+def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
     rng = np.random.default_rng(seed)
     status_quo, candidate = process.algorithms()
     return improvable.audit(
         process.draw(rng, 2 * process.rows, truth), outcome="outcome", group="group", status_quo=status_quo,
         rule=Given(candidate), features=["filler"], draws=draws, seed=seed[-1], n_jobs=1, progress=False,
-        **{"splits": SPLITS, "combine": "sequential", "most_splits": MOST_SPLITS, **process.options(), **options},
+        **{"splits": SPLITS, **process.options(), **options},
     )  # fmt: skip
 
 
-def audit_levels(process: Process, truth: Truth, repetitions: int, seed: int, draws: int = DRAWS) -> dict[str, Rate]:
-    """How often `audit` rejects a fixed candidate, by every way of combining."""
-    return _collect(lambda i: audit_rejections(audit_once(process, truth, (seed, i), draws), SPLITS), repetitions)
+def audit_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
+    """What audits of a fixed candidate find."""
+    return both_ways(lambda **options: audit_once(process, truth, seed, draws, **options))
 
 
-def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, ...], draws: int, **options: Any) -> Audit:
+def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
     return improvable.audit(
         scene.draw(np.random.default_rng(seed), rows), outcome="outcome", group="group", rule=rule,
         status_quo=improvable.threshold("score", above=0.0), features=scene.features, accuracy="classification_rate",
-        draws=draws, seed=seed[-1], n_jobs=1, progress=False,
-        **{"splits": SPLITS, "combine": "sequential", "most_splits": MOST_SPLITS, **options},
+        draws=draws, seed=seed[-1], n_jobs=1, progress=False, **{"splits": SPLITS, **options},
     )  # fmt: skip
 
 
-def rule_levels(
-    scene: Scene, rule: Any, rows: int, repetitions: int, seed: int, draws: int = DRAWS, **options: Any
-) -> dict[str, Rate]:
-    """How often `audit` rejects with a rule that learns, by every way of combining."""
-    splits = int(options.get("splits", SPLITS))
-    return _collect(
-        lambda i: audit_rejections(rule_once(scene, rule, rows, (seed, i), draws, **options), splits), repetitions
-    )
-
-
-def _collect(once: Callable[[int], dict[str, float]], repetitions: int) -> dict[str, Rate]:
-    hits: dict[str, list[float]] = {}
-    with quiet():
-        for i in range(repetitions):
-            for name, value in once(i).items():
-                hits.setdefault(name, []).append(value)
-    return {name: rate_of(values) for name, values in hits.items()}
+def rule_found(
+    scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: int = DRAWS, **options: Any
+) -> dict[str, float]:
+    """What audits with a rule that learns find."""
+    return both_ways(lambda **more: rule_once(scene, rule, rows, seed, draws, **options, **more))
 
 
 @dataclass(frozen=True)
@@ -282,48 +230,22 @@ def fast_audit(sample: Selected, claim: Claim, seed: int, splits: int, draws: in
     return out
 
 
-@dataclass(frozen=True)
-class GapRates:
-    """Rejections at the boundary of the gap, of its statistic alone and of the whole test."""
+def gap_found(
+    delta: float, turned: bool, seed: tuple[int, int], splits: int | None = None, draws: int = DRAWS
+) -> dict[str, float]:
+    """p-values of both gap statistics at the size of the application: one comparison, or the median of an audit.
 
-    gap_alone: dict[str, Rate]
-    whole: dict[str, Rate]
-
-
-def gap_levels_of_compare(
-    delta: float, turned: bool, repetitions: int, seed: int, rows: int = APPLICATION_ROWS // 2, draws: int = DRAWS
-) -> GapRates:
-    """The level of both gap statistics on held-out rows of the application, one split at 5%."""
-    truth, claim = application(delta, turned), Claim(delta_fairness=delta)
-
-    def once(i: int) -> list[Assessment]:
-        sample = draw_selected(np.random.default_rng([seed, i]), rows, truth)
-        return [fast_assessment(sample, None, claim, np.random.SeedSequence([seed, i]), draws)]
-
-    return _gap_rates(once, repetitions)
-
-
-def gap_levels_of_audit(
-    delta: float, turned: bool, repetitions: int, seed: int, rows: int = APPLICATION_ROWS, draws: int = DRAWS
-) -> GapRates:
-    """The level of both gap statistics in the application's audit: median of seven splits at 2.5%."""
-    truth, claim = application(delta, turned), Claim(delta_fairness=delta)
-
-    def once(i: int) -> list[Assessment]:
-        sample = draw_selected(np.random.default_rng([seed, i]), rows, truth)
-        return fast_audit(sample, claim, i, SPLITS, draws)
-
-    return _gap_rates(once, repetitions)
-
-
-def _gap_rates(once: Callable[[int], list[Assessment]], repetitions: int) -> GapRates:
-    alone: dict[str, list[float]] = {"signed": [], "absolute": []}
-    whole: dict[str, list[float]] = {"signed": [], "absolute": []}
-    for i in range(repetitions):
-        splits = once(i)
-        below = combined_threshold(ALPHA, len(splits), "median")
-        parts = {"signed": [s.p_fairness for s in splits], "absolute": [s.p_fairness_other for s in splits]}
-        for gap, values in parts.items():
-            alone[gap].append(float(lower_median(values) < below))
-            whole[gap].append(float(lower_median([p_values(split)[gap] for split in splits]) < below))
-    return GapRates({gap: rate_of(hits) for gap, hits in alone.items()}, {g: rate_of(h) for g, h in whole.items()})
+    "Alone" is the gap statistic by itself, "whole" the test in which accuracy must improve as well.
+    """
+    claim, rng = Claim(delta_fairness=delta), np.random.default_rng(seed)
+    sample = draw_selected(rng, APPLICATION_ROWS // (2 if splits is None else 1), application(delta, turned))
+    if splits is None:
+        found = [fast_assessment(sample, None, claim, np.random.SeedSequence(seed), draws)]
+    else:
+        found = fast_audit(sample, claim, seed[1], splits, draws)
+    parts = {
+        "signed alone": [one.p_fairness for one in found],
+        "absolute alone": [one.p_fairness_other for one in found],
+        **{f"{gap} whole": [p_values(one)[gap] for one in found] for gap in ("signed", "absolute")},
+    }
+    return {name: float(lower_median(values)) for name, values in parts.items()}

@@ -1,31 +1,61 @@
 """What pages of simulations are made of: shares with their Monte Carlo errors, and tables."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from simulation.levels import ALPHA, Rate
+from simulation.study import ALPHA, Found, Rate
 
 ERRORS = 3.0
-Rows = list[dict[str, Any]]
-Share = dict[str, Any]
+SELDOM = 0.05
+FEWEST = 10
+"""Repetitions; a part of the study with fewer is not on the page."""
+Study = Mapping[str, Found]
+"""What was found, by the name of the unit."""
 
 
-def exceeds(one: Share) -> bool:
-    return Rate(**one).exceeds(ALPHA, ERRORS)
+def exceeds(one: Rate) -> bool:
+    return one.exceeds(ALPHA, ERRORS)
 
 
-def shown(one: Share, mark: bool = False) -> str:
+def shown(one: Rate, mark: bool = False) -> str:
     """A share with its Monte Carlo error; where `mark`, in bold if it is above the level beyond that error."""
-    error = one["error"] or (ALPHA * (1 - ALPHA) / one["repetitions"]) ** 0.5
-    text = f"{one['share']:.3f} ± {error:.3f}"
+    error = one.error or (ALPHA * (1 - ALPHA) / one.repetitions) ** 0.5
+    text = f"{one.share:.3f} ± {error:.3f}"
     return f"**{text}**" if mark and exceeds(one) else text
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return "*(Not run yet.)*"
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
 
 
-def times(shares: Sequence[Share]) -> str:
-    """How many repetitions, smallest and largest."""
-    counts = sorted({one["repetitions"] for one in shares})
+def times(found: Sequence[Found]) -> str:
+    """How many repetitions, fewest and most."""
+    counts = sorted({one.repetitions for one in found}) or [0]
     return " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+
+
+def cautions(found: Found, start: str = "caution: ") -> str:
+    """Which cautions fired how often; those that are rare are left out."""
+    fired = sorted(found.kinds(start).items())
+    return ", ".join(f"{kind} {share:.0%}" for kind, share in fired if share >= SELDOM)
+
+
+def part(study: Study, start: str) -> dict[str, Found]:
+    """The units of a study whose names begin so, by the rest of the name; those that were run."""
+    names = [name for name, one in study.items() if name.startswith(f"{start}/") and was_run(one)]
+    return {name.removeprefix(f"{start}/"): study[name] for name in names}
+
+
+def was_run(found: Found) -> bool:
+    return found.repetitions >= FEWEST
+
+
+def pooled(rates: Sequence[Rate]) -> str:
+    """One share of several independent studies."""
+    if not rates:
+        return "(not run)"
+    total = sum(one.repetitions for one in rates)
+    share = sum(one.share * one.repetitions for one in rates) / total
+    error = sum((one.error * one.repetitions) ** 2 for one in rates) ** 0.5 / total
+    return f"{share:.4f} ± {error:.4f}"

@@ -95,7 +95,11 @@ class Process:
 
     def options(self) -> dict[str, Any]:
         """What `improvable.compare` must be told of the rows."""
-        return {"delta_fairness": self.delta_fairness, "ties": "strict"}
+        return {"delta_fairness": self.delta_fairness}
+
+    def reached(self, truth: Truth) -> dict[str, tuple[float, float]]:
+        """The groups' utilities under the algorithms as they are."""
+        return {group: one.utility for group, one in truth.items()}
 
     def draw(self, rng: np.random.Generator, rows: int, truth: Truth) -> pl.DataFrame:
         group = draw_groups(rng, rows, truth)
@@ -147,10 +151,30 @@ class WeightedProcess(Process):
 
 @dataclass(frozen=True)
 class TiedProcess(Process):
-    """Scores of five values, thresholded at a capacity of one half that ties keep from being reached.
+    """Scores of five values, thresholded at a capacity of one half, where rows tie.
 
-    Three in five scores are at most 3 and three in ten at most 2, so the median is 3 and two in five are above it.
+    Three in five scores are at most 3 and three in ten at most 2, so the median is 3 and two in five are above it. With
+    strict ties these alone are selected. With random ones, the default, a third of the rows that tie are drawn to meet
+    the capacity: a fifth of all that are selected. They are rows that the algorithm did not mean to select.
     """
+
+    ties: str = "random"
+
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), "ties": self.ties}
+
+    def reached(self, truth: Truth) -> dict[str, tuple[float, float]]:
+        if self.ties == "strict":
+            return super().reached(truth)
+        out = {}
+        for group, one in truth.items():
+            chances, means = one.chances(), one.means()
+            left = [
+                np.average(means[kinds], weights=chances[kinds]) for kinds in ([NEITHER, ONLY_NEW], [NEITHER, ONLY_NOW])
+            ]
+            before, after = (0.8 * meant + 0.2 * float(drawn) for meant, drawn in zip(one.utility, left, strict=True))
+            out[group] = before, after
+        return out
 
     def algorithms(self) -> tuple[Any, Any]:
         return improvable.threshold("score_now", capacity=0.5), improvable.threshold("score_new", capacity=0.5)
@@ -248,6 +272,9 @@ PROCESSES = (
         small(0.056, (1.5, 6.5), (3, 7)), rows=2_000,
     ),
     TiedProcess("heavy ties", "accuracy of a", halves((6, 6), (3.5, 5.5)), halves((6, 6.8), (3.5, 5.5))),
+    TiedProcess(
+        "heavy ties, strict", "accuracy of a", halves((6, 6), (3.5, 5.5)), halves((6, 6.8), (3.5, 5.5)), ties="strict"
+    ),
     ClusteredProcess(
         "clustered rows", "accuracy of a; 200 clusters", halves((6, 6), (3, 5.5)), halves((6, 7), (3, 5.5)),
         rows=2_000,

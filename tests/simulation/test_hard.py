@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from simulation.hard import HARD, absolute_at_zero, levels_of, wrong_bounds
-from simulation.levels import ALPHA
+from simulation import bootstrap_t
+from simulation.hard import HARD, LIMITS, Limit, absolute_at_zero, find, wrong_bounds
+from simulation.study import ALPHA, repeat
 
 ERRORS = 3.5
 QUICK = {
@@ -24,29 +25,49 @@ QUICK = {
 @pytest.mark.parametrize("name", QUICK)
 def test_the_level_holds_or_a_caution_fires(name: str) -> None:
     process = next(one for one in HARD if one.name == name)
-    found = levels_of(process, QUICK[name], 31, draws=300)
-    fires = max(found.cautions.values(), default=0.0)
-    assert not found.mended.exceeds(ALPHA, ERRORS) or fires >= 0.93
+    found = repeat(lambda i: find(process, (31, i), 300), QUICK[name])
+    fires = found.kinds("caution: ")
+    assert not found.below("mended", ALPHA).exceeds(ALPHA, ERRORS) or max(fires.values(), default=0.0) >= 0.93
     if process.caution:
-        assert found.fires(process.caution) >= 0.93
+        assert fires[process.caution] >= 0.93
 
 
 def test_without_accounting_for_the_choice_ties_are_rejected_too_often() -> None:
     process = next(one for one in HARD if one.name == "eight groups tied")
-    found = levels_of(process, 40, 32, draws=200)
-    assert found.plain.share > 0.15
-    assert not found.mended.exceeds(ALPHA, ERRORS)
+    found = repeat(lambda i: find(process, (32, i), 200), 40)
+    assert found.below("plain", ALPHA).share > 0.15
+    assert not found.below("mended", ALPHA).exceeds(ALPHA, ERRORS)
+
+
+@pytest.mark.parametrize("limit", LIMITS[:6], ids=lambda one: one.name)
+def test_ties_of_three_groups_in_the_normal_limit(limit: Limit) -> None:
+    found = repeat(lambda i: limit.find(0.1, 0.0, (35, i), 300), 400)
+    assert not found.below("mended", ALPHA).exceeds(ALPHA, ERRORS)
 
 
 def test_the_absolute_statistic_is_wrong_at_zero_where_gaps_are_about_one_standard_error() -> None:
-    assert absolute_at_zero(1.0, 0.9, 400, 33).share > 0.15
-    assert not absolute_at_zero(6.0, 0.5, 400, 33).exceeds(ALPHA, ERRORS)
+    assert repeat(lambda i: absolute_at_zero(1.0, 0.9, (33, i)), 400).below("absolute", ALPHA).share > 0.15
+    right = repeat(lambda i: absolute_at_zero(6.0, 0.5, (33, i)), 400).below("absolute", ALPHA)
+    assert not right.exceeds(ALPHA, ERRORS)
 
 
 def test_simultaneous_bounds_are_rarely_wrong() -> None:
-    found = wrong_bounds(150, 34, draws=300)
-    assert not found["all"].exceeds(ALPHA, ERRORS)
-    assert found["each"].share >= found["all"].share
+    found = repeat(lambda i: wrong_bounds((34, i), 300), 150)
+    assert not found.share("all").exceeds(ALPHA, ERRORS)
+    assert found.share("each").share >= found.share("all").share
+
+
+def test_the_variance_of_a_bootstrap_t_is_the_sum_of_squared_influence_values() -> None:
+    rng = np.random.default_rng(36)
+    load, outcome = rng.integers(0, 2, (40, 2)).astype(float), rng.gamma(2.0, 3.0, 40)
+    times = rng.integers(0, 3, (5, 40)).astype(float)
+    change, variance = bootstrap_t._changes(times, load, outcome)
+    for q in range(5):
+        whole = times[q] @ load
+        u = (times[q] * outcome) @ load / whole
+        influence = load[:, 1] * (outcome - u[1]) / whole[1] - load[:, 0] * (outcome - u[0]) / whole[0]
+        assert change[q] == pytest.approx(u[1] - u[0])
+        assert variance[q] == pytest.approx((times[q] * influence**2).sum())
 
 
 def test_every_hard_process_can_be_drawn_and_is_named_once() -> None:

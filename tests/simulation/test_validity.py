@@ -1,15 +1,20 @@
 """The validity study in short, and the checks that it stands on; `validity.py` is the long one."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import improvable
 from improvable.question.claim import Claim
-from simulation import levels, processes
-from simulation.levels import ALPHA, Given, fast_assessment, fast_audit, p_values, selected_of
+from simulation import hard, learning, levels, processes, validity
+from simulation.levels import Given, fast_assessment, fast_audit, p_values, selected_of
 from simulation.processes import PROCESSES, Process, by_name
+from simulation.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
+from simulation.validity_page import WAYS
 
 REPETITIONS = 200
 ERRORS = 3.5
@@ -20,7 +25,7 @@ MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / REPETITIONS) ** 0.5
 def test_the_null_holds_with_equality_and_the_alternative_is_an_improvement(process: Process) -> None:
     slack = {}
     for kind, truth in (("null", process.null), ("alternative", process.alternative)):
-        before, after = np.array([one.utility for one in truth.values()]).T
+        before, after = np.array([*process.reached(truth).values()]).T
         gap = np.ptp(after) - (1 - process.delta_fairness) * np.ptp(before)
         slack[kind] = min(float((after - before).min()), -float(gap))
     assert slack["null"] == pytest.approx(0, abs=1e-12)
@@ -31,13 +36,13 @@ def test_the_null_holds_with_equality_and_the_alternative_is_an_improvement(proc
 def test_drawn_rows_have_the_utilities_of_the_population(process: Process) -> None:
     frame = process.draw(np.random.default_rng(1), 200_000, process.null)
     status_quo, candidate = process.algorithms()
-    with levels.quiet():
+    with quiet():
         result = improvable.compare(
             frame, outcome="outcome", group="group", status_quo=status_quo, candidate=candidate, draws=100, n_jobs=1,
             **process.options(),
         )  # fmt: skip
     values, drawn = result.evidence.values[0][:, 0], result.evidence.drawn[0][:, :, 0]
-    truth = np.array([process.null[group].utility for group in result.groups])
+    truth = np.array([process.reached(process.null)[group] for group in result.groups])
     assert (np.abs(values - truth) < 5 * drawn.std(axis=0)).all()
 
 
@@ -87,18 +92,96 @@ def test_the_fast_path_equals_audit() -> None:
     assert [p_values(split) for split in fast] == [p_values(split.assessment) for split in slow.splits]
 
 
-def test_a_sequential_audit_tells_what_the_other_ways_of_combining_decide() -> None:
-    scene, seen = processes.IMPROVABLE, set()
-    for seed in range(4):
-        whole = levels.rule_once(scene, "linear", 500, (8, seed), 100)
-        found = levels.audit_rejections(whole, 7)
-        seen.add(len(whole.splits))
-        assert found["sequential"] == whole.reject
-        other = levels.rule_once(scene, "linear", 500, (8, seed), 100, combine="median")
-        assert found["median"] == other.reject
-        absolute = levels.rule_once(scene, "linear", 500, (8, seed), 100, combine="median", gap="absolute")
-        assert found["absolute, median"] == absolute.reject
-    assert max(seen) > 7
+def test_both_procedures_are_those_of_audits() -> None:
+    found = levels.rule_found(processes.IMPROVABLE, "linear", 500, (8, 0), 100)
+    for name, folds in (("halves", None), ("2 folds", 2)):
+        result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, folds=folds)
+        assert (found[name] < result.threshold) == result.reject
+        assert found[name] == result.p_value
+    result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute")
+    assert found["absolute"] == result.p_value
+
+
+class Learned:
+    """A rule of `learning` as the package takes it."""
+
+    name = "learned"
+
+    def __init__(self, rule: Any, names: list[str]) -> None:
+        self.rule, self.names = rule, names
+
+    def select(self, training: Any, status_quo: Any) -> Any:
+        rows = training.rows.native(self.names)
+        scores = self.rule(rows[self.names].to_numpy(), training.target)
+        return improvable.threshold(lambda frame: scores(frame[self.names].to_numpy()), above=0.0)
+
+
+@pytest.mark.parametrize("folds", [None, 2])
+@pytest.mark.parametrize("name", ["least squares", "clusters", "weights", "three groups"])
+def test_the_fast_path_equals_audit_of_a_rule_that_learns(name: str, folds: int | None) -> None:
+    case = next(one for one in learning.LEVELS if one.name == name)
+    table = case.draw(np.random.default_rng(9), 400)
+    names = [f"x{j}" for j in range(table.features.shape[1])]
+    columns: dict[str, Any] = {
+        "row": np.arange(400),
+        "group": np.array(case.names())[table.group],
+        "outcome": table.outcome.astype(int),
+        "score": table.score,
+        **dict(zip(names, table.features.T, strict=True)),
+    }
+    extra: dict[str, Any] = {one: one for one in ("weight", "cluster") if getattr(table, one) is not None}
+    columns |= {one: getattr(table, one) for one in extra}
+    status_quo = improvable.threshold("score", above=0.0)
+    with quiet():
+        slow = improvable.audit(
+            pl.DataFrame(columns), outcome="outcome", group="group", status_quo=status_quo,
+            rule=Learned(case.rule, names), features=names, accuracy="classification_rate", splits=3, draws=200, seed=7,
+            row_id="row", folds=folds, progress=False, n_jobs=1, **extra,
+        )  # fmt: skip
+    fast, _ = learning.p_values_of(case, table, 7, folds, 200, splits=3)
+    assert fast == [split.p_value for split in slow.splits]
+
+
+def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def once(i: int) -> dict[str, float]:
+        seen.append(i)
+        return {"p": i / 10, **({"caution: odd": 1.0} if i % 2 else {})}
+
+    unit = Unit("some/thing", once, 10)
+    run(tmp_path, [unit], 0.4)
+    run(tmp_path, [unit], 1.0)
+    found = found_of(tmp_path, unit)
+    assert seen == list(range(10))
+    assert found.below("p", 0.5).share == 0.5
+    assert found.kinds("caution: ") == {"odd": 0.5}
+
+
+def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
+    """Every sentence and table, from made-up repetitions."""
+    rng = np.random.default_rng(10)
+    ways = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one split")
+    more = (
+        "signed alone",
+        "absolute alone",
+        "signed whole",
+        "absolute whole",
+        "centered",
+        "studentized",
+        "each",
+        "all",
+    )
+    for unit in (one for units in validity.STUDIES.values() for one in units):
+        made = {name: rng.random(50).tolist() for name in (*ways, *more)}
+        path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
+    for unit in validity.again_units(tmp_path):
+        path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
+    validity.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
+    text = (tmp_path / "page.md").read_text()
+    names = [one.name for one in PROCESSES] + [one.name for one in hard.HARD] + [one.name for one in learning.LEVELS]
+    assert all(f"| {name} |" in text for name in names)
+    assert (tmp_path / "pictures" / validity.PICTURE).read_text().count("<circle") == 100
 
 
 @pytest.mark.paper("Theorem 1")
@@ -107,43 +190,54 @@ def test_a_sequential_audit_tells_what_the_other_ways_of_combining_decide() -> N
 )
 def test_the_level_of_compare(name: str) -> None:
     process = by_name(name)
-    assert levels.compare_levels(process, process.null, REPETITIONS, 21)["signed"].share <= ALPHA + MARGIN
+    found = repeat(lambda i: levels.compare_found(process, process.null, (21, i)), REPETITIONS)
+    assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
 
 
 def test_a_claim_of_near_fairness_is_false_too_often_by_the_absolute_statistic_and_not_by_the_signed_one() -> None:
     process = by_name("nearly fair")
-    level = levels.compare_levels(process, process.null, REPETITIONS, 22)
-    assert level["signed"].share <= ALPHA + MARGIN
-    assert level["absolute"].share > ALPHA + MARGIN
+    found = repeat(lambda i: levels.compare_found(process, process.null, (22, i)), REPETITIONS)
+    assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
+    assert found.below("absolute", ALPHA).share > ALPHA + MARGIN
 
 
-def test_the_level_of_both_gap_statistics_at_the_size_of_the_application() -> None:
-    one, turned = (levels.gap_levels_of_compare(0.8, way, REPETITIONS, 23).gap_alone for way in (False, True))
-    for level in (one, turned):
-        assert level["signed"].share <= ALPHA + MARGIN
-        assert level["absolute"].share > ALPHA + MARGIN
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_level_of_both_gap_statistics_at_the_size_of_the_application(turned: bool) -> None:
+    found = repeat(lambda i: levels.gap_found(0.8, turned, (23, i)), REPETITIONS)
+    assert found.below("signed alone", ALPHA).share <= ALPHA + MARGIN
+    assert found.below("absolute alone", ALPHA).share > ALPHA + MARGIN
 
 
 def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> None:
-    level = levels.gap_levels_of_audit(0.64, False, 60, 24)
-    assert not level.gap_alone["signed"].exceeds(ALPHA, ERRORS)
+    found = repeat(lambda i: levels.gap_found(0.64, False, (24, i), 7), 60)
+    assert not found.below("signed alone", ALPHA / 2).exceeds(ALPHA, ERRORS)
 
 
 @pytest.mark.paper("Corollary 1")
 @pytest.mark.parametrize("rule", ["ridge:10", "linear_search:fairest"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
-    found = levels.rule_levels(processes.TIED, rule, 300, 15, 25, draws=200, splits=3, most_splits=5)
-    for way, level in found.items():
-        assert not level.exceeds(ALPHA, ERRORS), way
+    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, splits=3), 6)
+    for way, level in WAYS.items():
+        assert not level(found).exceeds(ALPHA, ERRORS), way
+
+
+@pytest.mark.parametrize("name", ["least squares", "nearest neighbor, twins", "parity"])
+def test_the_level_of_both_procedures_with_rules_that_learn(name: str) -> None:
+    case = next(one for one in learning.LEVELS if one.name == name)
+    found = repeat(lambda i: learning.audit_once(case, (28, i), (None, 2), 200), 40)
+    assert not found.below("halves", ALPHA / 2).exceeds(ALPHA, ERRORS)
+    assert not found.below("2 folds", ALPHA).exceeds(ALPHA, ERRORS)
 
 
 @pytest.mark.parametrize("rule", ["linear", "logistic", "forest:5"])
 def test_no_rule_improves_on_the_best_decision_there_is(rule: str) -> None:
-    level = levels.rule_levels(processes.OPTIMAL, rule, 400, 8, 26, draws=200)
-    assert level["median"].share == 0
+    found = repeat(lambda i: levels.rule_found(processes.OPTIMAL, rule, 400, (26, i), 200), 6)
+    assert found.below("halves", ALPHA / 2).share == 0
+    assert found.below("2 folds", ALPHA).share == 0
 
 
 @pytest.mark.paper("Theorem 2")
 def test_power_where_an_improvement_exists() -> None:
-    level = levels.rule_levels(processes.IMPROVABLE, "linear", 1_500, 8, 27, draws=200)
-    assert level["median"].share > 0.5
+    found = repeat(lambda i: levels.rule_found(processes.IMPROVABLE, "linear", 1_500, (27, i), 200), 8)
+    assert found.below("halves", ALPHA / 2).share > 0.5
+    assert found.below("2 folds", ALPHA).share >= found.below("halves", ALPHA / 2).share

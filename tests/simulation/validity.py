@@ -1,14 +1,14 @@
 """The validity study: how often the test rejects where it should not, and where it should. Writes docs/validity.md.
 
-Run ``python tests/simulation/validity.py``. ``--short`` makes a hundredth of the repetitions, to see that it runs.
+Run ``python tests/simulation/validity.py``. Repetitions are kept in a folder: a study that was stopped continues, and
+``--share`` makes a share of all repetitions, to which more can be added later. ``--page`` runs nothing and writes the
+page of what is kept.
 """
 
 import argparse
-import json
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +16,26 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
 from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
-from simulation.hard import HARD, absolute_at_zero, levels_of, wrong_bounds  # noqa: E402
-from simulation.levels import (  # noqa: E402
-    SPLITS,
-    Rate,
-    audit_levels,
-    compare_levels,
-    component_levels,
-    gap_levels_of_audit,
-    gap_levels_of_compare,
-    rule_levels,
-)
-from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, tiny_group  # noqa: E402
+from simulation import bootstrap_t, hard  # noqa: E402
+from simulation.learning_study import level_units, many_folds_units, power_units, seeds_unit  # noqa: E402
+from simulation.levels import SPLITS, audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
+from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Scene, tiny_group  # noqa: E402
+from simulation.seeds_picture import draw_seeds  # noqa: E402
+from simulation.study import Unit, found_of, run  # noqa: E402
 from simulation.validity_page import CLAIM, is_high, page  # noqa: E402
 
-SEED = 20_240_601
-COMPARE_NULL, COMPARE_ALTERNATIVE = 2_000, 300
+SEED = 20_240_716
+COMPARE_NULL, COMPARE_ALTERNATIVE = 2_000, 500
 AUDIT_NULL, AUDIT_ALTERNATIVE = 120, 40
 TINY = (15, 20, 30, 45, 60, 100)
-TINY_REPETITIONS = 2_000
 DELTAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.64, 0.7, 0.8, 0.9, 0.95)
-GAP_REPETITIONS = 1_500
+GAP_REPETITIONS = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
-GAP_AUDIT_REPETITIONS = 400
-CLAIM_REPETITIONS = 1_000
-HARD_REPETITIONS, HARD_POWER = 2_000, 500
-FOLDED_REPETITIONS = 4_000
-BOUND_REPETITIONS = 2_000
+GAP_AUDIT_REPETITIONS, CLAIM_REPETITIONS = 400, 1_000
+HARD_REPETITIONS, HARD_POWER, CHEAP = 2_000, 500, 4_000
 AGAIN = 3
-Rows = list[dict[str, Any]]
-Size = Callable[[int], int]
+KEPT = HERE.parents[2] / "build" / "validity"
+PICTURE = "p_values_by_seed.svg"
 
 
 @dataclass(frozen=True)
@@ -61,9 +51,13 @@ class RuleCase:
     def name(self) -> str:
         return self.rule if isinstance(self.rule, str) else str(self.rule.name)
 
+    @property
+    def splits(self) -> int:
+        return int(self.options.get("splits", SPLITS))
 
-FAST, MEDIUM, SLOW = (150, 30, 40), (50, 10, 15), (14, 4, 5)
-FEW = {"splits": 3, "most_splits": 5}
+
+FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 10, 10)
+FEW = {"splits": 3}
 RULE_CASES = (
     *(RuleCase(name, FAST) for name in ("linear", "ridge:10", "logistic", "drop:z:linear")),
     RuleCase("blend:0.8:linear", FAST, options={"capacity": 0.5}),
@@ -76,177 +70,139 @@ RULE_CASES = (
         for objective in ("balanced", "fairest")
     ),
 )
+SCENES = (TIED, OPTIMAL, IMPROVABLE)
+TRUTHS = ("level", "power")
 
 
-def study_compare(size: Size) -> Rows:
-    out = []
-    for p, process in enumerate(PROCESSES):
-        level = compare_levels(process, process.null, size(COMPARE_NULL), SEED + p)
-        power = compare_levels(process, process.alternative, size(COMPARE_ALTERNATIVE), SEED + 100 + p)
-        out.append({**named(process), "level": plain(level), "power": plain(power)})
-        tell(process.name, level)
-    return out
+def numbered(seed: int, find: Callable[[tuple[int, int]], dict[str, float]]) -> Callable[[int], dict[str, float]]:
+    """Repetitions of what is found with a seed."""
+    return lambda i: find((SEED + seed, i))
 
 
-def study_audit(size: Size) -> Rows:
-    out = []
-    for p, process in enumerate(PROCESSES):
-        level = audit_levels(process, process.null, size(AUDIT_NULL), SEED + 200 + p)
-        power = audit_levels(process, process.alternative, size(AUDIT_ALTERNATIVE), SEED + 300 + p)
-        out.append({**named(process), "level": plain(level), "power": plain(power)})
-        tell(f"audit, {process.name}", level)
-    return out
+def compare_unit(process: Process, truth: str, p: int) -> Unit:
+    which = process.null if truth == "level" else process.alternative
+    once = numbered(p + 100 * TRUTHS.index(truth), lambda seed: compare_found(process, which, seed))
+    return Unit(f"compare {truth}/{process.name}", once, (COMPARE_NULL, COMPARE_ALTERNATIVE)[TRUTHS.index(truth)])
 
 
-def study_rules(size: Size) -> Rows:
-    out = []
-    for c, case in enumerate(RULE_CASES):
-        row: dict[str, Any] = {"name": case.name, "rows": case.rows, "splits": case.options.get("splits", SPLITS)}
-        for s, (scene, repetitions) in enumerate(zip((TIED, OPTIMAL, IMPROVABLE), case.repetitions, strict=True)):
-            seed = SEED + 1_000 + 10 * c + s
-            rates = rule_levels(scene, case.rule, case.rows, size(repetitions), seed, **case.options)
-            row[scene.name] = plain(rates)
-            tell(f"{case.name}, {scene.name}", rates)
-        out.append(row)
-    return out
+def audit_unit(process: Process, truth: str, p: int, again: int = 1) -> Unit:
+    which = process.null if truth == "level" else process.alternative
+    seed = 200 + p + 100 * TRUTHS.index(truth) + 2_000 * (again > 1)
+    once = numbered(seed, lambda one: audit_found(process, which, one))
+    number = again * (AUDIT_NULL, AUDIT_ALTERNATIVE)[TRUTHS.index(truth)]
+    return Unit(f"audit {truth}{' again' * (again > 1)}/{process.name}", once, number)
 
 
-def study_tiny(size: Size) -> Rows:
-    out = []
-    for s, selected in enumerate(TINY):
-        row: dict[str, Any] = {"selected": selected}
-        for b, binds in enumerate(("accuracy", "gap")):
-            process = tiny_group(selected, binds)
-            rates = component_levels(process, binds, size(TINY_REPETITIONS), SEED + 400 + 10 * s + b)
-            row[binds] = plain(rates)
-            tell(f"{selected} selected, {binds}", rates)
-        out.append(row)
-    return out
+def rule_unit(case: RuleCase, scene: Scene, c: int, again: int = 1) -> Unit:
+    s = SCENES.index(scene)
+    once = numbered(
+        1_000 + 10 * c + s + 3_000 * (again > 1),
+        lambda seed: rule_found(scene, case.rule, case.rows, seed, **case.options),
+    )
+    name = case.name.replace(":", " ").replace(",", " ")
+    return Unit(f"rule {scene.name}{' again' * (again > 1)}/{name}", once, again * case.repetitions[s])
 
 
-def study_gap(size: Size) -> Rows:
-    out = []
-    for d, delta in enumerate(DELTAS):
-        for turned in (False, True):
-            rates = gap_levels_of_compare(delta, turned, size(GAP_REPETITIONS), SEED + 500 + 2 * d + turned)
-            out.append({"delta": delta, "turned": turned, "alone": plain(rates.gap_alone), "whole": plain(rates.whole)})
-            tell(f"gap, delta {delta}, turned {turned}", rates.gap_alone)
-    return out
+def tiny_unit(selected: int, binds: str, s: int) -> Unit:
+    process, seed = tiny_group(selected, binds), 400 + 10 * s + (binds == "gap")
+    once = numbered(seed, lambda one: component_found(process, binds, one))
+    return Unit(f"tiny {binds}/{selected}", once, COMPARE_NULL)
 
 
-def study_gap_audit(size: Size) -> Rows:
-    out = []
-    cases = [(delta, turned) for turned in (False, True) for delta in AUDIT_DELTAS if not turned or delta >= CLAIM]
-    for c, (delta, turned) in enumerate(cases):
-        repetitions = CLAIM_REPETITIONS if delta == CLAIM else GAP_AUDIT_REPETITIONS
-        rates = gap_levels_of_audit(delta, turned, size(repetitions), SEED + 600 + c)
-        out.append({"delta": delta, "turned": turned, "alone": plain(rates.gap_alone), "whole": plain(rates.whole)})
-        tell(f"gap of audit, delta {delta}, turned {turned}", rates.gap_alone)
-    return out
+def gap_unit(delta: float, turned: bool, d: int) -> Unit:
+    once = numbered(500 + 2 * d + turned, lambda seed: gap_found(delta, turned, seed))
+    return Unit(f"gap{' turned' * turned}/{delta:g}", once, GAP_REPETITIONS)
 
 
-def study_hard(size: Size) -> Rows:
-    out = []
-    for p, process in enumerate(HARD):
-        found = levels_of(process, size(HARD_REPETITIONS), SEED + 700 + p)
-        rates = {"plain": found.plain, "mended": found.mended}
-        row: dict[str, Any] = {"name": process.name, "binds": process.binds, "level": plain(rates)}
-        row |= {"cautions": dict(found.cautions), "power": None}
-        if process.better is not None:
-            power = levels_of(process, size(HARD_POWER), SEED + 750 + p, better=True)
-            row["power"] = plain({"plain": power.plain, "mended": power.mended})
-        out.append(row)
-        tell(process.name, rates)
-    return out
+AUDIT_GAPS = [(delta, turned) for turned in (False, True) for delta in AUDIT_DELTAS if not turned or delta >= CLAIM]
 
 
-def study_folded(size: Size) -> Rows:
-    out = []
-    for errors in (0.5, 1.0, 2.0, 4.0):
-        rates = {
-            f"{rho:g}": absolute_at_zero(errors, rho, size(FOLDED_REPETITIONS), SEED + 800) for rho in (0.0, 0.5, 0.9)
-        }
-        out.append({"errors": errors, "level": plain(rates)})
-        tell(f"absolute at zero, {errors} errors", rates)
-    return out
+def gap_audit_unit(delta: float, turned: bool, c: int) -> Unit:
+    once = numbered(600 + c, lambda seed: gap_found(delta, turned, seed, SPLITS))
+    number = CLAIM_REPETITIONS if delta == CLAIM else GAP_AUDIT_REPETITIONS
+    return Unit(f"gap of an audit{' turned' * turned}/{delta:g}", once, number)
 
 
-def study_bounds(size: Size) -> Rows:
-    rates = wrong_bounds(size(BOUND_REPETITIONS), SEED + 900)
-    tell("some bound wrong", rates)
-    return [plain(rates)]
+def hard_unit(process: hard.Hard, truth: str, p: int) -> Unit:
+    once = numbered(700 + p + 50 * TRUTHS.index(truth), lambda seed: hard.find(process, seed, better=truth == "power"))
+    return Unit(f"hard {truth}/{process.name}", once, (HARD_REPETITIONS, HARD_POWER)[TRUTHS.index(truth)])
 
 
-def study_again(results: dict[str, Any], size: Size) -> Rows:
-    """Every audit whose level came out high, once more, with more repetitions and fresh seeds: was it chance?"""
-    out = []
-    for p, (process, row) in enumerate(zip(PROCESSES, results["audit"]["rows"], strict=True)):
-        if is_high(row["level"]):
-            rates = audit_levels(process, process.null, size(AGAIN * AUDIT_NULL), SEED + 2_000 + p)
-            out.append({"name": row["name"], "first": row["level"], "again": plain(rates)})
-            tell(f"again, {process.name}", rates)
-    for c, (case, row) in enumerate(zip(RULE_CASES, results["rules"]["rows"], strict=True)):
-        if is_high(row[TIED.name]):
-            repetitions = size(AGAIN * case.repetitions[0])
-            rates = rule_levels(TIED, case.rule, case.rows, repetitions, SEED + 3_000 + c, **case.options)
-            out.append({"name": f"`{case.name}`", "first": row[TIED.name], "again": plain(rates)})
-            tell(f"again, {case.name}", rates)
-    return out
+def limit_unit(limit: hard.Limit, precision: float, correlation: float, p: int) -> Unit:
+    once = numbered(4_000 + p, lambda seed: limit.find(precision, correlation, seed))
+    number = HARD_REPETITIONS if len(limit.before) > 4 else CHEAP
+    return Unit(f"limit {precision:g} {correlation:g}/{limit.name}", once, number)
 
 
-STUDIES: dict[str, Callable[[Size], Rows]] = {
-    "hard": study_hard,
-    "folded": study_folded,
-    "bounds": study_bounds,
-    "gap": study_gap,
-    "gap_audit": study_gap_audit,
-    "compare": study_compare,
-    "tiny": study_tiny,
-    "audit": study_audit,
-    "rules": study_rules,
-}
+def folded_unit(errors: float, correlation: float) -> Unit:
+    once = numbered(800, lambda seed: hard.absolute_at_zero(errors, correlation, seed))
+    return Unit(f"folded {correlation:g}/{errors:g}", once, CHEAP)
 
 
-def named(process: Process) -> dict[str, Any]:
-    utilities = {
-        kind: {group: one.utility for group, one in truth.items()}
-        for kind, truth in (("null", process.null), ("alternative", process.alternative))
-    }
-    return {"name": process.name, "binds": process.binds, "rows": process.rows, **utilities}
-
-
-def plain(rates: dict[str, Rate]) -> dict[str, Any]:
-    return {name: asdict(rate) for name, rate in rates.items()}
-
-
-def tell(name: str, rates: dict[str, Rate]) -> None:
-    print(
-        f"{name}: " + ", ".join(f"{way} {rate.share:.3f}" for way, rate in rates.items()), file=sys.stderr, flush=True
+def studentized_unit(process: hard.Hard, p: int) -> Unit:
+    return Unit(
+        f"bootstrap-t/{process.name}",
+        numbered(5_000 + p, lambda seed: bootstrap_t.find(process, seed)),
+        HARD_REPETITIONS,
     )
 
 
-def main() -> None:
+FOLDED = [(errors, correlation) for errors in (0.5, 1.0, 2.0, 4.0) for correlation in (0.0, 0.5, 0.9)]
+LIMITS = [(limit, *precision) for limit in hard.LIMITS for precision in hard.PRECISIONS]
+STUDIES: dict[str, list[Unit]] = {
+    "hard": [hard_unit(process, "level", p) for p, process in enumerate(hard.HARD)],
+    "hard power": [hard_unit(one, "power", p) for p, one in enumerate(hard.HARD) if one.better is not None],
+    "learning": level_units(),
+    "five folds": many_folds_units(),
+    "learning power": power_units(),
+    "seeds": [seeds_unit()],
+    "limit": [limit_unit(*one, p) for p, one in enumerate(LIMITS)],
+    "bootstrap-t": [studentized_unit(process, p) for p, process in enumerate(bootstrap_t.CASES)],
+    "folded": [folded_unit(*one) for one in FOLDED],
+    "bounds": [Unit("bounds", numbered(900, hard.wrong_bounds), HARD_REPETITIONS)],
+    "compare": [compare_unit(process, truth, p) for truth in TRUTHS for p, process in enumerate(PROCESSES)],
+    "tiny": [tiny_unit(selected, binds, s) for s, selected in enumerate(TINY) for binds in ("accuracy", "gap")],
+    "gap": [gap_unit(delta, turned, d) for d, delta in enumerate(DELTAS) for turned in (False, True)],
+    "gap of an audit": [gap_audit_unit(*one, c) for c, one in enumerate(AUDIT_GAPS)],
+    "audit": [audit_unit(process, truth, p) for truth in TRUTHS for p, process in enumerate(PROCESSES)],
+    "rules": [rule_unit(case, scene, c) for scene in SCENES for c, case in enumerate(RULE_CASES)],
+}
+
+
+def again_units(folder: Path) -> list[Unit]:
+    """Every audit whose level came out high, once more, with more repetitions and fresh seeds: was it chance?"""
+    out = []
+    for p, process in enumerate(PROCESSES):
+        if is_high(found_of(folder, audit_unit(process, "level", p))):
+            out.append(audit_unit(process, "level", p, AGAIN))
+    for c, case in enumerate(RULE_CASES):
+        if is_high(found_of(folder, rule_unit(case, TIED, c))):
+            out.append(rule_unit(case, TIED, c, AGAIN))
+    return out
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--short", action="store_true", help="a hundredth of the repetitions")
-    parser.add_argument("--out", type=Path, help="the page; docs/validity.md for the long study, else standard output")
-    parser.add_argument("--results", type=Path, help="keep the numbers here; what is already there is not run again")
-    arguments = parser.parse_args()
-    kept = arguments.results
-    results: dict[str, Any] = json.loads(kept.read_text()) if kept is not None and kept.exists() else {}
-    studies: dict[str, Callable[[Size], Rows]] = {**STUDIES, "again": lambda size: study_again(results, size)}
-    for name, study in studies.items():
-        if name not in results:
-            start = time.perf_counter()
-            rows = study(lambda n: max(2, n // 100) if arguments.short else n)
-            results[name] = {"rows": rows, "seconds": time.perf_counter() - start}
-            if kept is not None:
-                kept.write_text(json.dumps(results, indent=1))
-    text = page(results, SEED)
-    out = arguments.out or (None if arguments.short else HERE.parents[2] / "docs" / "validity.md")
-    if out is None:
-        print(text)
-    else:
-        out.write_text(text, encoding="utf-8")
+    parser.add_argument("--share", type=float, default=1.0, help="of all repetitions")
+    parser.add_argument("--only", action="append", choices=[*STUDIES, "again"], help="one study; may be repeated")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder in which repetitions are kept")
+    parser.add_argument("--page", action="store_true", help="run nothing; write the page of what is kept")
+    parser.add_argument("--out", type=Path, help="the page; nothing is written without it")
+    given = parser.parse_args(arguments)
+    if not given.page:
+        for name, units in STUDIES.items():
+            if given.only is None or name in given.only:
+                run(given.kept, units, given.share)
+        if given.only is None or "again" in given.only:
+            run(given.kept, again_units(given.kept), given.share)
+    if given.out is not None:
+        found = {name: {unit.name: found_of(given.kept, unit) for unit in units} for name, units in STUDIES.items()}
+        found["again"] = {unit.name: found_of(given.kept, unit) for unit in again_units(given.kept)}
+        full = {unit.name: unit.repetitions for units in (*STUDIES.values(), again_units(given.kept)) for unit in units}
+        given.out.write_text(page(found, full, SEED), encoding="utf-8")
+        picture = given.out.parent / "pictures" / PICTURE
+        picture.parent.mkdir(exist_ok=True)
+        picture.write_text(draw_seeds(found["seeds"]["seeds"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

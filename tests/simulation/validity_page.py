@@ -1,194 +1,252 @@
 """The page that the validity study writes: every number in it comes from the study's results."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
-from simulation.hard_page import hard_section, unexplained, worst_folded
-from simulation.levels import ALPHA, DRAWS, MOST_SPLITS, SPLITS, Rate
-from simulation.page_parts import Rows, Share, exceeds, shown, table, times
-from simulation.processes import IMPROVABLE, OPTIMAL, TIED
+import numpy as np
+
+from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
+from simulation.learning_page import learning_above, learning_section
+from simulation.levels import SPLITS
+from simulation.page_parts import FEWEST, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
+from simulation.study import ALPHA, DRAWS, Found, Rate
 
 CLAIM = 0.64
 HIGH = 1.5
-WAYS = ("one split", "median", "running_median", "sequential")
+ENOUGH = 500
+"""Repetitions, for a sentence that nothing was found."""
+GAPS = ("signed", "absolute")
+WAYS: dict[str, Callable[[Found], Rate]] = {
+    "one split at 5%": lambda found: found.share("one split"),
+    "halves at 2.5%": lambda found: found.below("halves", ALPHA / 2),
+    "two folds at 5%": lambda found: found.below("2 folds", ALPHA),
+}
 SEVERAL_BIND = ("all at once", "near-identical, all", "nearly fair")
 """Processes in which more than one component is at or near its null, so that the level is below 5% by design."""
 
 
-def is_high(rates: dict[str, Share]) -> bool:
-    """Whether a level, by any way of combining, is high enough to be looked at again."""
-    return any(Rate(**rates[way]).exceeds(ALPHA, HIGH) for way in WAYS)
+def is_high(found: Found) -> bool:
+    """Whether a level, by any procedure, is high enough to be looked at again."""
+    return was_run(found) and any(way(found).exceeds(ALPHA, HIGH) for way in WAYS.values())
 
 
-def pooled(shares: Sequence[Share]) -> str:
-    """One share of several independent studies."""
-    total = sum(one["repetitions"] for one in shares)
-    share = sum(one["share"] * one["repetitions"] for one in shares) / total
-    return f"{share:.4f} ± {(share * (1 - share) / total) ** 0.5:.4f}"
+def utilities(process: Process, truth: Truth) -> str:
+    reached = process.reached(truth).items()
+    return ", ".join(f"{group} {before:.4g} → {after:.4g}" for group, (before, after) in reached)
 
 
-def utilities(truth: dict[str, Sequence[float]]) -> str:
-    return ", ".join(f"{group} {before:g} → {after:g}" for group, (before, after) in truth.items())
+def compare_table(study: Study) -> str:
+    levels, powers = part(study, "compare level"), part(study, "compare power")
+    lines = []
+    for process in (one for one in PROCESSES if one.name in levels and one.name in powers):
+        level, power = levels[process.name], powers[process.name]
+        lines.append(
+            [
+                process.name,
+                process.binds,
+                f"{process.rows:,}",
+                utilities(process, process.null),
+                *(shown(level.below(gap, ALPHA), mark=True) for gap in GAPS),
+                utilities(process, process.alternative),
+                *(shown(power.below(gap, ALPHA)) for gap in GAPS),
+                cautions(level),
+            ]
+        )
+    head = ["process", "what binds", "rows", "null", "level, signed", "absolute", "alternative", "power, signed"]
+    return table([*head, "absolute", "cautions under the null"], lines)
 
 
-def compare_table(rows: Rows) -> str:
-    gaps = ("signed", "absolute")
+def tiny_table(study: Study) -> str:
+    accuracy, gap = part(study, "tiny accuracy"), part(study, "tiny gap")
     lines = [
         [
-            row["name"],
-            row["binds"],
-            f"{row['rows']:,}",
-            utilities(row["null"]),
-            *(shown(row["level"][gap], mark=True) for gap in gaps),
-            utilities(row["alternative"]),
-            *(shown(row["power"][gap]) for gap in gaps),
+            selected,
+            *(shown(one[selected].below(what, ALPHA), True) for one in (accuracy, gap) for what in ("alone", "whole")),
         ]
-        for row in rows
+        for selected in accuracy
+        if selected in gap
     ]
-    head = ["process", "what binds", "rows", "null", "level, signed", "absolute", "alternative", "power, signed"]
-    return table([*head, "absolute"], lines)
-
-
-def tiny_table(rows: Rows) -> str:
-    parts = [(binds, part) for binds in ("accuracy", "gap") for part in ("alone", "whole")]
-    lines = [[str(row["selected"]), *(shown(row[binds][part], mark=True) for binds, part in parts)] for row in rows]
     return table(["selected, about", "accuracy alone", "whole test", "gap alone", "whole test"], lines)
 
 
-def audit_table(rows: Rows, part: str) -> str:
-    ways = [*WAYS, "absolute, median"]
-    lines = [[row["name"], *(shown(row[part][way], part == "level") for way in ways)] for row in rows]
-    return table(["process", *ways], lines)
+def audit_table(found: Mapping[str, Found], mark: bool) -> str:
+    lines = [
+        [name, *(shown(way(one), mark) for way in WAYS.values()), shown(one.below("absolute", ALPHA / 2), mark)]
+        for name, one in found.items()
+    ]
+    return table(["process", *WAYS, "absolute, halves at 2.5%"], lines)
 
 
-def rule_table(rows: Rows, scene: str) -> str:
+def rule_table(study: Study, scene: str) -> str:
+    lines = [
+        [f"`{name}`", f"{one.repetitions:,}", *(shown(way(one), scene != IMPROVABLE.name) for way in WAYS.values())]
+        for name, one in part(study, f"rule {scene}").items()
+    ]
+    return table(["rule", "repetitions", *WAYS], lines)
+
+
+def again_table(found: Mapping[str, Study]) -> str:
+    lines = []
+    first = {**found["audit"], **found["rules"]}
+    for name, again in found["again"].items():
+        before = first[name.replace(" again/", "/")]
+        for when, one in (("first", before), ("again", again)):
+            rates = [shown(way(one), True) for way in WAYS.values()]
+            lines.append([name.partition("/")[2], when, f"{one.repetitions:,}", *rates])
+    return table(["process or rule", "run", "repetitions", *WAYS], lines) if lines else "None was that high."
+
+
+def gap_table(study: Study, name: str) -> str:
+    straight, turned = part(study, name), part(study, f"{name} turned")
+    level = ALPHA if name == "gap" else ALPHA / 2
+    parts = ("signed alone", "absolute alone", "absolute whole")
     lines = [
         [
-            f"`{row['name']}`",
-            str(row["splits"]),
-            f"{row['rows']:,}",
-            str(row[scene]["median"]["repetitions"]),
-            *(shown(row[scene][way], scene != IMPROVABLE.name) for way in WAYS),
+            delta,
+            *(
+                shown(found[delta].below(what, level), True) if delta in found else ""
+                for found in (straight, turned)
+                for what in parts
+            ),
         ]
-        for row in rows
+        for delta in straight
     ]
-    return table(["rule", "K", "rows", "repetitions", *WAYS], lines)
-
-
-def again_table(rows: Rows) -> str:
-    lines = [
-        [row["name"], when, f"{row[when]['median']['repetitions']:,}", *(shown(row[when][way], True) for way in WAYS)]
-        for row in rows
-        for when in ("first", "again")
-    ]
-    return table(["process or rule", "run", "repetitions", *WAYS], lines)
-
-
-def gap_table(rows: Rows) -> str:
-    lines = []
-    for delta in dict.fromkeys(row["delta"] for row in rows):
-        line = [f"{delta:g}"]
-        for turned in (False, True):
-            found = [row for row in rows if (row["delta"], row["turned"]) == (delta, turned)]
-            parts = (("alone", "signed"), ("alone", "absolute"), ("whole", "absolute"))
-            line += [shown(found[0][part][gap], mark=True) if found else "" for part, gap in parts]
-        lines.append(line)
     head = ["signed", "absolute", "absolute, whole test"]
-    return table(["Δ_f", *head, *(f"turned: {name}" for name in head)], lines)
+    return table(["Δ_f", *head, *(f"turned: {one}" for one in head)], lines)
 
 
-def above(results: dict[str, Any]) -> list[str]:
-    """Where the default statistic is above its level by more than three Monte Carlo errors."""
-    found = [f"`compare`, {row['name']}" for row in results["compare"]["rows"] if exceeds(row["level"]["signed"])]
-    for row in results["audit"]["rows"]:
-        found += [f"`audit`, {row['name']}, {way}" for way in WAYS if exceeds(row["level"][way])]
-    for row in results["rules"]["rows"]:
-        for scene in (TIED, OPTIMAL):
-            found += [f"`{row['name']}`, {way}" for way in WAYS if exceeds(row[scene.name][way])]
-    for row in results["again"]["rows"]:
-        found += [f"{row['name']} run again, {way}" for way in WAYS if exceeds(row["again"][way])]
-    for where, words in (("gap", "one comparison"), ("gap_audit", "an audit")):
-        rows = [row for row in results[where]["rows"] if exceeds(row["alone"]["signed"])]
-        found += [f"the application, {words}, Δ_f = {row['delta']:g}" for row in rows]
-    found += [f"{name}, without a caution" for name in unexplained(results["hard"]["rows"])]
-    for row in results["tiny"]["rows"]:
-        parts = [binds for binds in ("accuracy", "gap") if exceeds(row[binds]["alone"])]
-        found += [f"{binds} alone with about {row['selected']} selected in a tiny group" for binds in parts]
-    return found
+def above(found: Mapping[str, Study]) -> list[str]:
+    """Where the defaults, or folds, are above their level by more than three Monte Carlo errors without a caution."""
+    compared = part(found["compare"], "compare level")
+    out = [f"`compare`, {name}" for name, one in compared.items() if exceeds(one.below("signed", ALPHA))]
+    for study, start in (("audit", "audit level"), ("rules", f"rule {TIED.name}"), ("rules", f"rule {OPTIMAL.name}")):
+        for name, one in part(found[study], start).items():
+            out += [f"`audit`, {name}, {way}" for way, rate in WAYS.items() if exceeds(rate(one))]
+    out += [f"{name}, run again" for name, one in found["again"].items() if any(exceeds(w(one)) for w in WAYS.values())]
+    for study, level in (("gap", ALPHA), ("gap of an audit", ALPHA / 2)):
+        high = [name for name, one in found[study].items() if exceeds(one.below("signed alone", level))]
+        out += [f"the application, {name.replace('/', ' at Δ_f = ')}" for name in high]
+    out += [f"{name}, without a caution" for name in unexplained(part(found["hard"], "hard level"))]
+    out += limits_above(found["limit"]) + learning_above(found)
+    for name, one in found["tiny"].items():
+        if exceeds(one.below("alone", ALPHA)):
+            out.append(f"{name.replace('/', ' with about ')} selected")
+    return out
 
 
 def exceeding_words(exceeding: Sequence[str]) -> str:
     if not exceeding:
         return "no level is above 5% by more than three Monte Carlo errors unless a caution names the reason."
-    return f"above 5% by more than three Monte Carlo errors in {len(exceeding)} places: {'; '.join(exceeding)}."
+    where = "one place" if len(exceeding) == 1 else f"{len(exceeding)} places"
+    return f"above 5% by more than three Monte Carlo errors in {where}: {'; '.join(exceeding)}."
 
 
-def at(rows: Rows, delta: float, part: str, gap: str, turned: bool = False) -> Share:
-    one: Share = next(row for row in rows if (row["delta"], row["turned"]) == (delta, turned))[part][gap]
-    return one
+def worst(study: Study, name: str) -> str:
+    level = ALPHA if name == "gap" else ALPHA / 2
+    rates = {unit: one.below("absolute alone", level) for unit, one in study.items()}
+    unit = max(rates, key=lambda one: rates[one].share)
+    return f"{shown(rates[unit])} at Δ_f = {unit.partition('/')[2]}"
 
 
-def worst(rows: Rows, gap: str) -> str:
-    row = max(rows, key=lambda row: float(row["alone"][gap]["share"]))
-    return f"{shown(row['alone'][gap])} at Δ_f = {row['delta']:g}"
-
-
-def verdict(one: Share) -> str:
+def verdict(one: Rate) -> str:
     return f"{'above' if exceeds(one) else 'not above'} 5% beyond Monte Carlo error"
 
 
-def page(results: dict[str, Any], seed: int) -> str:
-    """The page, from the results of all studies."""
-    rows = {name: one["rows"] for name, one in results.items()}
-    gap, audit_gap = rows["gap"], rows["gap_audit"]
-    minutes = sum(one["seconds"] for one in results.values()) / 60
-    alone = [row["level"]["signed"] for row in rows["compare"] if row["name"] not in SEVERAL_BIND]
-    early = [row["alone"]["signed"] for row in gap if row["delta"] <= 0.5]
-    audits = [row["level"] for row in rows["audit"] if row["name"] not in SEVERAL_BIND]
-    audits += [row[TIED.name] for row in rows["rules"]]
-    ways = {way: pooled([one[way] for one in audits]) for way in WAYS[1:]}
-    single = [row[TIED.name]["one split"] for row in rows["rules"]]
-    absolute, signed = (at(audit_gap, CLAIM, "alone", which) for which in ("absolute", "signed"))
-    turned, signed_turned = (at(audit_gap, CLAIM, "alone", which, True) for which in ("absolute", "signed"))
-    whole, whole_turned = (at(audit_gap, CLAIM, "whole", "absolute", way) for way in (False, True))
-    one_split, at_zero = at(gap, CLAIM, "alone", "absolute"), at(audit_gap, 0.0, "alone", "absolute")
-    compared, audited = (
-        [times([row[part][way] for row in rows[name]]) for part in ("level", "power")]
-        for name, way in (("compare", "signed"), ("audit", "median"))
+def missing_words(found: Mapping[str, Study]) -> str:
+    """Which parts of the study have not been run, counted by kind."""
+    missing = Counter(name.partition("/")[0] for study in found.values() for name in study if not was_run(study[name]))
+    parts = sum(len(study) for study in found.values())
+    if not missing:
+        return f"All {parts} parts of the study were run."
+    kinds = "; ".join(f"{kind} ({number})" for kind, number in missing.items())
+    return (
+        f"Of {parts} parts of the study, {missing.total()} have fewer than {FEWEST} repetitions so far and are not on\n"
+        f"this page: {kinds}."
     )
-    tiny = times([row["gap"]["alone"] for row in rows["tiny"]])
-    boundary, audit_boundary = (times([row["alone"]["signed"] for row in some]) for some in (gap, audit_gap))
+
+
+def partial_words(found: Mapping[str, Study], full: Mapping[str, int]) -> str:
+    """A warning where repetitions are missing."""
+    made = [min(1.0, one.repetitions / full[name]) for study in found.values() for name, one in study.items()]
+    if min(made) == 1.0:
+        return ""
+    return (
+        f"\n**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of the repetitions have been\n"
+        "run. Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
+    )
+
+
+def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) -> str:
+    """The page, from the results of all studies; parts that were not run are left out, and named at the end.
+
+    Parameters
+    ----------
+    everything : mapping
+        By study, what its units found.
+    full : mapping from str to int
+        How many repetitions of each unit the full study makes.
+    seed : int
+    """
+    found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
+    hours = sum(one.seconds for study in found.values() for one in study.values()) / 3600
+    compared, audited = part(found["compare"], "compare level"), part(found["audit"], "audit level")
+    stronger, audits_stronger = part(found["compare"], "compare power"), part(found["audit"], "audit power")
+    alone = [one.below("signed", ALPHA) for name, one in compared.items() if name not in SEVERAL_BIND]
+    tied = part(found["rules"], f"rule {TIED.name}")
+    binding = [*tied.values(), *(one for name, one in audited.items() if name not in SEVERAL_BIND)]
+    learned = [*binding, *part(found["learning"], "learning level").values()]
+    ways = {
+        name: pooled([way(one) for one in (binding if name.startswith("one") else learned)])
+        for name, way in WAYS.items()
+    }
+    single = pooled([one.share("one split") for one in tied.values()])
+    early = [one.below("signed alone", ALPHA) for name, one in found["gap"].items() if float(name.split("/")[1]) <= 0.5]
+
+    def audit_gap(delta: float, what: str, turned: bool = False) -> Rate:
+        return found["gap of an audit"][f"gap of an audit{' turned' * turned}/{delta:g}"].below(what, ALPHA / 2)
+
+    absolute, signed = (audit_gap(CLAIM, f"{gap} alone") for gap in ("absolute", "signed"))
+    turned, signed_turned = (audit_gap(CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed"))
+    whole, whole_turned = (audit_gap(CLAIM, "absolute whole", way) for way in (False, True))
+    one_split, at_zero = found["gap"][f"gap/{CLAIM:g}"].below("absolute alone", ALPHA), audit_gap(0.0, "absolute alone")
     return f"""# Is the test valid?
 
 A test at the 5% level may reject a true null hypothesis at most one time in twenty. This page says how often it
 does, by simulation, on populations whose utilities are known exactly and in which the null holds just so. Every share
 comes with its Monte Carlo error, one standard deviation; where nothing or everything was rejected, that of a share of
 5%. A level above 5% by more than three Monte Carlo errors is in **bold**. All tests use {DRAWS} bootstrap draws (10,000
-in ordinary use). Where not said otherwise, utilities are calibration utilities, the mean outcome of those selected.
-
+in ordinary use). Where not said otherwise, utilities are calibration utilities, the mean outcome of those selected, and
+settings are the defaults. The page is written by the study itself.
+{partial_words(everything, full)}
 ## What it says
 
-- The default, `gap="signed"`: {exceeding_words(above(results))}
+- The defaults, and two folds: {exceeding_words(above(found))}
 - The paper's statistic, `gap="absolute"`, has the right level where gaps are many standard errors wide, and a wrong one
-  near perfect fairness: in one comparison of the application's size, {worst(gap, "absolute")}. At Δ_f = 0 it is wrong,
-  too, where both gaps are about one standard error wide: {worst_folded(rows["folded"])}.
+  near perfect fairness: in one comparison of the application's size, {worst(found["gap"], "gap")}. At Δ_f = 0 it is
+  wrong, too, where both gaps are about one standard error wide: {worst_folded(found["folded"])}.
 - Few effective rows (rare or skewed outcomes, few clusters, heavy weights) and groups that tie for the widest gap break
   a plain bootstrap. What is corrected, and where a caution must do, is said [below](#where-a-plain-bootstrap-breaks).
 - The paper's claim that the gap can be cut by 64% rests on that statistic. If the gap were in truth cut by exactly 64%,
   an audit of {SPLITS} splits would claim more with probability {shown(absolute)} where black patients stay ahead,
   and {shown(turned)} where white patients are ahead under the candidate. With the signed statistic it would
   with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe).
-- Ways of combining, over all processes and rules below in which one component binds alone: the median of splits at 2.5%
-  has a level of {ways["median"]}, the running median {ways["running_median"]}, the sequential median
-  {ways["sequential"]}. Caution is the price of a guarantee that holds however the p-values of splits are correlated.
+- Over all processes and rules below in which one component binds alone, the median of halves at 2.5% has a level of
+  {ways["halves at 2.5%"]}, two folds at 5% one of {ways["two folds at 5%"]}, and a single split at 5% one of
+  {ways["one split at 5%"]}. The caution of halves is the price of a guarantee that holds however the p-values of
+  splits depend on each other; [folds](#rules-that-learn-halves-beside-folds) rest on rules being stable.
 
 ## One comparison
 
-{compared[0]} repetitions under the null, {compared[1]} under the alternative. "a 6 → 6.8" is group a's utility under
+{times([*compared.values()])} repetitions under the null, {times([*stronger.values()])} under the alternative.
+"a 6 → 6.8" is group a's utility under
 the status quo and under the candidate. Over all processes in which one component binds alone, the level of the signed
 statistic is {pooled(alone)}.
 
-{compare_table(rows["compare"])}
+{compare_table(found["compare"])}
+
+In "heavy ties" scores take five values, and rows that tie at the cutoff are drawn to meet the capacity, the default;
+`ties="strict"` leaves them out.
 
 Where everything binds at once, all components must reject by chance at once, so the level is near zero. Where the gap
 must be cut by 90%, the signed statistic needs both of two one-sided tests, whose nulls are both near: with so few rows
@@ -197,51 +255,51 @@ it never confirms a nearly perfect gap, right or wrong. The absolute one confirm
 ## How few is too few?
 
 The bootstrap is right for many rows. Here few rows of a tiny group are selected, out of 2,000 rows of all groups;
-{tiny} repetitions, signed statistic. "Alone" is how often the binding component rejects on its own: the level of a test
+{times([*found["tiny"].values()])} repetitions, signed statistic.
+"Alone" is how often the binding component rejects on its own: the level of a test
 in which nothing else stands in the way. The package warns where fewer than 30 are selected.
 
-{tiny_table(rows["tiny"])}
+{tiny_table(found["tiny"])}
 
-{hard_section(rows)}## An audit of a fixed candidate
+{hard_section(found)}{learning_section(found)}## An audit of a fixed candidate
 
 The same processes with twice the rows, half of them for testing in each split; the rule returns the candidate given.
-{audited[0]} repetitions under the null, {audited[1]} under the alternative. "One split" is the share of the {SPLITS}
-splits that reject at 5%; "median" and "running_median" combine them at 2.5%; "sequential" adds splits, up to
-{MOST_SPLITS}, until the decision would come out the same again.
+{times([*audited.values()])} repetitions under the null, {times([*audits_stronger.values()])} under the alternative.
+"One split" is the share of the {SPLITS} splits that reject at 5%. With folds a fixed candidate is tested on all rows.
 
 Level:
 
-{audit_table(rows["audit"], "level")}
+{audit_table(audited, True)}
 
 Power, at the alternatives of the first table:
 
-{audit_table(rows["audit"], "power")}
+{audit_table(audits_stronger, False)}
 
 ## An audit with every selection rule
 
-Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. Slow rules
-have few repetitions and K = 3 (up to 5 splits if sequential): read the Monte Carlo errors. The programs had half a
-second each, so that their numbers may differ on another machine. In the first table the null holds with equality, and
-over all rules one split at 5% rejects {pooled_splits(single)} of the time.
+Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. These
+are the package's own rules through `audit`. Slow rules have few repetitions, and three splits: read the Monte Carlo
+errors. The programs had a fixed number of nodes. In the first table the null holds with equality; over all rules
+one split at 5% rejects {single} of the time.
 
 Level, where {TIED.words}:
 
-{rule_table(rows["rules"], TIED.name)}
+{rule_table(found["rules"], TIED.name)}
 
 Level, where {OPTIMAL.words}:
 
-{rule_table(rows["rules"], OPTIMAL.name)}
+{rule_table(found["rules"], OPTIMAL.name)}
 
 Power, where {IMPROVABLE.words}:
 
-{rule_table(rows["rules"], IMPROVABLE.name)}
+{rule_table(found["rules"], IMPROVABLE.name)}
 
 ### Was it chance?
 
 Among so many levels some come out high by chance. Every audit above with a level that is above 5% by more than {HIGH}
 Monte Carlo errors was run again, with three times the repetitions and fresh seeds:
 
-{again_table(rows["again"])}
+{again_table(found)}
 
 ## The two gap statistics at the size of the application
 
@@ -254,17 +312,18 @@ patients ahead. Decisions are fixed: cutoffs do not move with the training rows.
 rule at the cutoff that these rows give, not at the population's; where outcomes change steeply at the cutoff the two
 differ.)
 
-One comparison at 5%, {boundary} repetitions; the gap statistic alone, and the whole test, in which accuracy must
+One comparison at 5%, {times([*found["gap"].values()])} repetitions;
+the gap statistic alone, and the whole test, in which accuracy must
 improve as well:
 
-{gap_table(gap)}
+{gap_table(found["gap"], "gap")}
 
 For Δ_f up to one half the signed statistic's level is {pooled(early)}, all repetitions together. Beyond, it falls to
 nothing: near perfect fairness it cannot be sure which group is ahead.
 
-An audit, the median of {SPLITS} splits at 2.5%, {audit_boundary} repetitions:
+An audit, the median of {SPLITS} splits at 2.5%, {times([*found["gap of an audit"].values()])} repetitions:
 
-{gap_table(audit_gap)}
+{gap_table(found["gap of an audit"], "gap of an audit")}
 
 ## Is the claim of 64% safe?
 
@@ -281,7 +340,7 @@ simulate.
 - One comparison at 5% does so with probability {shown(one_split)}. The audit is better only because the median is
   cautious: at Δ_f = 0, where this gap of many standard errors leaves the statistic right, its level is
   {shown(at_zero)}.
-- The worst that the audit does with the absolute statistic is {worst(audit_gap, "absolute")}.
+- The worst that the audit does with the absolute statistic is {worst(found["gap of an audit"], "gap of an audit")}.
 - With the signed statistic the audit claims more than 64% with probability {shown(signed)}, and
   {shown(signed_turned)} with white patients ahead.
 
@@ -292,22 +351,18 @@ This is about the procedure, not about the hospital: the paper's own estimates (
 
 ## Run it again
 
-`make validity`, or `python tests/simulation/validity.py`, took {minutes:.0f} minutes on one busy core. The seed is
-{seed}. The processes are in `tests/simulation/processes.py` and `tests/simulation/hard.py`. `make test` runs a short
-version.
+`make validity`, or `python tests/simulation/validity.py --out docs/validity.md`, took {hours:.1f} hours on one busy
+core. Repetitions are kept in a folder: a study that was stopped continues, `--share 0.1` makes a tenth of all
+repetitions, and `--page` writes the page of what is there. The seed is {seed}. The processes are in
+`tests/simulation/processes.py`, `hard.py` and `learning.py`. `make test` runs a short version.
+{missing_words(everything)}
 """
 
 
-def pooled_splits(shares: Sequence[Share]) -> str:
-    """One share of studies whose repetitions are themselves shares of splits."""
-    total = sum(one["repetitions"] for one in shares)
-    share = sum(one["share"] * one["repetitions"] for one in shares) / total
-    error = sum((one["error"] * one["repetitions"]) ** 2 for one in shares) ** 0.5 / total
-    return f"{share:.4f} ± {error:.4f}"
-
-
-def claim_words(alone: Sequence[Share], whole: Sequence[Share]) -> str:
-    most = {name: f"{max(one['share'] for one in shares):.1%}" for name, shares in (("a", alone), ("w", whole))}
+def claim_words(alone: Sequence[Rate], whole: Sequence[Rate]) -> str:
+    most = {name: f"{max(one.share for one in rates):.1%}" for name, rates in (("a", alone), ("w", whole))}
+    if min(one.repetitions for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
+        return "There are too few repetitions so far to say whether the claim is safe."
     if any(exceeds(one) for one in whole):
         return (
             f"So the claim is not safe: its error is up to {most['w']}, with gains in accuracy like the application's."

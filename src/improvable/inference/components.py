@@ -13,7 +13,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
-from improvable.inference.rivals import Rivals, near_widest
+from improvable.inference.rivals import Rivals, near_widest, surcharge_of
 from improvable.inference.statistics import gap_between, gap_slopes, ordered_pairs, unfairness
 from improvable.question.claim import Claim
 
@@ -123,8 +123,9 @@ class GroupGap:
         high, low = ([pair[side] for pair in self.references] for side in (0, 1))
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
         before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
+        surcharge = surcharge_of(self.references)
         for one in self.signed():
-            yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
+            yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE], surcharge)
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""

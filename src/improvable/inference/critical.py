@@ -37,12 +37,15 @@ class Critical:
         How many turns have their own return: such a draw counts against every delta from the one to the other.
     number : int or None
         How many draws there are, where some count against several ranges of delta.
+    surcharge : float
+        By what shares of draws are multiplied to be p-values (`rivals`).
     """
 
     turns: FloatArray
     returns: FloatArray
     between: int = 0
     number: int | None = None
+    surcharge: float = 1.0
 
     @property
     def draws(self) -> int:
@@ -74,8 +77,8 @@ def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
 
     No conditions, where only the others are asked for, are met: 0.
     """
-    shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
-    return np.asarray(np.max(shares, axis=0), dtype=np.float64)
+    shares = [np.zeros(len(deltas)), *(one.surcharge * _against(one, deltas) / one.draws for one in conditions)]
+    return np.asarray(np.minimum(np.max(shares, axis=0), 1.0), dtype=np.float64)
 
 
 def largest_delta(conditions: Conditions, level: float) -> float:
@@ -85,7 +88,8 @@ def largest_delta(conditions: Conditions, level: float) -> float:
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    return min((_edge(one, int(np.ceil(level * one.draws - 1e-9)) - 1) for one in conditions), default=np.inf)
+    allowed = (int(np.ceil(level * one.draws / one.surcharge - 1e-9)) - 1 for one in conditions)
+    return min(map(_edge, conditions, allowed), default=np.inf)
 
 
 def _edge(one: Critical, allowed: int) -> float:
@@ -164,7 +168,7 @@ def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
     if form == "difference":
         largest = (weights * (before - after[:, None] + tie)).max(axis=1)
         turns = np.max([g - rivals.after - largest / w for g, w in zip(sample, weights, strict=True)], axis=0)
-        return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0))
+        return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0), surcharge=rivals.surcharge)
     low, high = np.full(before.shape, -np.inf), np.full(before.shape, np.inf)
     for j in _envelope(weights * sample, -weights * rivals.after):
         slope = weights * before - weights[j] * sample[j]
@@ -178,7 +182,8 @@ def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
     turn, back = np.isfinite(ends), starts > 0  # x runs from 0 up, against delta
     always = len(undefined) + int((~turn & ~back).sum())
     turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(never, BEYOND)]
-    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), int((turn & back).sum()), total)
+    between = int((turn & back).sum())
+    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total, rivals.surcharge)
 
 
 def _envelope(slopes: FloatArray, levels: FloatArray) -> list[int]:

@@ -89,9 +89,14 @@ def loads_of(strata: Sequence[Cells]) -> tuple[FloatArray, FloatArray]:
         How many rows have a w that is not zero, and Kish's effective number of them, (sum of w)^2 / (sum of w^2).
     """
     rows = sum(_by_block(cells, by_utility(cells)[..., W] != 0) for cells in strata)
-    first = sum(_by_block(cells, by_utility(cells)[..., W]) for cells in strata)
-    second = sum(_by_block(cells, by_utility(cells)[..., W] ** 2) for cells in strata)
+    first, second = (sum(parts) for parts in zip(*map(sums_of_loads, strata), strict=True))
     return np.asarray(rows), np.divide(first**2, second, out=np.zeros_like(second), where=np.asarray(second) > 0)
+
+
+def sums_of_loads(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Sums of w and of its square, by group, utility and algorithm: arrays of shape (blocks, utilities, 2)."""
+    loads = by_utility(cells)[..., W]
+    return _by_block(cells, loads), _by_block(cells, loads**2)
 
 
 def _sums(strata: Sequence[Cells]) -> FloatArray:

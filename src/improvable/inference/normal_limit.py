@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.cells import Cells, merge
+from improvable.inference.cells import Cells, W, merge
 from improvable.inference.exact import SCALE, exact_sum, to_float
 from improvable.inference.resampling import DRAWS_PER_BLOCK, child
 
@@ -106,6 +106,21 @@ def draw_normal(moments: Moments, draws: int, seed: np.random.SeedSequence) -> F
         )
         out[part] = mean + np.einsum("qj,ij->qi", normal, root)
     return _from_differences(out.reshape(draws, moments.blocks, moments.width))
+
+
+def loads_of_moments(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    """Sums of w and of its square, by block, utility and algorithm: arrays of shape (blocks, utilities, 2)."""
+    shape = (moments.blocks, -1, 2)
+    first = moments.sums().reshape(*shape, 2)[..., W]
+    below = np.tril_indices(moments.width)
+    products = np.zeros((moments.blocks, moments.width, moments.width))
+    exact = np.array([to_float(total) for total in moments.second]).reshape(moments.blocks, -1)
+    products[:, below[0], below[1]] = exact
+    # Columns of a utility: u and w of the status quo, then the candidate's differences from them.
+    before = np.arange(W, moments.width, 4)
+    after = before + 2
+    own, cross, apart = products[:, before, before], products[:, after, before], products[:, after, after]
+    return first, np.stack([own, own + 2 * cross + apart], axis=-1)
 
 
 def _covariance(moments: Moments) -> FloatArray:

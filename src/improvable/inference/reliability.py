@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.groups import Attribute
 from improvable.errors import Caution
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells, U, W
 from improvable.inference.components import gains, gaps
-from improvable.inference.drawing import UNEVEN, loads_of
+from improvable.inference.drawing import UNEVEN, loads_of, sums_of_loads
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import Influence, Shape
+from improvable.inference.normal_limit import Moments, loads_of_moments
 from improvable.inference.rare import by_utility, only, zero_one
 from improvable.question.claim import Claim
 
@@ -63,12 +65,26 @@ def few_clusters(clusters: int, strata: int = 1) -> list[Caution]:
     return [Caution("few clusters", text)]
 
 
-def effective_rows(evidence: Evidence, strata: Sequence[Cells]) -> dict[str, tuple[float, float]]:
+def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) -> dict[str, tuple[float, float]]:
     """What the rows of each group that count are worth in rows of equal weight (Kish), for either algorithm.
 
-    Of several utilities, the one in which it is least. Without weights it is how many rows count.
+    (sum of w)^2 / (sum of w^2), of several utilities in the one in which it is least. Without weights it is how many
+    rows count. Clusters are not considered.
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+    counted : Cells or Moments
+        Of rows, one block per stratum of groups.
     """
-    return {group: (min(one[:, 0]), min(one[:, 1])) for group, _, one in _loads(evidence, strata)}
+    first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sums_of_loads(counted)
+    out = {}
+    for attribute in attributes:
+        for g, group in enumerate(attribute.levels):
+            one, two = (x[attribute.member == g].sum(axis=0) for x in (first, second))
+            least = np.divide(one**2, two, out=np.zeros_like(two), where=two > 0).min(axis=0)
+            out[group] = float(least[0]), float(least[1])
+    return out
 
 
 def heavy_weights(evidence: Evidence, strata: Sequence[Cells]) -> list[Caution]:

@@ -52,6 +52,12 @@ class Tally:
     def rows(self) -> int:
         return int(self.sizes.sum())
 
+    def by_row(self) -> Cells | Moments:
+        """`counted` without the two halves of clusters' keys; a utility has four columns."""
+        if isinstance(self.counted, Moments):
+            return self.counted
+        return replace(self.counted, values=self.counted.values[:, self.counted.values.shape[1] % 4 :])
+
     def weights(self) -> FloatArray:
         """Rows, or their weight, shape (strata, 3): of all, and of those that either algorithm selects."""
         if not self.weighed:

@@ -79,7 +79,7 @@ def audit(
 
     Each of `splits` times: the rows are divided at random, `rule` finds a candidate on the training rows, and the
     candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2, or
-    below alpha with `folds`, where every row is tested in every repetition.
+    below alpha with two `folds`, where every row is tested in every repetition.
     Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
 
     Parameters
@@ -162,7 +162,7 @@ def audit(
     folds : int, optional
         None is the paper's split. Otherwise rows are assigned to so many folds at random in each of `splits`
         repetitions; each fold is judged by a candidate that learned from the others, and all rows are tested together.
-        Reject if the lower median p-value is below alpha. 2 is recommended.
+        Reject if the lower median p-value is below alpha with 2 folds, which is recommended; below alpha / 2 with more.
     draws : int
         Bootstrap draws per split.
     alpha : float

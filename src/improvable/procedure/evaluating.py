@@ -8,16 +8,17 @@ import numpy as np
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import DataError
-from improvable.inference.cells import STATUS_QUO
+from improvable.inference.cells import STATUS_QUO, Cells
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.normal_limit import Moments
-from improvable.inference.reliability import reliability_cautions
+from improvable.inference.reliability import effective_rows, heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import Clusters, Tally, counted_of, evidence_without_draws, with_draws
 from improvable.procedure.cautions import component_cautions
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
 from improvable.results.counts import few_enough
+from improvable.results.numbers import steady
 
 NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."
@@ -61,6 +62,10 @@ def conclude(
         group_shares={
             group: dict(zip(ALGORITHMS, pair, strict=True)) for group, pair in tally.rates(attributes).items()
         },
+        effective={
+            group: dict(zip(ALGORITHMS, map(steady, pair), strict=True))
+            for group, pair in effective_rows(attributes, tally.by_row()).items()
+        },
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,
@@ -69,6 +74,9 @@ def conclude(
     cautions = component_cautions(result.evidence, result.assessment, occupied)
     if not isinstance(counted.strata, Moments):
         cautions += reliability_cautions(result.evidence, design.question.claim, counted.strata, counted.clusters)
+    rows = tally.by_row()
+    if clusters is not None and isinstance(rows, Cells):
+        cautions += heavy_weights(result.evidence, [rows])
     return result.with_cautions(cautions)
 
 

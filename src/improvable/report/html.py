@@ -14,12 +14,13 @@ from improvable.report.look import look_document
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
-from improvable.results.numbers import p_text, percent, value_text
+from improvable.results.numbers import bound_text, p_text, percent, value_text
 from improvable.results.result import Result
 from improvable.results.words import (
     alternative_hypothesis,
     delta_text,
     draws_text,
+    effective_words,
     harm_words,
     limits,
     limits_of_not_rejecting,
@@ -34,6 +35,9 @@ EXPLAINED = {
     "nobody": "Nobody is selected, so there is no mean. The split counts against rejection.",
     "few": "The test relies on large samples (Assumption 2). With few people in a mean, its error rate is not "
     "guaranteed.",
+    "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
+    "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
+    "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
     "degenerate": "The test needs some variation (Assumption 3). If both algorithms make the same decisions, there "
     "is none.",
     "undefined": "In such a draw nobody in some group was selected. It counts against rejection, which keeps the test "
@@ -74,7 +78,8 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, finalize=isolated,
     )  # fmt: skip
-    room.filters |= {"value": value_text, "delta": delta_text, "percent": percent, "script_hash": _script_hash}
+    room.filters |= {"value": value_text, "bound": bound_text, "delta": delta_text, "percent": percent}
+    room.filters |= {"script_hash": _script_hash}
     facts = result.facts
     pictures = [draw(result) for draw in (plots.utilities, plots.surface, plots.p_values, plots.intervals)]
     return room.get_template("report.html.j2").render(
@@ -87,6 +92,7 @@ def html_page(result: Result, command: str | None = None, runs: str | None = Non
         table=paper_table(facts),
         harms=[harm_words(gap, facts) for gap in facts["disparities"]],
         rates_say=rates_words(facts),
+        effective=effective_words(facts),
         limits=_limits(facts),
         draws=draws_text(facts),
         look=look_document(facts["look"]) if "look" in facts else None,

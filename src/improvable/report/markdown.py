@@ -7,11 +7,12 @@ from improvable.report.look import left_out_lines, look_lines
 from improvable.report.provenance import provenance
 from improvable.report.tables import paper_table
 from improvable.results.facts import Facts
-from improvable.results.numbers import value_text
+from improvable.results.numbers import bound_text, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
     draws_text,
+    effective_words,
     gaps_words,
     harm_words,
     limits,
@@ -43,7 +44,7 @@ def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = Non
     """
     parts = ["# Can the status quo be improved?", escaped(verdict(facts))]
     parts += [escaped(f"But: {text}") for text in facts["verdict_warnings"]]
-    parts += [escaped(limits(facts)), escaped(shares_words(facts))]
+    parts += [escaped(limits(facts)), escaped(shares_words(facts)), escaped(effective_words(facts))]
     parts += ["## What was asked", _listed(_asked(facts))]
     parts += ["## The status quo's gap", _listed(_gaps(facts))]
     if bounds:
@@ -88,7 +89,7 @@ def _gaps(facts: Facts) -> list[str]:
     level = f"{100 * (1 - facts['alpha']):g}%"
     return [
         f"{gap['utility']} by {gap['group']}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-        f"({level} interval {value_text(gap['interval'][0])} to {value_text(gap['interval'][1])}, "
+        f"({level} interval {bound_text(gap['interval'][0])} to {bound_text(gap['interval'][1])}, "
         f"{facts['rows']:,} rows). {harm_words(gap, facts)}"
         for gap in facts["disparities"]
     ] + [words for words in (rates_words(facts),) if words]

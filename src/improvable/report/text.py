@@ -6,11 +6,12 @@ from itertools import accumulate, pairwise
 
 from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_table
 from improvable.results.facts import Facts
-from improvable.results.numbers import value_text
+from improvable.results.numbers import bound_text, value_text
 from improvable.results.words import (
     candidate_words,
     conditions_words,
     draws_text,
+    effective_words,
     gaps_words,
     harm_words,
     limits,
@@ -39,7 +40,8 @@ def summary(facts: Facts, warnings: bool = True) -> str:
         Whether to repeat the warnings, which a command has already printed.
     """
     facts = shown_all(facts)
-    parts = [question(facts), aligned(paper_table(facts)), paragraph(shares_words(facts))]
+    counts = [words for words in (shares_words(facts), effective_words(facts)) if words]
+    parts = [question(facts), aligned(paper_table(facts)), "\n".join(map(paragraph, counts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     beside = [f"But: {text}" for text in facts["verdict_warnings"]]
     parts.append("\n".join(paragraph(line) for line in (verdict(facts), *beside)))
@@ -73,7 +75,7 @@ def question(facts: Facts) -> str:
     units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
-        low, high = (value_text(bound) for bound in gap["interval"])
+        low, high = (bound_text(bound) for bound in gap["interval"])
         lines.append(
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
             f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
@@ -100,7 +102,11 @@ def changes(facts: Facts) -> str:
     lines = []
     for measure, group in dict.fromkeys((one["measure"], one["group"]) for one in intervals):
         pair = [found[measure, group, quantity] for quantity in ("difference", "ratio")]
-        numbers = [value_text(x) for one in pair for x in (one["estimate"], one["low"], one["high"])]
+        numbers = [
+            text
+            for one in pair
+            for text in (value_text(one["estimate"]), bound_text(one["low"]), bound_text(one["high"]))
+        ]
         lines.append([group + (f", {measure}" if several else ""), *numbers])
     heads = ["", "change", "from", "to", "ratio", "from", "to"]
     widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]

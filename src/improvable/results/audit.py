@@ -67,7 +67,7 @@ class Audit(Result):
 
     @property
     def threshold(self) -> float:
-        """What the p-value must be strictly below: alpha / 2, or alpha for a single split or with folds."""
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single split or with two folds."""
         return combined_threshold(self.question.alpha, len(self.splits), self.question.combine, self.question.folds)
 
     @cached_property

@@ -48,6 +48,8 @@ class Comparison(Result):
         Share selected, by algorithm and sample: the capacity reached.
     group_shares : dict
         Share of each group's held-out rows that is selected, by group and algorithm.
+    effective : dict
+        What the rows that count are worth in rows of equal weight (Kish), by group and algorithm.
     cautions : tuple of Caution
     split : int
         Number of the split, from 1; 0 in a plain comparison.
@@ -68,6 +70,7 @@ class Comparison(Result):
     weight: FloatArray
     shares: dict[str, dict[str, float]]
     group_shares: dict[str, dict[str, float]]
+    effective: dict[str, dict[str, float]]
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
     split: int = 0

@@ -92,6 +92,7 @@ class SplitFacts(TypedDict):
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
+    effective_rows: dict[str, dict[str, float]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -317,6 +318,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "selected": _selected(result),
         "share_selected": result.shares,
         "share_selected_by_group": result.group_shares,
+        "effective_rows": result.effective,
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }
@@ -444,6 +446,7 @@ def split_columns(facts: Facts) -> dict[str, list[Any]]:
         columns[f"share selected {name}"] = [s["share_selected"][name]["test"] for s in splits]
         for group in facts["groups"]:
             columns[f"share selected {group} {name}"] = [s["share_selected_by_group"][group][name] for s in splits]
+            columns[f"effective {group} {name}"] = [s["effective_rows"][group][name] for s in splits]
     for intervals in zip(*(split["intervals"] for split in splits), strict=True):
         name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
         columns[f"{name} low"] = [one["low"] for one in intervals]

@@ -77,6 +77,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         weight=arrays["weight"],
         shares=meta["shares"],
         group_shares=meta["group_shares"],
+        effective=meta["effective"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         split=meta["split"],

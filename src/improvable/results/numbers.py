@@ -43,6 +43,17 @@ def value_text(value: float | None) -> str:
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{',' if digits == 0 else ''}f}"
 
 
+def bound_text(value: float | None) -> str:
+    """One end of an interval; where the draws set none, it says so.
+
+    Examples
+    --------
+    >>> bound_text(1.5), bound_text(None)
+    ('1.500', 'not bounded')
+    """
+    return "not bounded" if value is None else value_text(value)
+
+
 def percent(share: float) -> str:
     """A share in percent, to four digits.
 

@@ -69,6 +69,7 @@ def write_split(result: Tested, folder: Path) -> None:
         "clusters": result.clusters,
         "shares": result.shares,
         "group_shares": result.group_shares,
+        "effective": result.effective,
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],

@@ -342,6 +342,21 @@ def shares_words(facts: Facts) -> str:
     return f"Selected: status quo {mean(before)}, candidate {mean(after)} of test rows ({', '.join(by_group)})."
 
 
+def effective_words(facts: Facts) -> str:
+    """What weighted rows are worth in rows of equal weight, the least of all splits; "" without weights."""
+    if not facts["weight"]:
+        return ""
+    least = []
+    for group in facts["groups"]:
+        pair = [min(split["effective_rows"][group][name] for split in facts["splits"]) for name in ALGORITHMS]
+        least.append(f"{group} {pair[0]:.1f} -> {pair[1]:.1f}")
+    fewest = ", the fewest in any split" if len(facts["splits"]) > 1 else ""
+    return (
+        f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
+        f"{fewest}): {', '.join(least)}."
+    )
+
+
 def limits(facts: Facts) -> str:
     """What the verdict does not say; part of every output."""
     return limits_of_rejecting(facts) if facts["reject"] else limits_of_not_rejecting(facts)

@@ -1,0 +1,145 @@
+"""Repetitions that are kept: a study can be stopped, continued, and given more repetitions."""
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from improvable.data.arrays import BoolArray, FloatArray
+from improvable.errors import ImprovableWarning
+
+ALPHA = 0.05
+DRAWS = 400
+SAVES = 20.0
+"""Seconds after which what was found is written."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of rejections with its Monte Carlo error, one standard deviation."""
+
+    share: float
+    error: float
+    repetitions: int
+
+    def exceeds(self, level: float, errors: float) -> bool:
+        """Whether it is above a level by more than so many Monte Carlo errors."""
+        error = self.error or (level * (1 - level) / self.repetitions) ** 0.5
+        return self.share > level + errors * error
+
+
+def rate_of(hits: Sequence[float] | FloatArray | BoolArray) -> Rate:
+    """From the repetitions: rejected or not, or the share of splits that did."""
+    values = np.asarray(hits, dtype=np.float64)
+    return Rate(float(values.mean()), float(values.std() / len(values) ** 0.5), len(values))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImprovableWarning)
+        yield
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One process under one truth.
+
+    Attributes
+    ----------
+    name : str
+        Unique; also the file in which its repetitions are kept.
+    once : callable
+        From the number of a repetition to what is found: p-values, or 1 where something happened.
+    repetitions : int
+        How many the full study makes.
+    """
+
+    name: str
+    once: Callable[[int], Mapping[str, float]]
+    repetitions: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the repetitions of a unit found.
+
+    Attributes
+    ----------
+    repetitions : int
+    seconds : float
+        How long they took.
+    values : mapping from str to list of float
+        By name, one for each repetition; 0 where a repetition did not name it.
+    """
+
+    repetitions: int
+    seconds: float
+    values: Mapping[str, list[float]]
+
+    def of(self, name: str) -> FloatArray:
+        return np.array(self.values.get(name, [0.0] * self.repetitions))
+
+    def below(self, name: str, level: float) -> Rate:
+        """How often a p-value is strictly below a level."""
+        return rate_of(self.of(name) < level)
+
+    def share(self, name: str) -> Rate:
+        """How often something happened, or the mean share of it."""
+        return rate_of(self.of(name))
+
+    def kinds(self, start: str) -> dict[str, float]:
+        """Shares of everything whose name begins so, by the rest of the name."""
+        return {
+            name.removeprefix(start): float(np.mean(self.of(name))) for name in self.values if name.startswith(start)
+        }
+
+
+NOTHING = Found(0, 0.0, {})
+
+
+def path_of(folder: Path, unit: Unit) -> Path:
+    return folder / f"{unit.name.replace('/', ' ')}.json"
+
+
+def found_of(folder: Path, unit: Unit) -> Found:
+    """What is kept of a unit."""
+    path = path_of(folder, unit)
+    return Found(**json.loads(path.read_text())) if path.exists() else NOTHING
+
+
+def run(folder: Path, units: Sequence[Unit], share: float) -> None:
+    """Make what is missing of a share of all repetitions; every unit continues where it stopped."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for unit in units:
+        wanted = max(2, round(share * unit.repetitions))
+        found = found_of(folder, unit)
+        while found.repetitions < wanted:
+            found = _more(unit, found, wanted)
+            path_of(folder, unit).write_text(json.dumps(found.__dict__))
+        print(f"{unit.name}: {found.repetitions:,} repetitions, {found.seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def _more(unit: Unit, found: Found, wanted: int) -> Found:
+    start, values, i = time.perf_counter(), {name: [*some] for name, some in found.values.items()}, found.repetitions
+    with quiet():
+        while i < wanted and time.perf_counter() - start < SAVES:
+            one = unit.once(i)
+            for name in {*one, *values}:
+                values.setdefault(name, [0.0] * i).append(float(one.get(name, 0.0)))
+            i += 1
+    return Found(i, found.seconds + time.perf_counter() - start, values)
+
+
+def repeat(once: Callable[[int], Mapping[str, float]], repetitions: int) -> Found:
+    """So many repetitions, kept nowhere."""
+    found, unit = NOTHING, Unit("", once, repetitions)
+    while found.repetitions < repetitions:
+        found = _more(unit, found, repetitions)
+    return found
