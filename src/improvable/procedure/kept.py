@@ -14,19 +14,20 @@ from typing import Any
 import numpy as np
 
 from improvable.data.files import write_whole
-from improvable.errors import RuleError
+from improvable.errors import RuleError, StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Tally
 from improvable.procedure.planning import FEWEST_ROWS, Plan
 from improvable.procedure.selecting import Fitted
+from improvable.results.storage import chain_of
 
 COUNTS = "counts.npz"
 MOST_BYTES = 4 << 30
 
 
-def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
-    """Keep what was counted."""
+def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> None:
+    """Keep what was counted, chained to its run."""
     if folder is None:
         return
     arrays: dict[str, Any] = {}
@@ -41,17 +42,24 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
         arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
         plain[str(split)] = kept | {"weighed": [hex(total) for total in tally.weighed], "falls": tally.falls}
+    arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **arrays)
+    np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
     write_whole(folder / COUNTS, buffer.getvalue())
 
 
-def kept_counts(folder: Path | None) -> dict[int, Tally]:
-    """What was counted already, by split."""
+def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
+    """What was counted already, by split; what was changed since, or is of another run, is refused."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
     with np.load(folder / COUNTS, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
+    chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
+    if chain != chain_of(arrays, run):
+        raise StorageError(
+            f"'{folder / COUNTS}' was changed, or is of another run.",
+            "Delete it and run the same audit again: the rows are counted again.",
+        )
     tallies = {}
     for name, kept in json.loads(arrays["plain"].tobytes()).items():
         weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")

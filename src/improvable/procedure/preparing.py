@@ -9,6 +9,7 @@ import numpy as np
 from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, reads_of
 from improvable.algorithms.rules import is_own_rule
+from improvable.algorithms.rules.source import check_source
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
@@ -55,6 +56,8 @@ class Prepared:
         What was seen of the data.
     data : Fingerprint
         Of the columns that are read.
+    rule_source : str or None
+        Digest of the code behind a rule of somebody's own.
     """
 
     plan: Plan
@@ -66,6 +69,7 @@ class Prepared:
     features: Features
     look: Look
     data: Fingerprint
+    rule_source: str | None = None
 
     @property
     def seed(self) -> int:
@@ -111,6 +115,8 @@ class Prepared:
             "look": self.look.facts,
             "rows": self.surveyed.rows,
             "clusters": None if clusters is None else len(clusters),
+            "rule_source": self.rule_source,
+            "challenge_source": settings.challenge_source,
             "challenge": settings.challenge,
             "seal": settings.seal,
             "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
@@ -121,6 +127,7 @@ class Prepared:
         """What makes a run in a folder this one."""
         return {
             **asked_identity(self.plan.settings),
+            "rule_source": self.rule_source,
             "seed": self.seed,
             "versions": versions(),
             "data": self.data.digest,
@@ -153,6 +160,7 @@ class Prepared:
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first split."""
+    source = check_source(settings.rule, settings.rule_source)
     plan = make_plan(settings)
     engine = as_engine(data, settings.engine, worker_count(n_jobs), format_of(settings))
     columns = make_columns(
@@ -184,7 +192,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     features = _choose(plan, columns, surveyed, some, engine.columns)
     with limited_threads(workers=1, splits=1):
         look = look_at(plan, some, features, surveyed)
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint)
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, source)
     ready.check_sizes(drawn)
     return ready
 

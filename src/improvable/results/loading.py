@@ -18,11 +18,11 @@ from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.findings import Census
-from improvable.results.storage import FORMAT, RESULT, RUN, read_json, split_path
+from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, split_path
 
 
-def read_split(path: Path, question: Question, backend: Any) -> Comparison:
-    """Bring one split back."""
+def read_split(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
+    """Bring one split back; of a `run`, only if it is unchanged and one of its own."""
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -38,6 +38,12 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         )
     if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
         raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+    chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
+    if run is not None and chain != chain_of(arrays, run):
+        raise StorageError(
+            f"'{path}' was changed, or is a split of another run.",
+            "Delete it and run the same audit again: only this split is redone.",
+        )
     attributes = tuple(
         Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
         for a, plain in enumerate(meta["attributes"])
@@ -108,7 +114,7 @@ def load(folder: str | Path) -> Audit | Comparison:
     )
 
 
-def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
-    """The splits that are already there, whole."""
-    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
+def finished_splits(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
+    """The splits that are already there, whole, and chained to this run."""
+    found = [read_split(path, question, backend, run) for path in sorted(folder.glob("split-*.npz"))]
     return {result.split: result for result in found}

@@ -16,8 +16,8 @@ from improvable.procedure.running import run_prepared
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.results.audit import Audit
 from improvable.results.loading import load
-from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
-from improvable.trust.seal import seal_of
+from improvable.trust.ledger import FINISHED, no_key_twice, read_ledger, stated_facts
+from improvable.trust.seal import Seal, seal_of
 
 UNCHECKED = ("versions", "version")
 NAME_ONE = "Give a run folder, or a file written by improvable audit --json."
@@ -47,6 +47,8 @@ class Verification:
         For each file of a run folder, whether its bytes are the same.
     unchecked : list of str
         Files in the folder that are not part of the result; they were not checked.
+    seal : Seal or None
+        The seal that follows from the data, the protocol and the rule's code as they are here.
     """
 
     checked: dict[str, Any]
@@ -54,6 +56,7 @@ class Verification:
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     files: dict[str, bool] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
+    seal: Seal | None = None
 
     @property
     def same(self) -> bool:
@@ -67,7 +70,7 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if place.is_dir():
         return _through_json(load(place).to_dict())
     try:
-        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice)
+        facts: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=no_key_twice)
     except FileNotFoundError as error:
         raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
     except (OSError, ValueError) as error:
@@ -102,11 +105,11 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     differences = []
     if digest_of(declared) != protocol["digest"]:
         differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
-    settings = replace(from_declaration(declared, facts["challenge"]), seal=facts.get("seal"))
+    settings = replace(from_declaration(declared, facts.get("challenge")), seal=facts.get("seal"))
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
-    if settings.seal is not None:
-        made = seal_of(ready).digest
-        differences += [Difference("seal", settings.seal, made)] if made != settings.seal else []
+    made = seal_of(ready)
+    if settings.seal is not None and made.digest != settings.seal:
+        differences.append(Difference("seal", settings.seal, made.digest))
     again = run_prepared(ready, n_jobs=n_jobs)
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
@@ -126,7 +129,7 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     files, others = _compared_files(Path(result), again)
     place = Path(result)
     beside = {path.name for path in place.iterdir()} - set(files) - {"run.json"} if place.is_dir() else set()
-    return Verification(checked, [*differences, *others], versions, files, sorted(beside))
+    return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
 
 
 def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
@@ -163,14 +166,6 @@ def _same_arrays(one: Path, other: Path) -> bool:
         return names == shared and all(
             np.array_equal(first[name], second[name], equal_nan=True) for name in names if name != "meta"
         )
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one with a repeated key could show a reader what was not verified."""
-    plain = dict(pairs)
-    if len(plain) != len(pairs):
-        raise ValueError("a key appears twice")
-    return plain
 
 
 def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
