@@ -28,8 +28,9 @@ def seal(
     Agree on the protocol first; the challenge comes afterward, and nobody may be able to foresee it. Best is a public
     value that nobody knows yet, which the protocol names: a round of drand, a public source of randomness, or the
     closing figure of an index on a day to come (--challenge-source drand:ROUND or close:INDEX:YYYY-MM-DD, beside
-    --write-protocol). Seal without a challenge, and give the value to improvable audit when it is there. Otherwise the other side
-    draws a random text (such as openssl rand -hex 16) and gives it here. A docket number or a date can be foreseen.
+    --write-protocol). Seal without a challenge, and give the value to improvable audit when it is there. Otherwise the
+    other side draws a random text (such as openssl rand -hex 16) and gives it here. A docket number or a date can be
+    foreseen.
 
     Sealing leaves a line in the ledger beside the data, so that the order can be shown: improvable ledger.
 

@@ -21,6 +21,7 @@ from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
+from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
@@ -29,6 +30,7 @@ from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import part_name
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
+from improvable.procedure.twins import twin_cautions
 from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
@@ -80,7 +82,7 @@ class Prepared:
         """What a reader must know before anything is run."""
         read = note_cautions(getattr(self.engine, "notes", ()), self.columns.read)
         seen = (*read, *self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
-        return [*seen, *_few_training_rows(self.plan, self.drawn)]
+        return [*seen, *_few_training_rows(self.plan, self.drawn), *lever_cautions(self.plan)]
 
     def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""
@@ -190,8 +192,16 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     check_keys(drawn, settings.row_id)
     some = drawn.sample(surveyed.reading, ALL_ROWS)
     features = _choose(plan, columns, surveyed, some, engine.columns)
+    same = tuple(dict.fromkeys([*features.columns, *plan.design.outcome_columns]))
+    if settings.duplicates == "cluster" and settings.cluster is None:
+        columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
+        surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
+        drawn = _bring(plan, engine, columns, surveyed, splitting, list(drawn.trained))
+        some = drawn.sample(surveyed.reading, ALL_ROWS)
+    twins = twin_cautions(engine, plan, surveyed, some, same)
     with limited_threads(workers=1, splits=1):
         look = look_at(plan, some, features, surveyed)
+    look = replace(look, cautions=(*look.cautions, *twins))
     ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, source)
     ready.check_sizes(drawn)
     return ready

@@ -29,7 +29,7 @@ def test_no_character_outside_plain_ascii_passes() -> None:
 
 @pytest.mark.parametrize(
     "alike",
-    ["docket 24-1234\u200b", "docket 24-1234\ufe0f", "d\u043ecket 24-1234", "docket\u00a024-1234", "docket 24\u20101234",
+    ["docket 24-1234\u200b", "docket 24-1234\ufe0f", "d\u043ecket 24-1234", "docket\u00a024-1234", "docket\u20101",
      unicodedata.normalize("NFD", "dôcket"), "docket 24-1234 ", "docket  24-1234", "\u202edocket", "docket\t1"],
 )  # fmt: skip
 def test_what_looks_alike_is_refused_and_shown_escaped(alike: str) -> None:
