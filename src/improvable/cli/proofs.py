@@ -6,12 +6,12 @@ from pathlib import Path
 from improvable.cli.output import say
 
 
-def show_stamps(agreed: Sequence[Path], ledger: Path, root: str | None) -> bool:
+def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None) -> bool:
     """Check the tokens beside what was agreed and beside the ledger; whether all hold, and in that order."""
     from improvable.showing import shown
     from improvable.trust.timestamps import check_stamps, tokens_of
 
-    files = [path for path in (*agreed, ledger) if path.exists()]
+    files = [path for path in (*agreed, ledger) if path is not None and path.exists()]
     if root is None:
         tokens = [token.name for path in files for _, token in tokens_of(path)]
         if tokens:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from improvable.algorithms.rules import imports_code
+from improvable.algorithms.rules import FAMILIES
 from improvable.data.files import write_whole
 from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
@@ -161,7 +161,7 @@ def _subjects(
     if declared is not None:
         text = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         yield "declared", hashlib.sha256(text.encode()).hexdigest()
-        for path in rule_files(declared.get("rule", {}).get("name", "")):
+        for path in rule_files(str(declared.get("rule", {}).get("name", ""))):
             yield f"rule/{path.name}", _digest(path)
     if data is not None:
         yield "data", _digest(Path(data))
@@ -171,23 +171,30 @@ def _subjects(
             yield "seal", _digest(seal_path(protocol))
 
 
-def rule_files(name: Any) -> list[Path]:
+def rule_files(name: str) -> list[Path]:
     """The source files of rules that are somebody's own code, ``module:object``, found without running them."""
     found = []
-    for part in str(name).split(","):
-        if not imports_code(part.removeprefix("tournament:")):
-            continue
-        module = part.split(":")[-2]
+    for module in _own_modules(name):
         try:
             spec = importlib.util.find_spec(module)
         except (ImportError, ValueError):
             spec = None
         if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-            raise OptionError(
-                f"the source of the rule '{part}' is not found.", "Run this where the rule can be imported."
-            )
+            raise OptionError(f"the source of the rule '{module}' is not found.", "Run this where it can be imported.")
         found.append(Path(spec.origin))
     return found
+
+
+def _own_modules(name: str) -> list[str]:
+    """The modules of a rule's name that are none of ours, inside variations and tournaments too."""
+    family, separator, setting = name.partition(":")
+    if family in ("drop", "blend"):
+        return _own_modules(setting.partition(":")[2])
+    if family == "price":
+        return _own_modules(setting)
+    if family == "tournament":
+        return [module for one in setting.split(",") for module in _own_modules(one)]
+    return [family] if separator and family not in FAMILIES else []
 
 
 def _digest(path: Path) -> str:
