@@ -61,7 +61,7 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
-CAPACITY, SHARES = "capacity", "shares"
+CAPACITY, SHARES, LEVER = "capacity", "shares", "lever"
 """First words of kinds of cautions that belong beside the verdict."""
 
 
@@ -74,8 +74,8 @@ class Caution:
 
     @property
     def beside_verdict(self) -> bool:
-        """Whether it must be read with the verdict: the two algorithms may not be comparable."""
-        return self.kind.split(" ")[0] in (CAPACITY, SHARES)
+        """Whether it must be read with the verdict: the algorithms may not be comparable, or the test may be rigged."""
+        return self.kind.split(" ")[0] in (CAPACITY, SHARES, LEVER)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

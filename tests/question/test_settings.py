@@ -97,6 +97,7 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 def test_these_are_choices() -> None:
     assert CHOSEN == [
         "small", "decimal", "selection", "ask", "form", "gap", "combine", "ties", "method", "engine",
+        "duplicates",
     ]  # fmt: skip
     assert get_args(EngineName) == tuple(ENGINES)
 
@@ -145,7 +146,7 @@ OTHER: dict[str, Any] = {
     "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
-    "stratum": "s", "folds": 2,
+    "stratum": "s", "folds": 2, "rule_source": "digest", "duplicates": "keep", "challenge_source": "drand:1",
 }  # fmt: skip
 
 

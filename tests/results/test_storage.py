@@ -82,9 +82,9 @@ def test_finished_splits_are_not_run_again(
     ran: list[int] = []
     real = storage.write_split
 
-    def remember(result: improvable.Comparison, place: Path) -> None:
+    def remember(result: improvable.Comparison, place: Path, run: str) -> None:
         ran.append(result.split)
-        real(result, place)
+        real(result, place, run)
 
     monkeypatch.setattr(storage, "write_split", remember)
     assert run([*COMMAND, "--out", "again"]) == 0

@@ -90,7 +90,9 @@ def test_a_column_that_is_not_read_does_not_matter() -> None:
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("challenge", ["docket 1 ", "docket  1", "docket\u20281", "docket\u00a01"])
+@pytest.mark.parametrize(
+    "challenge", ["docket 1 ", "docket  1", "docket\u20281", "docket\u00a01", "docket\u200b1", "d\u043ecket 1"]
+)
 def test_a_challenge_that_looks_like_another_is_refused(challenge: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", challenge]) == 2
     assert "characters that do not show" in said(capsys)

@@ -40,7 +40,7 @@ def test_one_key_changed_in_the_protocol_is_found(capsys: pytest.CaptureFixture[
     assert run(["audit", "care.toml", "--data", "people.csv"]) == 2
     assert "the protocol is not the one that was sealed" in said(capsys)
     assert run(["verify", "run", "--data", "people.csv", "--protocol", "care.toml"]) == 1
-    assert "DIFFERENT protocol, as agreed in care.toml" in said(capsys)
+    assert "DIFFERENT protocol, as agreed" in said(capsys)
     facts = json.loads(Path("run.json").read_text())
     facts["protocol"]["declared"]["test"]["draws"] = 301
     Path("run.json").write_text(json.dumps(facts))
@@ -54,11 +54,11 @@ def test_one_number_changed_in_a_result_is_found_and_named(capsys: pytest.Captur
     facts["splits"][1]["accuracy"]["black"]["candidate"] += 1e-9
     Path("run.json").write_text(json.dumps(facts))
     capsys.readouterr()
-    assert run(["verify", "run.json", "--data", "people.csv"]) == 1
+    assert run(["verify", "run.json", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
     assert "DIFFERENT split 2: 1 of" in shown
     assert "splits.2.accuracy.black.candidate: stated" in shown
-    assert run(["verify", "run", "--data", "people.csv", "--all"]) == 0
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed", "--all"]) == 0
     assert "same splits.3.gap.candidate = " in said(capsys)
 
 
@@ -72,10 +72,10 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
     forged["splits.1.p_value"] = true["splits"][0]["p_value"]
     forged[""] = {"p_value": true["p_value"]}
     Path("forged.json").write_text(json.dumps(forged))
-    assert run(["verify", "forged.json", "--data", "people.csv"]) == 1
+    assert run(["verify", "forged.json", "--data", "people.csv", "--unsealed"]) == 1
     Path("twice.json").write_text('{"p_value": 0.0001, ' + Path("run.json").read_text().lstrip()[1:])
     capsys.readouterr()
-    assert run(["verify", "twice.json", "--data", "people.csv"]) == 2
+    assert run(["verify", "twice.json", "--data", "people.csv", "--unsealed"]) == 2
     assert "says a key twice" in said(capsys)
 
     head = json.loads(Path("run/result.json").read_text())
@@ -91,7 +91,7 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
     np.savez("run/split-001.npz", **arrays)
     Path("run/notes.txt").write_text("mine")
     capsys.readouterr()
-    assert run(["verify", "run", "--data", "people.csv"]) == 1
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
     assert "split-001.npz: stated 'arrays in the folder'" in shown
     assert "not part of the result: notes.txt" in shown
@@ -114,7 +114,7 @@ def test_another_version_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("run/result.json")
     path.write_text(path.read_text().replace('"scikit-learn": "', '"scikit-learn": "0.'))
     capsys.readouterr()
-    assert run(["verify", "run", "--data", "people.csv"]) == 0
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 0
     shown = said(capsys)
     assert re.search(r"version scikit-learn 0\.\S+ made the result; this is", shown)
     assert "version files: 3 of 4 are the same to the byte" in shown
@@ -129,5 +129,5 @@ def test_a_result_of_python_objects_has_no_protocol(capsys: pytest.CaptureFixtur
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), splits=1, draws=200,
     ).save("run")  # fmt: skip
     capsys.readouterr()
-    assert run(["verify", "run", "--data", "people.csv"]) == 2
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 2
     assert "has no protocol to recompute it from" in said(capsys)

@@ -22,7 +22,7 @@ from improvable.algorithms.models import (
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import Reads
 from improvable.data.frames import FrameLike, Rows, read_rows
-from improvable.errors import AlgorithmError, OptionError
+from improvable.errors import AlgorithmError, OptionError, UnknownColumnError
 from improvable.question.status_quo import check_written
 
 
@@ -134,4 +134,7 @@ def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
         answer = np.asarray(algorithm.decide(rows), dtype=np.float64)
     except AlgorithmError as error:
         raise AlgorithmError(f"{whose}: {error.message}", error.hint) from error
+    except UnknownColumnError as error:
+        shown = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
+        raise AlgorithmError(f"{whose}: {error.message}", f"It is shown these columns: {shown}.") from error
     return one_per_row(answer, rows, f"the {whose}")

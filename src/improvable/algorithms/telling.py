@@ -6,8 +6,10 @@ keys, which is random and the same for every engine.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import polars as pl
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.frames import Rows
@@ -83,7 +85,9 @@ def read_column(rows: Rows, name: str) -> Column:
         return Column(name, rows.read_numbers(name), ordered=True)
     series = rows.polars([name])[name]
     if rows.is_date(name):
-        return Column(name, series.to_physical().cast(float).to_numpy(), ordered=True)
+        texts = series.dtype.is_(pl.String)
+        values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
+        return Column(name, np.array(values, dtype=np.float64), ordered=True)
     known = series.drop_nulls().unique().sort().to_list()
     numbers = [as_number(text) for text in known] if len(known) > MOST_VALUES else [None]
     parsed = [number for number in numbers if number is not None]
@@ -92,6 +96,18 @@ def read_column(rows: Rows, name: str) -> Column:
     values = [np.nan if text is None else meaning[text] for text in series.to_list()]
     return Column(name, np.array(values, dtype=np.float64), ordered=is_number)
 
+
+def _moment(text: str | None) -> float:
+    """A date or time in a text as the number that a typed column has: days, or microseconds since 1970."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return float("nan")
+    since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
+
+
+DAY = len("2020-01-31")
 
 # Exactly. ----
 

@@ -1,5 +1,6 @@
 """`improvable audit`."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -81,7 +82,7 @@ def audit(
     \b
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
-      improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
+      improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.exchange import export_algorithm
@@ -91,7 +92,7 @@ def audit(
     check_documents(report, table)
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
-        settings, seal, file = settings_of_protocol(source, data)
+        settings, seal, file = settings_of_protocol(source, data, asked.get("challenge"))
     else:
         settings, seal, file = settings_of_options(asked, candidates, data), None, source
     if write_protocol is not None:
@@ -126,6 +127,9 @@ def run_recorded(
     facts = {
         "protocol": None if declared is None else digest_of(declared),
         "challenge": settings.challenge,
+        "challenge_source": settings.challenge_source,
+        "seal": settings.seal,
+        "rule_source": ready.rule_source,
         "seed": ready.seed,
     } | reading_facts(format_of(settings))
 
@@ -151,7 +155,7 @@ def settings_of_options(asked: dict[str, Any], candidates: str | None, data: str
 
 def refuse_options_beside_protocol(context: typer.Context) -> None:
     """What a protocol declares cannot be given again beside it."""
-    free = {"source", "data", "out", "export", "report", "table", "json", "exit_code", "jobs", "ledger"}
+    free = {"source", "data", "out", "export", "report", "table", "json", "exit_code", "jobs", "ledger", "challenge"}
     for option in context.command.params:
         origin = context.get_parameter_source(option.name or "")
         if option.name not in free and origin is not None and origin.name == "COMMANDLINE":
@@ -161,7 +165,9 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
             )
 
 
-def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, Seal | None, str]":
+def settings_of_protocol(
+    protocol: str, data: str | None, challenge: str | None = None
+) -> "tuple[Settings, Seal | None, str]":
     """What a protocol declares, its seal where there is one beside it, and the data file."""
     from improvable.trust.files import read_protocol
     from improvable.trust.seal import settings_of
@@ -169,7 +175,7 @@ def settings_of_protocol(protocol: str, data: str | None) -> "tuple[Settings, Se
     if data is None:
         raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
     warn_of_code(read_protocol(protocol))
-    return (*settings_of(protocol), data)
+    return (*settings_of(protocol, challenge), data)
 
 
 def write_declared(settings: "Settings", data: str, path: str) -> int:
@@ -178,11 +184,12 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
     from improvable.question.declaration import declare
     from improvable.trust.files import write_protocol
 
-    prepare_audit(data, settings)
-    declared = declare(settings)
+    ready = prepare_audit(data, settings)
+    declared = declare(replace(settings, rule_source=ready.rule_source))
     assert declared is not None, "options of the command line are names"
     if settings.seed == 0:
         declared["test"].pop("seed", None)
     write_protocol(declared, path)
-    say(f"Wrote {path}.\nNext: improvable seal {path} --data {data} --challenge 'what the other side chooses'")
+    given = "" if settings.challenge_source else " --challenge 'what the other side draws'"
+    say(f"Wrote {path}.\nNext: improvable seal {path} --data {data}{given}")
     return 0

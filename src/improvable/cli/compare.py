@@ -54,17 +54,11 @@ def compare(
     check_documents(report, table)
     format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
     rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
-    result = quietly(
-        lambda: improvable.compare(
-            rows,
-            status_quo=algorithm_from("status-quo", status_quo, status_quo_score, capacity),
-            candidate=algorithm_from("candidate", candidate, candidate_score, capacity),
-            n_jobs=jobs,
-            **asked,
-        )
-    )
+    before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
+    after = algorithm_from("candidate", candidate, candidate_score, capacity)
     recorder = open_recorder(rows, data, ledger)
     recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
+    result = quietly(lambda: improvable.compare(rows, status_quo=before, candidate=after, n_jobs=jobs, **asked))
     runs = recorder.finish("compare", result)
     write_documents(result, report, table, runs)
     return show(result, json, exit_code, runs)

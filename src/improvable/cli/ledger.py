@@ -20,8 +20,9 @@ def ledger(
 ) -> int:
     """List the runs on a data file, and check that no line was changed, moved or removed.
 
-    improvable audit and compare write a line beside the data when a run finishes its first split, and when it ends;
-    improvable power writes one when it has planned on them.
+    improvable audit and compare write a line beside the data before a run does anything else, and when it ends;
+    improvable seal, power and verify write one each. For every seal the order of events is shown: protocol, seal,
+    challenge, run.
     Lines are chained by hashes. If lines were cut off at the end, or the ledger was rewritten, the hash that a run
     printed shows it: --entry.
 
@@ -42,7 +43,20 @@ def ledger(
     from improvable.report.text import paragraph
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown
-    from improvable.trust.ledger import check_belongs, ledger_path, read_ledger, runs_words
+    from improvable.trust.ledger import (
+        BEGUN,
+        FINISHED,
+        PLANNED,
+        REPAIRED,
+        VERIFIED,
+        check_belongs,
+        doubts,
+        ledger_path,
+        read_ledger,
+        runs_words,
+        torn_end,
+    )
+    from improvable.trust.order import orders
 
     check_writable(json)
     named = Path(file)
@@ -65,10 +79,22 @@ def ledger(
         if "verdict" in line.facts:
             p_value = p_text(line.facts["p_value"], line.facts.get("draws", FEWEST_DRAWS))
             told.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
-        sealed = line.facts.get("challenge") is not None
-        told.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
+        if line.facts.get("resumed"):
+            told.append("resumed")
+        if line.event == VERIFIED:
+            told.append("everything the same" if line.facts.get("same") else "NOT the same")
+        if line.event == REPAIRED:
+            told.append(f"{line.facts.get('bytes')} bytes were torn")
+        if line.event in (BEGUN, FINISHED, PLANNED):
+            sealed = line.facts.get("seal") is not None
+            told.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
         if line.facts.get("protocol"):
             told.append(f"protocol {str(line.facts['protocol'])[:12]}...")
         say("  ".join(map(shown, told)))
     say(paragraph(f"The chain of {len(lines)} lines is intact: {runs_words(lines)}."))
+    torn = torn_end(path.read_bytes())
+    if torn:
+        say(f"The last line is torn after {len(torn):,} bytes: it was not written to its end. A run repairs it.")
+    for words in (*doubts(lines), *orders(lines)):
+        say(paragraph(shown(words)))
     return 0

@@ -84,8 +84,8 @@ def write_documents(result: "Audit | Comparison", report: str | None, table: str
 
 def warn_of_code(declared: dict[str, Any]) -> None:
     """Warn before running code that a protocol names: it may come from the other side."""
-    from improvable.algorithms.rules import imports_code
+    from improvable.algorithms.rules import own_modules
 
     name = declared.get("rule", {}).get("name", "")
-    if isinstance(name, str) and imports_code(name):
+    if isinstance(name, str) and own_modules(name):
         warn(f"the protocol's rule '{name}' is Python code by its author, and will run.")

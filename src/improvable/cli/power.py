@@ -134,11 +134,11 @@ def power(
         pilot = read_rows(data, format_)
         say(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
         recorder = open_recorder(Memory(pilot, 1), str(data), ledger)
+        runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
         plan = quietly(lambda: power_from_pilot(pilot, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
         for note in pilot.notes:
             if not note.column:
                 warn(note.text)
-        runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
         say(runs, err=True)
     if plot_learning is not None:
         from improvable.report.plots import save_chart

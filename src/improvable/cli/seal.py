@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from improvable.cli.options import Json, check_writable
+from improvable.cli.options import Json, Ledger, check_writable
 from improvable.cli.output import say, warn_of_code
 
 
@@ -13,8 +13,9 @@ def seal(
     data: Annotated[str, typer.Option(metavar="FILE", help="The data it will run on.")],
     challenge: Annotated[
         str,
-        typer.Option(help="A text from the other side, chosen after the protocol is agreed and hard to foresee."),
+        typer.Option(help="A random text from the other side, drawn after the protocol is agreed."),
     ] = "",
+    ledger: Ledger = None,
     json: Json = None,
 ) -> int:
     """Bind a protocol to its data before it runs, and its splits to a challenge from the other side.
@@ -23,7 +24,14 @@ def seal(
     file format or the order of rows. improvable audit then refuses any other protocol or data, and takes the
     splits from the data and the challenge: no choice of seed, draws or level can reshuffle the rows.
 
-    Agree on the protocol first and ask for the challenge afterwards.
+    Agree on the protocol first; the challenge comes afterward, and nobody may be able to foresee it. Best is a public
+    value that nobody knows yet, which the protocol names: a round of drand, a public source of randomness, or the
+    closing figure of an index on a day to come (--challenge-source drand:ROUND or close:INDEX:YYYY-MM-DD, beside
+    --write-protocol). Seal without a challenge, and give the value to improvable audit when it is there. Otherwise the
+    other side draws a random text (such as openssl rand -hex 16) and gives it here. A docket number or a date can be
+    foreseen.
+
+    Sealing leaves a line in the ledger beside the data, so that the order can be shown: improvable ledger.
 
     Example:
 
@@ -31,22 +39,29 @@ def seal(
       improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
-      improvable seal care.toml --data patients.csv --challenge 'docket 24-1234'
+      improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run
-      improvable verify care-run --data patients.csv
+      improvable verify care-run --data patients.csv --seal care.seal
     """
     from pathlib import Path
 
+    from improvable.data.engines import as_engine
     from improvable.data.files import write_whole
+    from improvable.data.formats import format_of
+    from improvable.question.challenge import parse_source
+    from improvable.question.declaration import from_declaration
     from improvable.showing import json_text, shown
     from improvable.trust.files import read_protocol
-    from improvable.trust.seal import make_seal, seal_facts, seal_path, write_seal
+    from improvable.trust.recording import open_recorder, reading_facts
+    from improvable.trust.seal import make_seal, refuse_other_seal, seal_facts, seal_path, write_seal
 
     check_writable(json)
     declared = read_protocol(protocol)
     warn_of_code(declared)
-    made = make_seal(declared, data, challenge)
-    if not challenge:
+    format_ = format_of(from_declaration(declared))
+    rows = as_engine(data, None, 1, format_)
+    made = make_seal(declared, rows, challenge)
+    if not challenge and not made.challenge_source:
         say(
             "warning: without a challenge from the other side, whoever holds the data could try the splits first.",
             err=True,
@@ -58,6 +73,10 @@ def seal(
             err=True,
         )
     place = seal_path(protocol)
+    refuse_other_seal(made, place)
+    facts = {"kind": "seal", "protocol": made.protocol, "seal": made.digest, "challenge": made.challenge}
+    facts |= {"challenge_source": made.challenge_source, "rule_source": made.rule_source}
+    runs = open_recorder(rows, data, ledger).seal(facts | reading_facts(format_))
     write_seal(made, place)
     document = json_text(seal_facts(made))
     if json is not None and json != "-":
@@ -67,8 +86,18 @@ def seal(
         return 0
     say(f"protocol   {made.protocol}")
     say(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
-    say(f"challenge  {shown(made.challenge) or '(none)'}")
+    if made.rule_source:
+        say(f"rule code  {made.rule_source}")
+    given = ""
+    if made.challenge_source:
+        source = parse_source(made.challenge_source)
+        given = " --challenge VALUE"
+        say(f"challenge  {source.words}")
+        say(f"           from {source.where}")
+    else:
+        say(f"challenge  {shown(made.challenge) or '(none)'}")
     say(f"seal       {made.digest}")
-    say(f"\nKept in {place}. Send the seal to the other side before you run:")
-    say(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER")
+    say(f"\nKept in {place}. {runs}")
+    say("Send the seal to the other side before you run:")
+    say(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER{given}")
     return 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from improvable.trust.verification import Verification
 
 MOST_SHOWN = 20
+UNCHECKED = "unchecked "
 
 
 def verify(
@@ -26,10 +27,24 @@ def verify(
     protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="The agreed protocol; it must be the result's own.")
     ] = None,
+    seal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|DIGEST", help="The seal you agreed to.", show_default="that beside the protocol, if any"
+        ),
+    ] = None,
+    challenge: Annotated[
+        str | None, typer.Option(help="The public value that the protocol names, as you looked it up yourself.")
+    ] = None,
+    unsealed: Annotated[
+        bool, typer.Option("--unsealed", help="Accept a result that nobody sealed: its splits could be chosen.")
+    ] = False,
     ledger: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="The ledger that should list the run.", show_default="that beside the data, if any"
+            metavar="FILE",
+            help="The ledger that should list the run.",
+            show_default="that beside the data, or else beside the result",
         ),
     ] = None,
     root: Annotated[
@@ -41,23 +56,26 @@ def verify(
 ) -> int:
     """Recompute a result from the protocol it carries, and say for each number whether it is the same.
 
-    Exit status 0 where everything is the same, 1 where anything differs. With the versions that made the result, its
-    files are the same to the byte; otherwise the output says which version differs.
+    Exit status 0 where everything is the same, 1 where anything differs, where the result does not have the seal that
+    you agreed to, or where it has none and you did not say --unsealed. With the versions that made the result, its
+    files are the same to the byte; otherwise the output says which version differs. The verdict also says how many
+    runs on these data did not reject.
 
     Example:
 
     \b
       improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
-      improvable verify run --data patients.csv
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
+      improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
+      improvable audit care.toml --data patients.csv --out run
+      improvable verify run --data patients.csv --seal care.seal
     """
-    from improvable.question.declaration import digest_of
     from improvable.results.words import seal_words
     from improvable.showing import shown
+    from improvable.trust.agreement import agreed, checks
     from improvable.trust.bundle import is_bundle
     from improvable.trust.files import read_protocol
-    from improvable.trust.ledger import ledger_path
     from improvable.trust.seal import seal_path
     from improvable.trust.verification import read_facts
     from improvable.trust.verification import verify as recompute
@@ -66,49 +84,92 @@ def verify(
         return show_bundle(result)
     if data is None:
         raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
+    declared = None if protocol is None else read_protocol(protocol)
+    mine = agreed(seal, protocol, declared, challenge, unsealed)
     facts = read_facts(result)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
     same = found.same
     say(shown(seal_words(facts)))
-    if protocol is not None:
-        agreed = digest_of(read_protocol(protocol)) == facts["protocol"]["digest"]
-        same &= agreed
-        say(f"{_word(agreed)} protocol, as agreed in {protocol}")
+    for check in checks(mine, facts, found.seal):
+        same &= check.good is not False
+        say(shown(f"{UNCHECKED if check.good is None else _word(check.good)} {check.words}"))
     say("Numbers and texts of each part, recomputed:")
     _show_numbers(found, every)
-    place = Path(ledger) if ledger is not None else ledger_path(data)
-    recorded = ledger is not None or place.exists()
-    if recorded:
-        good, where = _in_ledger(place, facts)
+    place = _ledger_of(result, data, ledger, facts)
+    runs = "no ledger was checked, so nobody knows how many runs did not reject"
+    if place is not None:
+        good, where, runs = _in_ledger(place, facts)
         same &= good
         say(f"{_word(good)} ledger: {where}")
     else:
-        say(f"unchecked  ledger: there is no {place.name}, so we do not know how many runs there were")
+        say(f"{UNCHECKED} ledger: there is none beside the data or the result")
     same &= show_stamps([Path(protocol), seal_path(protocol)] if protocol is not None else [], place, root)
     if key is not None:
         same &= show_signature(result, key, data, protocol)
     total, wrong = len(found.checked), len(found.differences)
+    if place is not None:
+        _record(place, facts, same)
+    sealed = "" if mine.digest is not None else ("; unsealed" if mine.unsealed else "; no seal of yours was checked")
     if same:
-        say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if recorded else '; no ledger was checked'}.")
+        say(f"\nVERIFIED: {total:,} numbers and texts are the same{sealed}; {runs}.")
         return 0
     numbers = (
         f"{wrong:,} of {total:,} numbers and texts differ" if wrong else f"all {total:,} numbers and texts are the same"
     )
-    say(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}.")
+    say(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}; {runs}.")
     return 1
 
 
-def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str]:
-    """Whether a ledger is intact and lists a result, and where."""
+def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]) -> Path | None:
+    """The ledger that was named, that beside the data, or one beside the result that lists it."""
     from improvable.errors import StorageError
+    from improvable.trust.ledger import ledger_path
+    from improvable.trust.verification import ledger_line
+
+    if ledger is not None:
+        return Path(ledger)
+    if ledger_path(data).exists():
+        return ledger_path(data)
+    for place in sorted(Path(result).resolve().parent.glob("*.ledger")):
+        try:
+            if ledger_line(place, facts) is not None:
+                return place
+        except StorageError:  # of other data, or broken: it does not list this result
+            continue
+    return None
+
+
+def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str, str]:
+    """Whether a ledger is intact and lists a result, where, and how many runs it has."""
+    from improvable.errors import StorageError
+    from improvable.trust.ledger import doubts, read_ledger, rejections_words
+    from improvable.trust.order import OUT_OF_ORDER, order_of
     from improvable.trust.verification import ledger_line
 
     try:
-        line = ledger_line(place, facts)
+        line, lines = ledger_line(place, facts), read_ledger(place)
     except StorageError as error:
-        return False, error.message
-    return line is not None, f"line {line} of {place.name}" if line else f"no line of {place.name} records this result"
+        return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
+    if line is None:
+        return False, f"no line of {place.name} records this result", rejections_words(lines)
+    order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
+    said = " ".join([f"line {line} of {place.name}.", *doubts(lines), *order])
+    return not any(OUT_OF_ORDER in words for words in order), said, rejections_words(lines)
+
+
+def _record(place: Path, facts: dict[str, Any], same: bool) -> None:
+    """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
+    from improvable.errors import StorageError
+    from improvable.trust.ledger import read_ledger
+    from improvable.trust.recording import Recorder
+
+    stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
+    try:
+        lines = read_ledger(place)
+        Recorder(place, lines[0].facts["data"]).verify({"kind": "verify", **stated, "same": same})
+    except (StorageError, IndexError) as error:
+        say(f"warning: this verification is not recorded: {error}", err=True)
 
 
 def _show_numbers(found: "Verification", every: bool) -> None:
@@ -136,7 +197,7 @@ def _show_numbers(found: "Verification", every: bool) -> None:
         word = "version   " if found.versions and equal < len(found.files) else _word(equal == len(found.files))
         say(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
     if found.unchecked:
-        say(f"unchecked  not part of the result: {shown(', '.join(found.unchecked))}")
+        say(f"{UNCHECKED} not part of the result: {shown(', '.join(found.unchecked))}")
 
 
 def _word(same: bool) -> str:

@@ -1,24 +1,191 @@
-"""Rows that are nearly the same as another one."""
+"""Rows that are there twice: a candidate would be tested on the people that it learned from.
+
+Equal rows are no proof of copies. Where features are coarse (an age, a few flags) many people are alike, and drawing
+them from a population makes equal rows by chance. Two things tell copies from coincidence, whatever the population:
+
+- Where people are alike by chance, many more are alike but for one thing. Of pairs of rows that agree in all columns
+  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance makes
+  about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
+  Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
+- The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
+  distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
+  that occur twice are many, and those that occur once or three times are none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.engines import Engine
+from improvable.data.engines.batches import run
+from improvable.data.frames import Rows
+from improvable.data.keys import Keys, mix, number_bits
+from improvable.data.sample import Reading
+
+MOST_SHARE = 0.01
+"""Rows that repeat another up to this share are harmless."""
+MOST_CONTENTS = 1 << 21
+"""So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
+MOST_COLUMNS = 40
+"""Columns that are left out in turn: those with the most different values."""
+MOST_ALIKE, FEWEST_PAIRS = 20, 5
+LEAST_BY_CHANCE = 0.25
+"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
+MOST_TIMES, STANDARD_ERRORS = 8, 4.0
+GRAIN = 0.05
+"""Of a standard deviation: numbers that are this near are nearly the same."""
 
 
-def near_twins(rounded: FloatArray) -> float:
-    """The share of rows that have a twin: another row with the same rounded features.
+@dataclass(frozen=True)
+class Contents:
+    """Hashes of what rows hold, as far as their first `bits` bits are zero, and how many rows there are."""
+
+    keys: Keys
+    bits: int = 0
+
+    def kept(self, bits: int) -> "Contents":
+        """Those with more zeros."""
+        return Contents(self.keys[self.keys >> np.uint64(64 - bits) == 0], bits) if bits > self.bits else self
+
+
+@dataclass(frozen=True)
+class Hashing:
+    """The work of the pass that counts repeated rows."""
+
+    reading: Reading
+    columns: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> Contents:
+        return _few(Contents(self.reading.keying.of(self.reading.sample(rows).rows, self.columns)))
+
+
+def merge_contents(one: Contents, other: Contents) -> Contents:
+    """The same in whatever order batches come: the fewest bits with which the hashes are few enough."""
+    bits = max(one.bits, other.bits)
+    return _few(Contents(np.concatenate([one.kept(bits).keys, other.kept(bits).keys]), bits))
+
+
+def _few(contents: Contents) -> Contents:
+    while len(contents.keys) > MOST_CONTENTS:
+        contents = contents.kept(contents.bits + 1)
+    return contents
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often rows repeat others.
+
+    Attributes
+    ----------
+    share : float
+        Of rows that repeat another one.
+    times : array
+        How many contents occur 0, 1, 2, ... times.
+    """
+
+    share: float
+    times: IntArray
+
+    @property
+    def uneven(self) -> bool:
+        """Whether contents that occur a number of times are too many for independent draws from any population."""
+        often = np.concatenate([self.times, np.zeros(MOST_TIMES + 2, dtype=np.int64)]).astype(np.float64)
+        for k in range(2, MOST_TIMES):
+            sure = max(often[k] - STANDARD_ERRORS * np.sqrt(often[k]), 0.0)
+            least = k / (k + 1) * sure**2 / max(often[k - 1] + STANDARD_ERRORS * np.sqrt(often[k - 1]), 1.0)
+            if often[k + 1] < least - STANDARD_ERRORS * np.sqrt(least):
+                return True
+        return False
+
+
+def count_repeats(engine: Engine, reading: Reading, columns: Sequence[str], read: Sequence[str]) -> Repeats:
+    """Count, over all rows, how many repeat another one in these columns."""
+    found = run(engine, Hashing(reading, tuple(columns)), read, merge_contents)
+    return repeats_of(found.keys)
+
+
+def repeats_of(keys: Keys) -> Repeats:
+    """The same from hashes of contents."""
+    _, counts = np.unique(keys, return_counts=True)
+    share = 1 - len(counts) / len(keys) if len(keys) else 0.0
+    return Repeats(share, np.bincount(counts).astype(np.int64))
+
+
+def by_chance(words: Sequence[Keys]) -> float | None:
+    """The share of pairs of equal rows that chance makes, judged by the column that explains the most.
 
     Parameters
     ----------
-    rounded : array of shape (rows, features)
-        Rounded as coarsely as near-duplicates are to be found; no NaN.
+    words : sequence of arrays
+        64 bits of each value, one array per column.
 
-    Examples
-    --------
-    >>> near_twins(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 3.0], [4.0, 2.0]]))
-    0.5
+    Returns
+    -------
+    float or None
+        About one or more where people are alike by chance, about zero for copies; None where too few pairs say.
     """
-    if len(rounded) < 2:
-        return 0.0
-    _, which, counts = np.unique(rounded, axis=0, return_inverse=True, return_counts=True)
-    return float((counts[which.ravel()] > 1).mean())
+    counted = [np.unique(word, return_counts=True)[1] for word in words]
+    varied = sorted((j for j in range(len(words)) if len(counted[j]) > 1), key=lambda j: -len(counted[j]))
+    hashed = {j: mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT)) for j, word in enumerate(words)}
+    whole = np.zeros(len(words[0]), dtype=np.uint64)
+    for part in hashed.values():
+        whole += part
+    shares = []
+    for j in varied[:MOST_COLUMNS]:
+        _, group, sizes = np.unique(whole - hashed[j], return_inverse=True, return_counts=True)
+        few = (sizes > 1) & (sizes <= MOST_ALIKE)
+        _, alike = np.unique(whole[few[group]], return_counts=True)
+        equal, pairs = _pairs(alike), _pairs(sizes[few])
+        if equal >= FEWEST_PAIRS:
+            agree = _pairs(counted[j]) / _pairs(np.array([len(whole)]))
+            shares.append((pairs - equal) * agree / (1 - agree) / equal)
+    return max(shares) if shares else None
+
+
+_SALT = np.uint64(0x636F6C756D6E2021)
+
+
+def _pairs(sizes: IntArray) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
+    """64 bits of each value; texts are numbered."""
+    return [_words(rows, name, None) for name in columns]
+
+
+def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
+    """The same, of numbers rounded to a twentieth of their standard deviation."""
+    return [_words(rows, name, GRAIN) for name in columns]
+
+
+def _words(rows: Rows, name: str, grain: float | None) -> Keys:
+    if grain is not None and rows.is_numeric(name):
+        values = rows.read_numbers(name)
+        finite = values[np.isfinite(values)]
+        spread = float(finite.std()) if len(finite) else 0.0
+        return _bits(np.round(values / (grain * spread)) if spread > 0 else values)
+    bits, exact = number_bits(rows, name)
+    if exact is not None:
+        index, texts = exact
+        _, codes = np.unique(np.array(texts, dtype=np.str_), return_inverse=True)
+        bits[index] = mix(codes.astype(np.uint64) + _SALT)
+    return bits
+
+
+def _bits(values: FloatArray) -> Keys:
+    plain = values + 0.0
+    plain[np.isnan(plain)] = np.nan
+    return plain.view(np.uint64)
+
+
+def near_twins(rows: Rows, columns: Sequence[str]) -> float:
+    """The share of rows that have a twin once numbers are rounded to a twentieth of their standard deviation."""
+    words = rounded_words(rows, columns)
+    whole = np.zeros(len(rows), dtype=np.uint64)
+    for j, word in enumerate(words):
+        whole += mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT))
+    _, group, sizes = np.unique(whole, return_inverse=True, return_counts=True)
+    return float((sizes[group] > 1).mean()) if len(rows) else 0.0

@@ -26,6 +26,10 @@ LIKELY_POSITIVE = {"yes", "y", "true", "t", "pass", "passed", "approve", "approv
 """What usually means 1, to be proposed and never assumed."""
 
 
+ISO_DATE = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$"
+"""A day, perhaps with a time, perhaps with a zone."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """Some rows of a data frame, whatever library the frame came from; with their keys where these are known.
@@ -56,8 +60,14 @@ class Rows:
         return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
-        """Whether a column holds dates: typed as such, or Python dates in a column of objects."""
+        """Whether a column holds dates: typed as such, Python dates among objects, or texts as ISO 8601 has them.
+
+        A text file has no types, so that dates in a CSV file and in a Parquet file must be found to be the same.
+        """
         dtype = self.frame[name].dtype
+        if dtype == nw.String:
+            given = self.frame[name].drop_nulls()
+            return len(given) > 0 and bool(given.str.contains(ISO_DATE).all())
         if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
             return dtype in (nw.Date, nw.Datetime)
         return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)

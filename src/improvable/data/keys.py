@@ -6,6 +6,7 @@ over batches in any order, and no two tables that differ have the same one.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -257,13 +258,37 @@ def _exact_texts(series: nw.Series[Any]) -> list[str | None]:
 def _texts(series: nw.Series[Any]) -> list[str | None]:
     """Values as texts; of times, also what is below a microsecond, which Python's own times leave out."""
     values = series.to_list()
-    if series.dtype == nw.String and not bool(series.is_null().any()):
-        return values
+    if series.dtype == nw.String:
+        known = {value: None if value is None else plain_time(value) for value in set(values)}
+        return [known[value] for value in values]
     texts = [text_of(value) for value in values]
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
         below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]
         texts = [f"{text} {rest} ns" if text and rest else text for text, rest in zip(texts, below, strict=True)]
     return texts
+
+
+def plain_time(text: str) -> str:
+    """A time in a text file as a typed column has it; any other text as it is.
+
+    Libraries write the same time in several ways: with a T or a space, with or without digits below a second.
+
+    Examples
+    --------
+    >>> plain_time("2020-03-12T21:23:29.000000"), plain_time("2020-08-02T10:00:00.500000+0000"), plain_time("10:00 T")
+    ('2020-03-12 21:23:29', '2020-08-02 10:00:00.500000+00:00', '10:00 T')
+    """
+    if not (found := _TIME.match(text)):
+        return text
+    day, hours, below, zone = found.groups()
+    digits = (below or "").ljust(9, "0")
+    micro, nano = digits[:6], int(digits[6:])
+    fine = f".{micro}" if int(micro) else ""
+    zone = {"": "", "Z": "+00:00"}.get(zone or "", f"{(zone or '')[:3]}:{(zone or '')[-2:]}")
+    return f"{day} {hours}" + fine + zone + (f" {nano} ns" if nano else "")
+
+
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
 
 
 def _int(digest: Any) -> int:

@@ -80,6 +80,8 @@ class Reading:
     clustered : bool
         Whether rows are clustered; clusters of one row each are rows.
     keying : Keying
+    together : tuple of str
+        Without a column of clusters: rows that are the same in these columns are one.
     """
 
     design: Design
@@ -90,6 +92,7 @@ class Reading:
     weighted: bool
     clustered: bool
     keying: Keying
+    together: tuple[str, ...] = ()
 
     def sample(self, rows: Rows) -> Sample:
         """The rows of a batch that count, in the order they came."""
@@ -106,10 +109,17 @@ class Reading:
                 outcomes[utility.outcome] = rows.numbers(utility.outcome)
         weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
         clusters = None
-        if self.clustered and question.cluster is not None:
-            within = [] if question.stratum is None else [question.stratum]
-            clusters = self.keying.of(rows, [question.cluster, *within])
+        if self.clustered:
+            clusters = self.keying.of(rows, cluster_columns(self.design, self.together))
         return Sample(rows, Grouping(self.attributes, stratum), outcomes, weights, clusters)
+
+
+def cluster_columns(design: Design, together: tuple[str, ...]) -> list[str]:
+    """What tells clusters apart: their column within strata, or all that equal rows have in common."""
+    question = design.question
+    if question.cluster is None:
+        return list(together)
+    return [question.cluster, *([] if question.stratum is None else [question.stratum])]
 
 
 def complete_rows(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> Rows:

@@ -27,11 +27,14 @@ class Shortfall:
     standard_errors : float or None
         How far the statistic stands from its null, positive on the side of improvement; of several statistics, the
         least. None where it is undefined or does not vary.
+    error : float or None
+        That standard error, in units of the utility.
     """
 
     component: Component
     needed: float
     standard_errors: float | None
+    error: float | None = None
 
 
 def shortfall(evidence: Evidence, claim: Claim, assessment: Assessment) -> Shortfall:
@@ -63,6 +66,22 @@ def rows_needed(rows: int, standard_errors: float | None, level: float) -> float
     return float(rows * ((ndtri(1 - level) + ndtri(POWER)) / standard_errors) ** 2)
 
 
+def detectable(needed: float, error: float | None, level: float, above: bool) -> float | None:
+    """The value nearest to what was needed that a single test would have shown with probability .8.
+
+    Examples
+    --------
+    >>> round(detectable(5.0, 0.1, 0.025, above=True), 3)
+    5.28
+    """
+    from scipy.special import ndtri
+
+    if error is None or not np.isfinite(needed):
+        return None
+    reach = float((ndtri(1 - level) + ndtri(POWER)) * error)
+    return needed + reach if above else needed - reach
+
+
 def _or_lowest(errors: float | None) -> float:
     return -np.inf if errors is None else errors
 
@@ -77,7 +96,8 @@ def _of(evidence: Evidence, claim: Claim, component: Component) -> Shortfall:
         statistic = accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)
         draws = accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size)
         needed = before * (1 + better * delta) if claim.form == "ratio" else before + better * delta
-        return Shortfall(component, needed, _margin(statistic, draws))
+        margin, error = _margin(statistic, draws)
+        return Shortfall(component, needed, margin, error)
     delta = claim.gap_delta(component.measure)
     a = next(a for a, attribute in enumerate(evidence.attributes) if attribute.name == component.group)
     protected = evidence.attributes[a].place_of(claim.protected)
@@ -93,9 +113,10 @@ def _of(evidence: Evidence, claim: Claim, component: Component) -> Shortfall:
         folded = delta, claim.form, protected, relative
         statistic, draws = (folded_statistic(one[0], one[1], *folded) for one in (both, many))
         margins = [_margin(-statistic, -draws)]
-    defined = [margin for margin in margins if margin is not None]
     needed = before * (1 - delta) if claim.form == "ratio" else before - delta
-    return Shortfall(component, needed, min(defined) if len(defined) == len(margins) else None)
+    if any(margin is None for margin, _ in margins):
+        return Shortfall(component, needed, None)
+    return Shortfall(component, needed, *min(margins, key=lambda one: _or_lowest(one[0])))
 
 
 def _accuracy_values(evidence: Evidence, claim: Claim, measure: int, group: str) -> tuple[FloatArray, FloatArray]:
@@ -108,7 +129,8 @@ def _accuracy_values(evidence: Evidence, claim: Claim, measure: int, group: str)
     raise AssertionError(group)
 
 
-def _margin(statistic: FloatArray, draws: FloatArray) -> float | None:
+def _margin(statistic: FloatArray, draws: FloatArray) -> tuple[float | None, float | None]:
+    """A statistic in standard errors, and the standard error."""
     defined = draws[np.isfinite(draws)]
     spread = float(np.std(defined)) if len(defined) else 0.0
-    return float(statistic) / spread if np.isfinite(statistic) and spread > 0 else None
+    return (float(statistic) / spread, spread) if np.isfinite(statistic) and spread > 0 else (None, None)

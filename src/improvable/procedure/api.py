@@ -9,7 +9,18 @@ from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
 from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
-from improvable.question.settings import Capacity, Combine, Decimal, EngineName, Method, Settings, Small, Ties, asked
+from improvable.question.settings import (
+    Capacity,
+    Combine,
+    Decimal,
+    Duplicates,
+    EngineName,
+    Method,
+    Settings,
+    Small,
+    Ties,
+    asked,
+)
 from improvable.question.utilities import Selection, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -58,6 +69,7 @@ def audit(
     selection_gap: float | None = None,
     group_blind: bool = True,
     seed: int = 0,
+    challenge_source: str | None = None,
     challenge: str | None = None,
     n_jobs: int | None = None,
     drop_missing: bool = False,
@@ -74,6 +86,8 @@ def audit(
     engine: EngineName | None = None,
     train_rows: int = 100_000,
     row_id: str | None = None,
+    duplicates: Duplicates | None = None,
+    rule_source: str | None = None,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
@@ -181,6 +195,9 @@ def audit(
         Refuse features that are, or exactly determine, a group.
     seed : int
         Same seed, data and question: same result, for any order of rows and any number of workers.
+    challenge_source : str, optional
+        A public value that nobody knows yet and that will be the challenge: ``"drand:ROUND"``, a round of drand's chain
+        quicknet, or ``"close:INDEX:YYYY-MM-DD"``, a closing figure.
     challenge : str, optional
         Instead of a seed, a text that the other side chose: the splits follow from it and from what the question reads
         of the data. ``improvable seal`` binds it to a protocol.
@@ -218,6 +235,12 @@ def audit(
     row_id : str, optional
         Column that differs in every row. It tells rows apart when they are split; without it, all that is read of a row
         does. In memory, equal rows are told apart by how often they have occurred.
+    duplicates : {"keep", "cluster"}, optional
+        What rows are that have the same features and outcome: different people ("keep"), or copies, which are split and
+        resampled together ("cluster"). By default they are refused where they are more than 1% of the rows and more
+        than chance makes, unless a row id or a cluster is named.
+    rule_source : str, optional
+        Digest of the code behind a rule ``module:object``. Other code is refused.
 
     Returns
     -------

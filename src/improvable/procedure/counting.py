@@ -9,6 +9,7 @@ import numpy as np
 from improvable.algorithms.constraints import monotone_falls
 from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
+from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import run
@@ -35,6 +36,8 @@ class Contest:
         How messages call the candidate.
     steps : tuple of (str, float)
         Monotone features, and how far each is moved to see whether a decision falls.
+    sight : tuple of str or None
+        The columns that the candidate is shown; None for all.
     """
 
     part: Part
@@ -42,6 +45,7 @@ class Contest:
     candidate: Algorithm | None
     name: str = "candidate"
     steps: tuple[tuple[str, float], ...] = ()
+    sight: tuple[str, ...] | None = None
 
 
 Tallies: TypeAlias = tuple[Tally, ...]
@@ -77,11 +81,14 @@ class Counting:
         if not len(sample):
             return tally_rows(self.reading.design, sample, (nobody, nobody))
         before = decide_alone(contest.status_quo, sample.rows, "status quo")
-        after = before if contest.candidate is None else decide_alone(contest.candidate, sample.rows, contest.name)
+        if contest.candidate is None:
+            return tally_rows(self.reading.design, sample, (before, before))
+        shown = seen(sample.rows, contest.sight)
+        after = decide_alone(contest.candidate, shown, contest.name)
         counted = tally_rows(self.reading.design, sample, (before, after))
-        if not contest.steps or contest.candidate is None:
+        if not contest.steps:
             return counted
-        return replace(counted, falls=int(monotone_falls(contest.candidate, sample.rows, dict(contest.steps)).sum()))
+        return replace(counted, falls=int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()))
 
 
 @dataclass(frozen=True)

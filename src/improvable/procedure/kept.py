@@ -22,13 +22,14 @@ from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Tally
 from improvable.procedure.planning import FEWEST_ROWS, Plan
 from improvable.procedure.selecting import Fitted
+from improvable.results.storage import chain_of
 
 COUNTS = "counts.npz"
 MOST_BYTES = 4 << 30
 
 
-def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
-    """Keep what was counted."""
+def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> None:
+    """Keep what was counted, chained to its run."""
     if folder is None:
         return
     arrays: dict[str, Any] = {}
@@ -43,21 +44,29 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
         arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
         plain[str(split)] = kept | {"weighed": [hex(total) for total in tally.weighed], "falls": tally.falls}
+    arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **arrays)
+    np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
     write_whole(folder / COUNTS, buffer.getvalue())
 
 
-def kept_counts(folder: Path | None) -> dict[int, Tally]:
-    """What was counted already, by split."""
+def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
+    """What was counted already, by split; what was changed since, or is of another run, is refused."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
     try:
-        return _tallies(read_arrays(folder / COUNTS))
+        arrays = read_arrays(folder / COUNTS)
+        chain = arrays.pop("chain").tobytes().decode("ascii")
+        if chain == chain_of(arrays, run):
+            return _tallies(arrays)
     except (OSError, EOFError, zipfile.BadZipFile, LookupError, TypeError, ValueError, AttributeError) as error:
         raise StorageError(
             f"'{folder / COUNTS}' is damaged.", "Delete it and run the same audit again: only counting is redone."
         ) from error
+    raise StorageError(
+        f"'{folder / COUNTS}' was changed, or is of another run.",
+        "Delete it and run the same audit again: the rows are counted again.",
+    )
 
 
 def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:

@@ -9,7 +9,7 @@ from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of
 from improvable.algorithms.rules import RULES, as_rule
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.errors import OptionError
-from improvable.procedure.sealing import check_challenge
+from improvable.procedure.sealing import check_sealing
 from improvable.procedure.stopping import Stopping
 from improvable.question.checks import SAME_SHARE, check_integer, check_number
 from improvable.question.design import Design, make_design
@@ -98,10 +98,7 @@ def make_plan(settings: Settings) -> Plan:
         if settings.train_fraction != 0.5:
             raise OptionError("folds and train_fraction are both given.", "With folds, all but one are for training.")
     check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
-    if settings.challenge is not None:
-        if settings.seed:
-            raise OptionError("a sealed audit has no seed of its own.", "Omit the seed, or the challenge.")
-        check_challenge(settings.challenge)
+    check_sealing(settings)
     status_quo = as_algorithm(settings.status_quo)
     capacity = capacity_of(status_quo) if settings.capacity is None else settings.capacity
     if capacity == SAME_SHARE and capacity_of(status_quo) is not None:

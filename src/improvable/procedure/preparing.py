@@ -9,6 +9,7 @@ import numpy as np
 from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, reads_of
 from improvable.algorithms.rules import is_own_rule
+from improvable.algorithms.rules.source import check_source
 from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
@@ -20,6 +21,7 @@ from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
+from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
@@ -28,6 +30,7 @@ from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import part_name
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
+from improvable.procedure.twins import twin_cautions
 from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
@@ -55,6 +58,8 @@ class Prepared:
         What was seen of the data.
     data : Fingerprint
         Of the columns that are read.
+    rule_source : str or None
+        Digest of the code behind a rule of somebody's own.
     """
 
     plan: Plan
@@ -66,6 +71,7 @@ class Prepared:
     features: Features
     look: Look
     data: Fingerprint
+    rule_source: str | None = None
 
     @property
     def seed(self) -> int:
@@ -76,7 +82,7 @@ class Prepared:
         """What a reader must know before anything is run."""
         read = note_cautions(getattr(self.engine, "notes", ()), self.columns.read)
         seen = (*read, *self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
-        return [*seen, *_few_training_rows(self.plan, self.drawn)]
+        return [*seen, *_few_training_rows(self.plan, self.drawn), *lever_cautions(self.plan)]
 
     def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""
@@ -111,6 +117,8 @@ class Prepared:
             "look": self.look.facts,
             "rows": self.surveyed.rows,
             "clusters": None if clusters is None else len(clusters),
+            "rule_source": self.rule_source,
+            "challenge_source": settings.challenge_source,
             "challenge": settings.challenge,
             "seal": settings.seal,
             "protocol": None if declared is None else {"digest": digest_of(declared), "declared": declared},
@@ -121,6 +129,7 @@ class Prepared:
         """What makes a run in a folder this one."""
         return {
             **asked_identity(self.plan.settings),
+            "rule_source": self.rule_source,
             "seed": self.seed,
             "versions": versions(),
             "data": self.data.digest,
@@ -153,6 +162,7 @@ class Prepared:
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first split."""
+    source = check_source(settings.rule, settings.rule_source)
     plan = make_plan(settings)
     engine = as_engine(data, settings.engine, worker_count(n_jobs), format_of(settings))
     columns = make_columns(
@@ -182,9 +192,17 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     check_keys(drawn, settings.row_id)
     some = drawn.sample(surveyed.reading, ALL_ROWS)
     features = _choose(plan, columns, surveyed, some, engine.columns)
+    same = tuple(dict.fromkeys([*features.columns, *plan.design.outcome_columns]))
+    if settings.duplicates == "cluster" and settings.cluster is None:
+        columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
+        surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
+        drawn = _bring(plan, engine, columns, surveyed, splitting, list(drawn.trained))
+        some = drawn.sample(surveyed.reading, ALL_ROWS)
+    twins = twin_cautions(engine, plan, surveyed, some, same)
     with limited_threads(workers=1, splits=1):
         look = look_at(plan, some, features, surveyed)
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint)
+    look = replace(look, cautions=(*look.cautions, *twins))
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, source)
     ready.check_sizes(drawn)
     return ready
 

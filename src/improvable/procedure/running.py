@@ -16,6 +16,7 @@ from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
 from improvable.algorithms.decisions import Algorithm, capacity_of, decide
 from improvable.algorithms.mixture import even_mixture
+from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import FrameLike
@@ -33,7 +34,15 @@ from improvable.procedure.parallel import LOOKING, Progress, announced, in_paral
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
-from improvable.procedure.selecting import Fitted, candidate_name, complete_status_quo, fit_part, select_on_all_rows
+from improvable.procedure.sealing import refuse_without_value
+from improvable.procedure.selecting import (
+    Fitted,
+    candidate_name,
+    complete_status_quo,
+    fit_part,
+    select_on_all_rows,
+    sight,
+)
 from improvable.procedure.splitting import ALL_ROWS, DRAWING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
@@ -69,20 +78,22 @@ def run_prepared(
 ) -> Audit:
     """Run an audit whose settings and data are checked.
 
-    `begun` is called when the first split is done, with False; or at once, with True, where the folder has splits.
+    `begun` is called before anything is computed or written, with True where the folder has what an earlier run did.
     """
+    refuse_without_value(ready.plan.settings)
     plan, question, workers = ready.plan, ready.plan.design.question, worker_count(n_jobs)
-    folder = None if run_folder is None else storage.open_run(run_folder, ready.identity())
-    done = {} if folder is None else finished_splits(folder, question, ready.engine.backend)
-    if done:
-        begun(True)
+    if run_folder is None:
+        begun(False)
+    folder = None if run_folder is None else storage.open_run(run_folder, ready.identity(), begun)
+    run = "" if folder is None else storage.run_key(question.to_dict(), ready.setting(), ready.data.digest)
+    done = {} if folder is None else finished_splits(folder, question, ready.engine.backend, run)
     with limited_threads(workers, plan.splits):
         with announced("the status quo on all rows", progress):
             itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
-        results = _run(ready, folder, done, workers, progress, begun)
+        results = _run(ready, folder, run, done, workers, progress)
     cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results], round_name(question.folds))]
     cautions += stopping_cautions(plan.stopping, results, question)
     emit(cautions)
@@ -120,22 +131,20 @@ def _refit(ready: Prepared, split: int) -> Algorithm:
 def _run(
     ready: Prepared,
     folder: Path | None,
+    run: str,
     done: dict[int, Comparison],
     workers: int,
     show: bool | None,
-    begun: Callable[[bool], None],
 ) -> list[Comparison]:
     """All splits: those that the run folder already has, and the others."""
     plan = ready.plan
 
     def keep(one: Comparison) -> None:
         if folder is not None:
-            storage.write_split(one, folder)
-        if not done:
-            begun(False)
+            storage.write_split(one, folder, run)
         done[one.split] = one
 
-    run_splits = _split_by_split if isinstance(ready.engine, Memory) else partial(_all_at_once, folder)
+    run_splits = _split_by_split if isinstance(ready.engine, Memory) else partial(_all_at_once, folder, run)
     count, drawn = plan.splits, ready.drawn
     while True:
         every = range(1, count + 1)
@@ -189,6 +198,7 @@ def _run_split(ready: Prepared, drawn: Drawn, split: int, progress: Progress) ->
 
 def _all_at_once(
     folder: Path | None,
+    run: str,
     ready: Prepared,
     drawn: Drawn,
     splits: Sequence[int],
@@ -205,11 +215,11 @@ def _all_at_once(
         fitted[one.part.split].append(one)
         if len(fitted[one.part.split]) == len(parts) // len(splits):
             progress.done()
-    tallies = kept_counts(folder)
+    tallies = kept_counts(folder, run)
     if not all(split in tallies for split in splits):
         found = iter(_count(ready, [_contest(ready, one, drawn) for folds in fitted.values() for one in folds]))
         tallies = {split: _pooled(ready, [next(found) for _ in folds]) for split, folds in fitted.items()}
-        keep_counts(folder, tallies)
+        keep_counts(folder, tallies, run)
     for split, folds in fitted.items():
         keep(_finish(ready, folds, tallies[split], workers))
 
@@ -231,7 +241,8 @@ def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
         steps = monotone_steps(ready.sample(fitted.part, drawn).rows, ready.plan.constraints.monotone)
     candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
     name = candidate_name(ready.plan, fitted.part)
-    return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),))
+    shown = sight(ready.plan, ready.features)
+    return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),), shown)
 
 
 def _conclude(ready: Prepared, tally: Tally, split: int, reference: FloatArray | None, workers: int) -> Comparison:
@@ -288,7 +299,8 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
     some = ready.held_out(fitted.part)
     if not len(some):
         return []
-    decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.part))
+    rows = some.rows if fitted.selection.algorithm is None else seen(some.rows, sight(ready.plan, ready.features))
+    decisions = decide(steady(fitted.candidate), rows, candidate_name(ready.plan, fitted.part))
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from improvable.algorithms.constraints import Constraints, reached
 from improvable.algorithms.cutoffs import ScoreColumn, Threshold, TieBreaking
-from improvable.algorithms.decisions import Algorithm, decide, prepare
-from improvable.algorithms.rules.base import Selection, Training, run_rule
+from improvable.algorithms.decisions import Algorithm, decide, prepare, reads_of
+from improvable.algorithms.rules import blends
+from improvable.algorithms.rules.base import Selection, Training, run_rule, seen
 from improvable.data.arrays import FloatArray
 from improvable.data.features import Features
 from improvable.data.sample import Sample
@@ -79,8 +80,10 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         plan, constraints, features, training, status_quo, seed_of(seed, part.split, *purpose), where,
         lambda text: progress.stage(part.split, text),
     )  # fmt: skip
-    candidate = status_quo if selection.algorithm is None else selection.algorithm
-    after = decide(candidate, training.rows, candidate_name(plan, part))
+    candidate, sample = status_quo, training
+    if selection.algorithm is not None:
+        candidate, sample = selection.algorithm, replace(training, rows=seen(training.rows, sight(plan, features)))
+    after = decide(candidate, sample.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
     refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
     learned = None
@@ -96,9 +99,25 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         shares=(_share(before, training), _share(after, training)),
         errors=(_share_error(before, training), _share_error(after, training)),
         capacity=constraints.capacity,
-        reached=reached(constraints, candidate, after, training),
+        reached=reached(constraints, candidate, after, sample),
         learned=learned,
     )
+
+
+def sight(plan: Plan, features: Features) -> tuple[str, ...]:
+    """The columns that a candidate is shown when it decides: its features, never the outcome.
+
+    A candidate that may use the group is shown that, and a blend what the status quo reads.
+    """
+    shown = dict.fromkeys(features.columns)
+    if not plan.constraints.group_blind:
+        shown |= dict.fromkeys(plan.design.question.group)
+    if blends(plan.rule):
+        reads, question = reads_of(plan.status_quo), plan.design.question
+        hidden = {*plan.design.outcome_columns, plan.target, question.weight, *plan.design.label_columns}
+        others = features.left_out if reads.anything else (*reads.numbers, *reads.features)
+        shown |= dict.fromkeys(name for name in others if not reads.anything or name not in hidden)
+    return tuple(shown)
 
 
 def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
@@ -180,6 +199,7 @@ def _select(
         seed=seed,
         breaking=plan.breaking,
         report=report,
+        sight=sight(plan, features),
     )
     try:
         return run_rule(plan.rule, training, status_quo)

@@ -13,7 +13,7 @@ from improvable.data.engines.batches import run
 from improvable.data.frames import Rows, check_complete, incomplete
 from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
-from improvable.data.sample import Combination, Reading, combinations_of
+from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
 from improvable.data.suspects import Seen, code_notes, constant_values, few_values, merge_values
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
@@ -21,6 +21,7 @@ from improvable.question.claim import check_claim
 from improvable.question.design import Design
 
 FEWEST_CLUSTERS = 10
+EQUAL_ROWS = "equal rows"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Surveying:
     design: Design
     columns: Columns
     keying: Keying
+    together: tuple[str, ...] = ()
 
     def __call__(self, rows: Rows) -> Survey:
         bad = incomplete(rows, self.columns.numeric, self.columns.labels)
@@ -91,11 +93,11 @@ class Surveying:
         )
 
     def _clusters(self, rows: Rows) -> Keys:
-        question = self.design.question
-        if question.cluster is None:
+        question, named = self.design.question, cluster_columns(self.design, self.together)
+        if not named:
             return np.empty((3, 0), dtype=np.uint64)
         stratum = [] if question.stratum is None else [question.stratum]
-        keys = [self.keying.of(rows, columns) for columns in ([question.cluster, *stratum], stratum, question.group)]
+        keys = [self.keying.of(rows, columns) for columns in (named, stratum, question.group)]
         return _distinct(np.stack(keys))
 
 
@@ -169,10 +171,15 @@ class Surveyed:
     cautions: tuple[Caution, ...]
 
 
-def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool) -> Surveyed:
-    """Look at all rows once, and refuse what cannot be used."""
+def survey(
+    engine: Engine, design: Design, columns: Columns, drop_missing: bool, together: tuple[str, ...] = ()
+) -> Surveyed:
+    """Look at all rows once, and refuse what cannot be used.
+
+    Rows that are the same in the columns `together` are one cluster, where no column of clusters is named.
+    """
     keying = Keying(design.question.seed)
-    seen = run(engine, Surveying(design, columns, keying), columns.read, merge_surveys)
+    seen = run(engine, Surveying(design, columns, keying, together), columns.read, merge_surveys)
     needed = (*columns.numeric, *columns.labels)
     lacking = {name: seen.lacking[name] for name in needed if seen.lacking[name]}
     check_complete(lacking, seen.dropped, seen.rows, drop_missing)
@@ -202,10 +209,11 @@ def survey(engine: Engine, design: Design, columns: Columns, drop_missing: bool)
         weighted=_check_weights(seen.weights, question.weight),
         clustered=False,
         keying=keying,
+        together=together,
     )
     clusters = None
-    if question.cluster is not None:
-        clusters, spanning = _check_clusters(seen.clusters, question.cluster)
+    if question.cluster is not None or together:
+        clusters, spanning = _check_clusters(seen.clusters, question.cluster or EQUAL_ROWS)
         cautions += spanning
         if len(clusters) == kept:  # clusters of one row each are rows
             clusters = None

@@ -19,7 +19,7 @@ def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
     for setting in SETTINGS.values():
         value = getattr(settings, setting.name)
         void = setting.needs is not None and getattr(settings, setting.needs[0]) != setting.needs[1]
-        void |= setting.name == "seed" and settings.challenge is not None
+        void |= setting.name == "seed" and (settings.challenge is not None or settings.challenge_source is not None)
         void |= setting.name == "capacity" and value == written.get("capacity")
         if value is not None and value != {} and not void:
             yield setting, value
@@ -73,7 +73,7 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
                 f"[{setting.section}] {setting.key} goes with {other} = '{value}'.",
                 f"Leave it out, or change {other}.",
             )
-    if challenge is not None and "seed" in arguments:
+    if "seed" in arguments and (challenge is not None or "challenge_source" in arguments):
         raise OptionError("[test] seed is in a protocol that is sealed.", "A sealed audit has no seed; remove it.")
     status_quo = dict(declared.get(STATUS_QUO, {}))
     check_written(status_quo, f"[{STATUS_QUO}]")

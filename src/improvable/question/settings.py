@@ -20,6 +20,7 @@ Combine = Literal["median", "sequential"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
+Duplicates = Literal["keep", "cluster"]
 Capacity = float | Literal["status_quo"] | None
 Decimal = Literal[".", ","]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
@@ -121,6 +122,16 @@ class Settings:
     rule: Any = field(
         default="lasso",
         metadata=of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", key="name"),
+    )
+    rule_source: str | None = field(
+        default=None,
+        metadata=of_rule(
+            TEXT,
+            "Digest of the code behind a rule module:object; other code is refused.",
+            key="source",
+            unset="any code",
+            commands=(AUDIT,),
+        ),
     )
     features: Sequence[str] | None = field(
         default=None,
@@ -258,10 +269,29 @@ class Settings:
             TEXT, "Column that differs in every row; it tells rows apart when they are split.", commands=(AUDIT,)
         ),
     )
+    duplicates: Duplicates | None = field(
+        default=None,
+        metadata=of_test(
+            TEXT,
+            "Rows that are the same in features and outcome: different people, or copies that stay together.",
+            unset="refused where there are many",
+            commands=(AUDIT,),
+        ),
+    )
+    challenge_source: str | None = field(
+        default=None,
+        metadata=of_test(
+            TEXT,
+            "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
+            commands=(AUDIT,),
+        ),
+    )
     challenge: str | None = field(
         default=None,
         metadata=about(
-            TEXT, "Instead of a seed: a text that the other side chose; see improvable seal.", commands=(AUDIT,)
+            TEXT,
+            "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
+            commands=(AUDIT,),
         ),
     )
     seal: str | None = field(

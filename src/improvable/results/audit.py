@@ -93,8 +93,9 @@ class Audit(Result):
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         place = storage.new_folder(folder)
+        run = storage.run_key(self.question.to_dict(), self.setting, self.data_fingerprint)
         for split in self.splits:
-            storage.write_split(split, place)
+            storage.write_split(split, place, run)
         self.finish(place)
 
     def finish(self, folder: Path) -> None:

@@ -199,6 +199,8 @@ class Facts(TypedDict):
     train_rows: NotRequired[int]
     row_id: NotRequired[str | None]
     stopping: NotRequired[dict[str, float] | None]
+    rule_source: NotRequired[str | None]
+    challenge_source: NotRequired[str | None]
     challenge: NotRequired[str | None]
     asked_again: NotRequired[bool]
     protocol: NotRequired[dict[str, Any] | None]

@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from improvable.inference.reruns import rerun_risk
-from improvable.inference.shortfall import rows_needed, shortfall
+from improvable.inference.shortfall import detectable, rows_needed, shortfall
 from improvable.results.findings import Findings
 from improvable.results.numbers import number_or_null, steady
 
@@ -28,6 +28,7 @@ class ShortfallFacts(TypedDict):
     above: bool
     standard_errors: float | None
     rows: int | None
+    detectable: float | None
 
 
 def rerun_facts(result: Findings) -> RerunFacts:
@@ -49,6 +50,8 @@ def shortfall_facts(result: Findings, rows: int) -> ShortfallFacts:
     lack = shortfall(split.evidence, split.question.claim, split.assessment)
     enough = rows_needed(rows, lack.standard_errors, result.threshold)
     component, measures = lack.component, {one.label: one for one in split.evidence.measures}
+    above = component.kind == "accuracy" and measures[component.measure].higher_is_better
+    reach = detectable(lack.needed, lack.error, result.threshold, above)
     return {
         "split": split.split,
         "kind": component.kind,
@@ -56,7 +59,8 @@ def shortfall_facts(result: Findings, rows: int) -> ShortfallFacts:
         "group": component.group,
         "candidate": number_or_null(component.candidate),
         "needed": number_or_null(lack.needed),
-        "above": component.kind == "accuracy" and measures[component.measure].higher_is_better,
+        "above": above,
         "standard_errors": None if lack.standard_errors is None else steady(lack.standard_errors),
         "rows": None if enough is None or enough > MOST_ROWS else int(float(f"{enough:.2g}")),
+        "detectable": None if reach is None else steady(reach),
     }

@@ -20,14 +20,14 @@ from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from
 from improvable.results.findings import Census
-from improvable.results.storage import FORMAT, RESULT, RUN, read_json, split_path
+from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, split_path
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
 
 
-def read_split(path: Path, question: Question, backend: Any) -> Comparison:
-    """Bring one split back; whatever is not as we write it is one line."""
+def read_split(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
+    """Bring one split back; of a `run`, only if it is unchanged and one of its own."""
     try:
         arrays = read_arrays(path)
         meta = parse_json(arrays["meta"].tobytes())
@@ -41,6 +41,12 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
     try:
         if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
             raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+        chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
+        if run is not None and chain != chain_of(arrays, run):
+            raise StorageError(
+                f"'{path}' was changed, or is a split of another run.",
+                "Delete it and run the same audit again: only this split is redone.",
+            )
         return _comparison(meta, arrays, question, backend)
     except MALFORMED as error:
         raise _damaged(path, error) from error
@@ -187,7 +193,7 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     return audit
 
 
-def finished_splits(folder: Path, question: Question, backend: Any) -> dict[int, Comparison]:
-    """The splits that are already there, whole."""
-    found = [read_split(path, question, backend) for path in sorted(folder.glob("split-*.npz"))]
+def finished_splits(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
+    """The splits that are already there, whole, and chained to this run."""
+    found = [read_split(path, question, backend, run) for path in sorted(folder.glob("split-*.npz"))]
     return {result.split: result for result in found}

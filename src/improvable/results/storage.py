@@ -5,15 +5,16 @@ A folder holds
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``split-001.npz``, ...: one file per split (one in all for a comparison), with the arrays ``sums``, ``draws``,
   ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, and ``meta``, a JSON text with
-  everything else.
+  everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 
 Every file is written under another name and then renamed, so that none is ever half there.
 """
 
+import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 from improvable.showing import json_text
 
-FORMAT = 4
+FORMAT = 5
 RESULT, RUN = "result.json", "run.json"
 
 
@@ -57,8 +58,29 @@ def split_path(folder: Path, split: int) -> Path:
     return folder / f"split-{split:03d}.npz"
 
 
-def write_split(result: Tested, folder: Path) -> None:
-    """Keep one split."""
+def run_key(question: Mapping[str, Any], setting: Mapping[str, Any], data: str | None) -> str:
+    """What the splits of one run have in common: the question, the rule and its code, and the data."""
+    named = {name: setting.get(name) for name in ("rule", "rule_source", "features", "row_id", "train_rows")}
+    text = json.dumps([question, named, data], sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def chain_of(arrays: Mapping[str, Any], run: str) -> str:
+    """A digest of arrays, chained to the run that they belong to.
+
+    It holds no secret: it finds files that were changed or come from another run. Only `verify` shows that the numbers
+    are right.
+    """
+    found = hashlib.blake2b(run.encode(), digest_size=32)
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        found.update(values.tobytes())
+    return found.hexdigest()
+
+
+def write_split(result: Tested, folder: Path, run: str = "") -> None:
+    """Keep one split, chained to its run."""
     evidence = result.evidence
     meta = {
         "format": FORMAT,
@@ -80,18 +102,18 @@ def write_split(result: Tested, folder: Path) -> None:
         "chosen_here": evidence.chooses_here,
         "cells": plain_counts(result.counted),
     }
+    arrays: dict[str, Any] = {
+        "sums": evidence.sums,
+        "draws": evidence.draws,
+        "training": evidence.training,
+        "selected": result.selected,
+        "sizes": result.sizes,
+        "weight": result.weight,
+        "members": np.stack([attribute.member for attribute in evidence.attributes]),
+        "meta": np.frombuffer(as_json(meta), dtype=np.uint8),
+    }
     buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        sums=evidence.sums,
-        draws=evidence.draws,
-        training=evidence.training,
-        selected=result.selected,
-        sizes=result.sizes,
-        weight=result.weight,
-        members=np.stack([attribute.member for attribute in evidence.attributes]),
-        meta=np.frombuffer(as_json(meta), dtype=np.uint8),
-    )
+    np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
     write_whole(split_path(folder, result.split), buffer.getvalue())
 
 
@@ -109,8 +131,11 @@ def new_folder(folder: str | Path) -> Path:
     return place
 
 
-def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
-    """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ."""
+def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[bool], None] = lambda _: None) -> Path:
+    """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ.
+
+    `begun` is called before anything is written: with True where the folder already has what an earlier run did.
+    """
     place = Path(folder)
     mine = as_json({"format": FORMAT, "version": VERSION, "audit": identity})
     if (place / RUN).exists() or (place / RUN).is_symlink():
@@ -129,9 +154,11 @@ def open_run(folder: str | Path, identity: Mapping[str, Any]) -> Path:
             raise StorageError(
                 f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one."
             )
+        begun(any(place.glob("*.npz")))
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")
+    begun(False)
     make_folder(place)
     write_whole(place / RUN, mine)
     return place

@@ -291,13 +291,23 @@ def shortfall_words(facts: Facts) -> str:
     if errors <= 0:
         return (
             f"{where} {name} fell short: it is {value}, {abs(errors):.1f} standard errors on the wrong side of the "
-            f"{needed} that it had to be {side}; if that estimate is right, more rows would not show it."
+            f"{needed} that it had to be {side}; if that estimate is right, more rows would not show it. "
+            f"{_detectable_words(lack)}"
         )
     rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
     return (
         f"{where} {name} fell short: it is {value}, only {errors:.1f} standard errors {side} {needed}; if that "
-        f"estimate is right, {rows} would show it with probability 0.8."
+        f"estimate is right, {rows} would show it with probability 0.8. {_detectable_words(lack)}"
     )
+
+
+def _detectable_words(lack: Mapping[str, Any]) -> str:
+    """The smallest improvement that a test with these rows would have shown: what "not shown" is worth."""
+    reach = lack["detectable"]
+    if lack["kind"] == "fairness" and reach <= 0:
+        return "With these rows, not even a gap of zero would have been shown with probability 0.8."
+    least = "at least" if lack["above"] else "at most"
+    return f"With these rows this audit could have shown, with probability 0.8, {least} {value_text(reach)} there."
 
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:

@@ -13,8 +13,8 @@ from improvable.question.settings import SECTIONS
 
 HEAD = """\
 # What an audit will ask and do, declared before it runs.
-# Seal it:  improvable seal {name} --data DATA --challenge 'a text the other side chooses'
-# Run it:   improvable audit {name} --data DATA
+# Seal it:  improvable seal {name} --data DATA{sealing}
+# Run it:   improvable audit {name} --data DATA{running}
 """
 
 
@@ -50,7 +50,10 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
     >>> print(protocol_text({"columns": {"outcome": "y", "group": ["g"]}}).splitlines()[-2])
     outcome = "y"
     """
-    parts = [HEAD.format(name=name)]
+    named = "challenge_source" in declared.get("test", {})
+    sealing = "" if named else " --challenge 'a text the other side draws'"
+    running = " --challenge 'the public value, when it is known'" if named else ""
+    parts = [HEAD.format(name=name, sealing=sealing, running=running)]
     for section in SECTIONS:
         keys = declared.get(section, {})
         if keys:

@@ -5,6 +5,9 @@ hash; where a line was removed, the next one points to a line that is not there.
 cuts lines off at the end, or rewrites it from the start, is exposed by the hashes that outputs printed and the other
 side kept, or by `verify`.
 
+A line that was cut while it was written, when a disk was full or a machine died, ends the file without a newline. It is
+passed over, and the next line that is written repairs the file: what was torn is kept in a line of its own.
+
 Runs that write at the same time take turns. The lock is on the ledger itself, through its open descriptor, so no lock
 file is left beside the data. Windows lets only the descriptor that holds a lock read the file: whoever holds it reads
 and writes through that one.
@@ -17,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,7 +35,10 @@ if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
 BEGUN, FINISHED, PLANNED = "begun", "finished", "planned"
+SEALED, VERIFIED, REPAIRED = "sealed", "verified", "repaired"
 ORIGIN = "0" * 64
+MOST_KEPT = 2_000
+"""Bytes of a torn line that are kept."""
 KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 
 
@@ -44,7 +51,7 @@ class Line:
     number : int
         From 1.
     event : str
-        "begun", "finished" or "planned".
+        "begun", "finished", "planned", "sealed", "verified" or "repaired".
     facts : dict
         When, data, protocol, seed or challenge; of a finished run also its p-value and verdict.
     hash : str
@@ -72,13 +79,35 @@ def read_ledger(path: str | Path) -> list[Line]:
         raise StorageError(f"'{place}' {error}.", "Name the ledger itself.") from error
 
 
+def torn_end(content: bytes) -> bytes:
+    """What is left of a last line that was not written to its end; a whole line that lacks only its newline is not."""
+    rest = content.rpartition(b"\n")[2]
+    if not rest:
+        return b""
+    try:
+        json.loads(rest)
+    except ValueError:
+        return rest
+    return b""
+
+
+def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that says a key twice shows one reader what another does not see."""
+    plain = dict(pairs)
+    if len(plain) != len(pairs):
+        raise ValueError("a key is said twice")
+    return plain
+
+
 def _checked(content: bytes, place: Path) -> list[Line]:
     lines: list[Line] = []
     previous = ORIGIN
-    for number, text in enumerate(filter(None, content.split(b"\n")), start=1):
+    whole = content.removesuffix(torn_end(content))
+    for number, text in enumerate(filter(None, whole.split(b"\n")), start=1):
         try:
-            plain = json.loads(text)
+            plain = json.loads(text, object_pairs_hook=no_key_twice)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
+            datetime.fromisoformat(plain["when"])
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
         if _hash(plain) != hash_:
@@ -108,17 +137,14 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
             content = file.read()
             lines = _checked(content, place)
             check_belongs(lines, data, place)
-            plain = {
-                "when": datetime.now(UTC).isoformat(timespec="seconds"),
-                "event": event,
-                "data": data,
-                **facts,
-                "version": VERSION,
-                "previous": lines[-1].hash if lines else ORIGIN,
-            }
-            hash_ = _hash(plain)
-            begin = b"" if content.endswith(b"\n") or not lines else b"\n"
-            file.write(begin + (_canonical(plain | {"hash": hash_}) + "\n").encode())
+            torn = torn_end(content)
+            if torn:
+                file.truncate(len(content) - len(torn))
+                kept = {"bytes": len(torn), "torn": torn[:MOST_KEPT].decode("utf-8", "backslashreplace")}
+                lines.append(_written(file, lines, data, REPAIRED, kept))
+            elif lines and not content.endswith(b"\n"):
+                file.write(b"\n")
+            lines.append(_written(file, lines, data, event, facts))
             file.flush()
             os.fsync(file.fileno())
     except StorageError:
@@ -127,7 +153,26 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
         raise StorageError(
             f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
+    return lines[-1]
+
+
+def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, facts: Mapping[str, Any]) -> Line:
+    plain = {
+        "when": now().isoformat(timespec="seconds"),
+        "event": event,
+        "data": data,
+        **facts,
+        "version": VERSION,
+        "previous": lines[-1].hash if lines else ORIGIN,
+    }
+    hash_ = _hash(plain)
+    file.write((_canonical(plain | {"hash": hash_}) + "\n").encode())
     return Line(len(lines) + 1, event, plain, hash_)
+
+
+def now() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(UTC)
 
 
 @contextmanager
@@ -160,6 +205,8 @@ def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
         "protocol": None if protocol is None else protocol["digest"],
         "seed": facts["seed"],
         "challenge": facts.get("challenge"),
+        "seal": facts.get("seal"),
+        "rule_source": facts.get("rule_source"),
         "columns": facts["data_fingerprint"],
         "draws": facts["draws"],
         "p_value": facts["p_value"],
@@ -181,9 +228,46 @@ def runs_words(lines: Sequence[Line]) -> str:
         return "no run is recorded"
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
     what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
-    plans = sum(line.event == PLANNED for line in lines)
-    planned = f"; {plans} plan{'s' if plans != 1 else ''} made on them" if plans else ""
-    return f"{what} ({told}){planned}" if told else f"{what}{planned}"
+    more = "".join(
+        f"; {count} {words if count != 1 else word}"
+        for count, word, words in (
+            (sum(line.event == BEGUN and bool(line.facts.get("resumed")) for line in lines), "of them was resumed",
+             "of them were resumed"),
+            (sum(line.event == PLANNED for line in lines), "plan made on them", "plans made on them"),
+            (sum(line.event == VERIFIED for line in lines), "verification", "verifications"),
+        )
+        if count
+    )  # fmt: skip
+    return f"{what} ({told}){more}" if told else f"{what}{more}"
+
+
+def rejections_words(lines: Sequence[Line]) -> str:
+    """How many finished runs did not reject: what a reader of one that did must know.
+
+    Examples
+    --------
+    >>> rejections_words([])
+    'of 0 finished runs on these data, 0 did not reject'
+    """
+    verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
+    begun = sum(line.event == BEGUN for line in lines)
+    open_ = f" ({begun - len(verdicts)} more begun)" if begun > len(verdicts) else ""
+    runs = f"finished run{'s' if len(verdicts) != 1 else ''} on these data{open_}"
+    return f"of {len(verdicts)} {runs}, {verdicts.count('not rejected')} did not reject"
+
+
+def doubts(lines: Sequence[Line]) -> list[str]:
+    """What a reader of an intact chain must know: clocks that were turned back, lines that were torn."""
+    out = []
+    for before, after in pairwise(lines):
+        if datetime.fromisoformat(after.facts["when"]) < datetime.fromisoformat(before.facts["when"]):
+            out.append(f"Time goes backward at line {after.number}: a clock was turned back, or lines were backdated.")
+    out += [
+        f"Line {line.number} repairs a line that was torn after {line.facts['bytes']:,} bytes."
+        for line in lines
+        if line.event == REPAIRED
+    ]
+    return out
 
 
 def _hash(plain: dict[str, Any]) -> str:

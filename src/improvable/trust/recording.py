@@ -1,4 +1,4 @@
-"""Runs from the command line are written to the ledger beside the data: when begun, and when finished."""
+"""What the command line does with data is written to the ledger beside them: seals, runs, plans, verifications."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ class Recorder:
     reason: str = ""
 
     def begin(self, kind: str, facts: dict[str, Any]) -> None:
-        """Record that a run has shown something: its first split is done."""
+        """Record that a run begins, before it computes or writes anything else."""
         from improvable.trust.ledger import BEGUN
 
         self._add(BEGUN, {"kind": kind, **facts})
@@ -37,6 +37,22 @@ class Recorder:
 
         return self._add(PLANNED, {"kind": kind, **facts})
 
+    def seal(self, facts: dict[str, Any]) -> str:
+        """Record that a protocol and these data were sealed, once, and say how many runs there were."""
+        from improvable.trust.ledger import SEALED, read_ledger
+
+        if self.path is not None and self.path.exists():
+            for line in read_ledger(self.path):
+                if line.event == SEALED and line.facts.get("seal") == facts["seal"]:
+                    return f"Sealed earlier: see line {line.number} of {self.path.name}."
+        return self._add(SEALED, facts)
+
+    def verify(self, facts: dict[str, Any]) -> str:
+        """Record that a result was verified, in a ledger that is there."""
+        from improvable.trust.ledger import VERIFIED
+
+        return self._add(VERIFIED, facts)
+
     def knows(self, folder: str | None) -> int | None:
         """The line that records a finished run in a folder, if there is one."""
         from improvable.errors import StorageError
@@ -50,13 +66,14 @@ class Recorder:
             return None
 
     def _add(self, event: str, facts: dict[str, Any]) -> str:
-        from improvable.trust.ledger import read_ledger, record, runs_words
+        from improvable.trust.ledger import doubts, read_ledger, record, runs_words
 
         if self.path is None:
             return self.reason
         line = record(self.path, self.data, event, facts)
-        runs = runs_words(read_ledger(self.path))
-        return f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs}."
+        lines = read_ledger(self.path)
+        words = f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs_words(lines)}."
+        return " ".join([words, *doubts(lines)])
 
 
 def reading_facts(format_: "FileFormat") -> dict[str, Any]:

@@ -8,14 +8,16 @@ from typing import Any
 
 from improvable.data.files import write_whole
 from improvable.data.frames import FrameLike
-from improvable.errors import StorageError
+from improvable.errors import OptionError, StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.question.challenge import parse_source
 from improvable.question.conforming import check_types
 from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
 from improvable.results.versions import VERSION
 from improvable.trust.files import read_protocol
+from improvable.trust.ledger import now
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,11 @@ class Seal:
         Those columns: patterns and defaults of the protocol, spelled out.
     rows : int
     challenge : str
-        What the other side chose; the splits follow from it and from the data.
+        What the other side chose; the splits follow from it and from the data. Empty where a source is named.
+    challenge_source : str
+        The public value, not yet known, that will be the challenge.
+    rule_source : str
+        Digest of the code behind a rule of somebody's own.
     """
 
     protocol: str
@@ -40,6 +46,8 @@ class Seal:
     columns: tuple[str, ...]
     rows: int
     challenge: str
+    challenge_source: str = ""
+    rule_source: str = ""
 
     @property
     def digest(self) -> str:
@@ -55,6 +63,18 @@ def seal_path(protocol: str | Path) -> Path:
 
 def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
     """Check that a protocol can be run on the data, and seal both; no split is made."""
+    named = declared.get("test", {}).get("challenge_source")
+    if named is not None:
+        source = parse_source(named)
+        if challenge:
+            raise OptionError(
+                f"the protocol's challenge is {source.words}.", "Seal it without one; give the value when you run."
+            )
+        if source.due <= now():
+            raise OptionError(
+                f"the protocol's challenge is {source.words}, which may be known by now.",
+                "Whoever knows it can try protocols until one suits. Name a later one.",
+            )
     return seal_of(prepare_audit(data, from_declaration(declared, challenge)))
 
 
@@ -62,22 +82,37 @@ def seal_of(ready: Prepared) -> Seal:
     """The seal of an audit that is ready to run."""
     declared = declare(ready.plan.settings)
     assert declared is not None, "what a protocol declares can be declared again"
-    columns, challenge = ready.data.columns, ready.plan.settings.challenge
-    return Seal(digest_of(declared), ready.data.digest, columns, ready.surveyed.total, challenge or "")
+    settings = ready.plan.settings
+    source = settings.challenge_source or ""
+    return Seal(
+        protocol=digest_of(declared),
+        data=ready.data.digest,
+        columns=ready.data.columns,
+        rows=ready.surveyed.total,
+        challenge="" if source else settings.challenge or "",
+        challenge_source=source,
+        rule_source=ready.rule_source or "",
+    )
 
 
 def write_seal(seal: Seal, path: str | Path) -> None:
     """Write a seal; a different one that already exists is never overwritten."""
     place = Path(path)
+    refuse_other_seal(seal, place)
     if place.exists():
-        if read_seal(place) == seal:
-            return
+        return
+    facts = {"format": FORMAT, "version": VERSION, **asdict(seal), "digest": seal.digest}
+    write_whole(place, as_json(facts))
+
+
+def refuse_other_seal(seal: Seal, path: str | Path) -> None:
+    """Refuse a place that holds another seal."""
+    place = Path(path)
+    if place.exists() and read_seal(place) != seal:
         raise StorageError(
             f"'{place}' already holds another seal of this protocol.",
             "A seal is made once. Keep it, or seal a copy of the protocol under another name.",
         )
-    facts = {"format": FORMAT, "version": VERSION, **asdict(seal), "digest": seal.digest}
-    write_whole(place, as_json(facts))
 
 
 def read_seal(path: str | Path) -> Seal:
@@ -103,6 +138,11 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
         raise StorageError(
             "the protocol is not the one that was sealed.", "Run the sealed one, or seal this one under another name."
         )
+    if found.rule_source != seal.rule_source:
+        raise StorageError(
+            f"the code of rule '{ready.plan.settings.rule}' is not the code that was sealed.",
+            "Run the sealed code; if it must change, say why and seal again.",
+        )
     if found.columns != seal.columns:
         other = sorted(set(found.columns) ^ set(seal.columns))
         raise StorageError(
@@ -117,13 +157,26 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
         )
 
 
-def settings_of(path: str | Path) -> tuple[Settings, Seal | None]:
-    """What a protocol declares, with its seal where there is one beside it."""
+def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Settings, Seal | None]:
+    """What a protocol declares, with its seal where there is one beside it.
+
+    Parameters
+    ----------
+    path : str or path
+    challenge : str, optional
+        The value of the source that the protocol names.
+    """
     declared, place = read_protocol(path), seal_path(path)
+    named = "challenge_source" in declared.get("test", {})
+    if challenge is not None and not named:
+        raise OptionError(
+            "--challenge is given beside a protocol that names no source of one.",
+            "Give it to improvable seal, or declare [test] challenge_source.",
+        )
     if not place.exists():
-        return from_declaration(declared), None
+        return from_declaration(declared, challenge), None
     seal = read_seal(place)
-    return replace(from_declaration(declared, seal.challenge), seal=seal.digest), seal
+    return replace(from_declaration(declared, challenge if named else seal.challenge), seal=seal.digest), seal
 
 
 def seal_facts(seal: Seal) -> dict[str, Any]:

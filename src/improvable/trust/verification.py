@@ -21,7 +21,7 @@ from improvable.report.html import html_page
 from improvable.results.audit import Audit
 from improvable.results.loading import load
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
-from improvable.trust.seal import seal_of
+from improvable.trust.seal import Seal, seal_of
 
 UNCHECKED = ("versions", "version")
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
@@ -65,6 +65,8 @@ class Verification:
         For each file of a run folder, whether its bytes are the same.
     unchecked : list of str
         Files in the folder that are not part of the result; they were not checked.
+    seal : Seal or None
+        The seal that follows from the data, the protocol and the rule's code as they are here.
     """
 
     checked: dict[str, Any]
@@ -72,6 +74,7 @@ class Verification:
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     files: dict[str, bool] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
+    seal: Seal | None = None
 
     @property
     def same(self) -> bool:
@@ -135,11 +138,11 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     differences = []
     if digest_of(declared) != protocol["digest"]:
         differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
-    settings = replace(from_declaration(declared, facts["challenge"]), seal=facts.get("seal"))
+    settings = replace(from_declaration(declared, facts.get("challenge")), seal=facts.get("seal"))
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
-    if settings.seal is not None:
-        made = seal_of(ready).digest
-        differences += [Difference("seal", settings.seal, made)] if made != settings.seal else []
+    made = seal_of(ready)
+    if settings.seal is not None and made.digest != settings.seal:
+        differences.append(Difference("seal", settings.seal, made.digest))
     again = run_prepared(ready, n_jobs=n_jobs)
     found = _through_json(again.to_dict())
     stated, now = dict(_leaves(facts)), dict(_leaves(found))
@@ -159,7 +162,7 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     files, others = _compared_files(Path(result), again)
     place = Path(result)
     beside = {path.name for path in place.iterdir()} - set(files) - {"run.json"} if place.is_dir() else set()
-    return Verification(checked, [*differences, *others], versions, files, sorted(beside))
+    return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
 
 
 def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:

@@ -13,7 +13,7 @@ from improvable.cli import run
 from improvable.report.embedding import BEGIN, END, embedded, read_embedded
 from protocol_room import OPTIONS, said
 
-VERIFY = ["verify", "report.html", "--data", "people.csv"]
+VERIFY = ["verify", "report.html", "--data", "people.csv", "--unsealed"]
 
 
 @pytest.mark.usefixtures("room")

@@ -14,7 +14,7 @@ from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, f
 from improvable.algorithms.rules.prices import PRICE, price
 from improvable.algorithms.rules.reductions import reduction
 from improvable.algorithms.rules.tournament import Tournament, tournament
-from improvable.algorithms.rules.variations import WithoutFeatures, blend
+from improvable.algorithms.rules.variations import Blend, WithoutFeatures, blend
 from improvable.errors import OptionError, nearest
 
 RULES: dict[str, SelectionRule] = {
@@ -78,21 +78,38 @@ def _named(spec: str) -> SelectionRule:
 
 
 def is_own_rule(rule: Any) -> bool:
-    """Whether a rule, or one inside it, is code of the caller's own, which may read any column."""
-    inside = (*getattr(rule, "rules", ()), *([rule.rule] if hasattr(rule, "rule") else []))
-    return not type(rule).__module__.startswith("improvable.") or any(map(is_own_rule, inside))
+    """Whether a rule, or one inside it, is code of the caller's own, which may learn from any column."""
+    return not type(rule).__module__.startswith("improvable.") or any(map(is_own_rule, _inside(rule)))
 
 
-def imports_code(spec: str) -> bool:
-    """Whether a rule's name is code of somebody's own, which is run when the rule is made."""
+def blends(rule: Any) -> bool:
+    """Whether candidates of a rule, or of one inside it, read the status quo's score."""
+    return isinstance(rule, Blend) or any(map(blends, _inside(rule)))
+
+
+def _inside(rule: Any) -> tuple[Any, ...]:
+    """The rules that a rule is made of."""
+    if not type(rule).__module__.startswith("improvable."):
+        return ()
+    return (*getattr(rule, "rules", ()), *([rule.rule] if hasattr(rule, "rule") else []))
+
+
+def own_modules(spec: str) -> list[str]:
+    """Modules of somebody's own in a rule's name, which are run when the rule is made.
+
+    Examples
+    --------
+    >>> own_modules("tournament:linear,blend:0.5:their_rules:rule")
+    ['their_rules']
+    """
     family, separator, setting = spec.partition(":")
     if family in ("drop", "blend"):
-        return imports_code(setting.partition(":")[2])
+        return own_modules(setting.partition(":")[2])
     if family == "price":
-        return imports_code(setting)
+        return own_modules(setting)
     if family == "tournament":
-        return any(map(imports_code, setting.split(",")))
-    return bool(separator) and family not in FAMILIES
+        return [module for one in setting.split(",") for module in own_modules(one)]
+    return [family] if separator and family not in FAMILIES else []
 
 
 def _imported(module: str, name: str) -> SelectionRule:

@@ -43,6 +43,8 @@ class Training:
         Long work may say here, in a few words, how far it is.
     breaking : TieBreaking or None
         Which of the rows that tie at a cutoff are selected; None selects none.
+    sight : tuple of str or None
+        The columns that a candidate is shown when it decides; None for all.
     """
 
     sample: Sample
@@ -54,6 +56,7 @@ class Training:
     seed: np.random.SeedSequence
     report: Callable[[str], None] = _silent
     breaking: TieBreaking | None = None
+    sight: tuple[str, ...] | None = None
 
     @property
     def rows(self) -> Rows:
@@ -128,7 +131,13 @@ def run_rule(
     algorithm, sample = as_algorithm(selection.algorithm), training.sample
     if cutoff_rows is not None and isinstance(algorithm, Threshold):
         algorithm, sample = replace(algorithm, honest=None), cutoff_rows
-    return replace(selection, algorithm=prepare(algorithm, sample.rows, sample.weights, training.breaking))
+    rows = seen(sample.rows, training.sight)
+    return replace(selection, algorithm=prepare(algorithm, rows, sample.weights, training.breaking))
+
+
+def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
+    """Rows as a candidate is shown them: its features, and neither outcome nor group."""
+    return rows if sight is None else rows.select(sight)
 
 
 def fold_rows(training: Training, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:

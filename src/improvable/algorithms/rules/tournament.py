@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from improvable.algorithms.decisions import Algorithm, decide
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule
+from improvable.algorithms.rules.base import Selection, SelectionRule, Training, run_rule, seen
 from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
@@ -67,7 +67,7 @@ class Tournament:
                 raise RuleError(f"contender '{rule.name}': {error.message}", error.hint) from error
             if selection.algorithm is None:
                 return -np.inf
-            after[judge] = decide(selection.algorithm, training.rows.take(judge), "candidate")
+            after[judge] = decide(selection.algorithm, seen(training.rows.take(judge), training.sight), "candidate")
         design, sample = training.design, training.sample
         clusters = None
         if sample.clusters is not None:

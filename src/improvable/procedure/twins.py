@@ -1,0 +1,64 @@
+"""Rows that are there twice are found before the first split."""
+
+from collections.abc import Sequence
+
+from improvable.data.duplicates import (
+    LEAST_BY_CHANCE,
+    MOST_SHARE,
+    by_chance,
+    count_repeats,
+    exact_words,
+    near_twins,
+    rounded_words,
+)
+from improvable.data.engines import Engine
+from improvable.data.sample import Sample
+from improvable.errors import Caution, DataError
+from improvable.procedure.planning import Plan
+from improvable.procedure.survey import Surveyed
+
+
+def twin_cautions(
+    engine: Engine, plan: Plan, surveyed: Surveyed, some: Sample, columns: Sequence[str]
+) -> list[Caution]:
+    """Refuse copies of rows, unless it was said what they are; caution against near copies.
+
+    A row id or a cluster says what rows are, and spares the pass over the data that counts them.
+
+    Parameters
+    ----------
+    some : Sample
+        The rows brought for all rows, by which copies are told from coincidence.
+    columns : sequence of str
+        Features and outcomes: what copies have in common.
+    """
+    settings = plan.settings
+    if settings.cluster is not None or settings.duplicates is not None:
+        return []
+    if settings.row_id is None:
+        found = count_repeats(engine, surveyed.reading, columns, columns_read(surveyed, columns))
+        if found.share > MOST_SHARE:
+            chance = by_chance(exact_words(some.rows, columns))
+            if found.uneven or (chance is not None and chance < LEAST_BY_CHANCE):
+                raise DataError(
+                    f"{found.share:.1%} of the rows repeat the features and outcome of another row, more than chance "
+                    "makes: a candidate would be tested on people that it learned from.",
+                    "If they are copies, remove them or keep them together, duplicates='cluster' (--duplicates "
+                    "cluster); if they are different people, name a row id (--row-id), or duplicates='keep'.",
+                )
+            return []
+    near = near_twins(some.rows, columns)
+    chance = by_chance(rounded_words(some.rows, columns)) if near > MOST_SHARE else None
+    if chance is None or chance >= LEAST_BY_CHANCE:
+        return []
+    text = (
+        f"{near:.1%} of the rows have nearly the features and outcome of another row, more than chance makes. If they "
+        "are the same people, name what they have in common: --cluster."
+    )
+    return [Caution("near twins", text)]
+
+
+def columns_read(surveyed: Surveyed, columns: Sequence[str]) -> list[str]:
+    """What a pass must read to find the rows that are analyzed, and to compare them."""
+    reading = surveyed.reading
+    return list(dict.fromkeys([*columns, *reading.numeric, *reading.labels]))

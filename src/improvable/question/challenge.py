@@ -1,0 +1,139 @@
+"""Challenges: the text from which a sealed audit's splits follow, and where it comes from.
+
+Two challenges that look alike must divide the rows alike, or whoever types one can try a thousand until the result
+suits. So a challenge is printable ASCII without stray spaces, and what decides is only its letters and digits, in one
+case, with those that look like another (O and 0; I, l and 1) taken as the same.
+
+A protocol may name a public value that nobody knows yet as the source of its challenge: a round of drand, or the
+closing figure of an index. It is sealed before the value is known, and gets the value when it runs.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+
+from improvable.errors import OptionError
+
+ALIKE = str.maketrans({"o": "0", "i": "1", "l": "1"})
+DRAND, CLOSE = "drand", "close"
+CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
+"""The chain 'quicknet' of drand's main network; docs.drand.love."""
+GENESIS, PERIOD = datetime.fromtimestamp(1_692_803_367, UTC), timedelta(seconds=3)
+"""When its first round was due, and how far apart rounds are."""
+LAST_ROUND = 10**10
+EXAMPLES = "Write drand:ROUND, a round of drand's chain quicknet, or close:INDEX:YYYY-MM-DD, a closing figure."
+
+
+def check_challenge(challenge: str) -> None:
+    """Refuse a text that looks like another one, or says nothing."""
+    plain = " ".join(challenge.split())
+    if challenge != plain or not all(" " <= character <= "~" for character in challenge):
+        raise OptionError(
+            f"the challenge {challenge!a} has spaces or characters that do not show, or that look like others.",
+            "Write it in plain ASCII letters, digits and punctuation, with single spaces.",
+        )
+    if challenge and not what_decides(challenge):
+        raise OptionError(f"the challenge '{challenge}' has no letter and no digit.", "Nothing would follow from it.")
+
+
+def what_decides(challenge: str) -> str:
+    """The part of a challenge from which splits follow, the same for all texts that look alike.
+
+    Examples
+    --------
+    >>> what_decides("Docket 24-1234") == what_decides("docket 24 I234")
+    True
+    """
+    return re.sub(r"[^a-z0-9]", "", challenge.lower()).translate(ALIKE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public value that a protocol names before anyone knows it.
+
+    Attributes
+    ----------
+    kind : {"drand", "close"}
+    name : str
+        The round, or the index.
+    due : datetime
+        Before this moment nobody can know it: when the round is due, or when the day begins (UTC).
+    """
+
+    kind: str
+    name: str
+    due: datetime
+
+    @property
+    def words(self) -> str:
+        """What the value is, in words."""
+        if self.kind == DRAND:
+            due = f"{self.due:%Y-%m-%d %H:%M:%S} UTC"
+            return f"the randomness of drand's round {int(self.name):,} (quicknet), due {due}"
+        return f"the closing figure of {self.name} on {self.due:%Y-%m-%d}"
+
+    @property
+    def where(self) -> str:
+        """Where anyone can look it up."""
+        if self.kind == DRAND:
+            return f"https://api.drand.sh/{CHAIN}/public/{self.name} (its 'randomness')"
+        return "the exchange that publishes it"
+
+    def check(self, value: str) -> None:
+        """Refuse a value that is not written in the one way in which it can be."""
+        if self.kind == DRAND:
+            if not re.fullmatch(r"[0-9a-f]{64}", value):
+                raise OptionError(
+                    f"the challenge '{value}' is not the randomness of a round of drand.",
+                    f"It has 64 digits 0-9 and a-f; see {self.where}.",
+                )
+            return
+        plain = plain_figure(value)
+        if plain != value:
+            right = "digits and a decimal point" if plain is None else f"'{plain}'"
+            raise OptionError(
+                f"the challenge '{value}' is not a closing figure as it must be written.",
+                f"Write it as {right}: no thousands separator, no trailing zero.",
+            )
+
+
+def plain_figure(text: str) -> str | None:
+    """A figure in the one way in which it is written; None where it is none.
+
+    Examples
+    --------
+    >>> plain_figure("6,812.30")
+    '6812.3'
+    """
+    try:
+        number = Decimal(text.replace(",", ""))
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or number <= 0 or abs(number.adjusted()) > 20:
+        return None
+    plain = f"{number:f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def parse_source(text: str) -> Source:
+    """The source that a protocol names.
+
+    Examples
+    --------
+    >>> parse_source("drand:27946612").due.isoformat()
+    '2026-04-20T00:00:00+00:00'
+    >>> parse_source("close:S&P 500:2026-12-01").words
+    'the closing figure of S&P 500 on 2026-12-01'
+    """
+    check_challenge(text)
+    kind, _, rest = text.partition(":")
+    if kind == DRAND and re.fullmatch(r"[1-9][0-9]*", rest) and int(rest) < LAST_ROUND:
+        return Source(DRAND, rest, GENESIS + (int(rest) - 1) * PERIOD)
+    name, _, day = rest.rpartition(":")
+    if kind == CLOSE and name.strip() and re.fullmatch(r"\d{4}-\d\d-\d\d", day):
+        try:
+            return Source(CLOSE, name, datetime.fromisoformat(day).replace(tzinfo=UTC))
+        except ValueError:
+            pass
+    raise OptionError(f"the challenge's source '{text}' is unknown.", EXAMPLES)

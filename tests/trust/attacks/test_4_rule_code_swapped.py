@@ -1,0 +1,135 @@
+"""Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome, under the same name."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import improvable
+from improvable.algorithms.rules import as_tournament
+from improvable.algorithms.rules.source import source_digest
+from improvable.cli import run
+from improvable.errors import ImprovableError
+from protocol_room import said
+
+HONEST = """
+import improvable
+from {helper} import column
+
+class Rule:
+    name = "mine"
+    def select(self, training, status_quo):
+        return improvable.threshold(lambda rows: rows[column].to_numpy(), capacity=training.constraints.capacity)
+
+rule = Rule()
+"""
+OPTIONS = [
+    *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.1"),
+    *("--features", "gagne_sum_tm1,dem_female", "--splits", "3", "--draws", "300"),
+]
+
+
+@pytest.fixture
+def names(room: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Modules of this test's own, since Python imports a name once."""
+    assert room.exists()
+    tag = abs(hash(request.node.name)) % 10**8
+    module, helper = f"rule_{tag}", f"helper_{tag}"
+    monkeypatch.syspath_prepend(str(room))
+    Path(f"{module}.py").write_text(HONEST.format(helper=helper))
+    Path(f"{helper}.py").write_text('column = "gagne_sum_tm1"\n')
+    return module, helper
+
+
+@pytest.mark.parametrize("swapped", [0, 1], ids=["the rule's own file", "a file that it imports"])
+def test_swapped_code_is_found_by_audit_seal_and_verify(
+    names: tuple[str, str], swapped: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = f"{names[0]}:rule"
+    assert run(["audit", "people.csv", *OPTIONS, "--rule", rule, "--write-protocol", "own.toml"]) == 0
+    digest = source_digest(rule)
+    assert digest is not None
+    assert f'source = "{digest}"' in Path("own.toml").read_text()
+    Path("undeclared.toml").write_text(Path("own.toml").read_text().replace(f'source = "{digest}"\n', ""))
+    for protocol in ("own", "undeclared"):
+        assert run(["seal", f"{protocol}.toml", "--data", "people.csv", "--challenge", "9f2c"]) == 0
+        assert run(["audit", f"{protocol}.toml", "--data", "people.csv", "--out", protocol]) == 0
+    assert digest in Path("own.seal").read_text()
+    assert improvable.load("own").to_dict()["rule_source"] == digest
+    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal"]) == 0
+    with Path(f"{names[swapped]}.py").open("a") as file:
+        file.write("# and now for something else\n")
+    assert source_digest(rule) != digest
+    capsys.readouterr()
+    assert run(["audit", "own.toml", "--data", "people.csv"]) == 2
+    assert "and the protocol declares" in said(capsys)
+    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal"]) == 2
+    assert "and the protocol declares" in said(capsys)
+    assert run(["audit", "undeclared.toml", "--data", "people.csv"]) == 2
+    assert "is not the code that was sealed" in said(capsys)
+    assert run(["verify", "undeclared", "--data", "people.csv", "--seal", "undeclared.seal"]) == 1
+    assert "rule_source: stated" in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
+def test_the_digest_is_the_same_in_any_folder_and_changes_with_any_file_of_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = []
+    for place, ends in (("one", "\n"), ("two", "\r\n"), ("three", "\n")):
+        package = tmp_path / place / "their_package"
+        (package / "parts").mkdir(parents=True)
+        (package / "__init__.py").write_bytes(b"")
+        (package / "rules.py").write_bytes(f"x = 1{ends}y = 2{ends}".encode())
+        (package / "parts" / "table.csv").write_text("1,2" if place != "three" else "1,3")
+        with monkeypatch.context() as here:
+            here.syspath_prepend(str(tmp_path / place))
+            digests.append(source_digest("their_package.rules:rule"))
+    assert digests[0] == digests[1] != digests[2]
+    assert source_digest("tournament:linear,lasso") is None
+
+
+class Peeking:
+    """A rule whose candidate asks for a column when it decides."""
+
+    name = "peeking"
+
+    def __init__(self, column: str, how: str) -> None:
+        self.column, self.how = column, how
+
+    def select(self, training: Any, status_quo: Any) -> Any:
+        del status_quo
+        assert self.column in training.rows.columns, "it may learn from any column of the training rows"
+        column, capacity = self.column, training.constraints.capacity
+        if self.how == "function":
+            return improvable.threshold(lambda rows: rows[column].to_numpy(), capacity=capacity)
+        if self.how == "column":
+            return improvable.threshold(column, capacity=capacity)
+        return lambda rows: (rows[column].to_numpy() > 1).astype(float)
+
+
+@pytest.mark.parametrize("column", ["gagne_sum_t", "race_code", "cost_t"])
+@pytest.mark.parametrize("how", ["function", "column", "decisions"])
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a tournament"])
+def test_a_candidate_sees_its_features_and_nothing_else(
+    column: str, how: str, engine: Any, inside: bool, room: Path
+) -> None:
+    people = pl.read_csv("people.csv").with_columns(
+        race_code=(pl.col("race") == "black").cast(pl.Float64) + pl.int_range(pl.len()) * 1e-9,
+        person=pl.int_range(pl.len()),
+    )
+    Path("people").mkdir()
+    people.write_parquet("people/1.parquet")
+    peeking = Peeking(column, how)
+    rule = as_tournament(["linear", peeking]) if inside else peeking
+    with pytest.raises(ImprovableError) as refused:
+        improvable.audit(
+            people if engine == "memory" else room / "people", outcome="gagne_sum_t", group="race", rule=rule,
+            features=["gagne_sum_tm1", "dem_female"], splits=1, draws=200, engine=engine, row_id="person",
+            status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+        )  # fmt: skip
+    message = str(refused.value)
+    assert column in message
+    assert "gagne_sum_tm1" in message, "it says what the candidate may read"

@@ -1,0 +1,73 @@
+"""Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable.errors import DataError, ImprovableWarning
+
+
+def noise(people: int, seed: int) -> pl.DataFrame:
+    """Nothing in the features tells anything of the outcome."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, people)
+    return pl.DataFrame(
+        {
+            "y": rng.normal(size=people) + 0.8 * group,
+            "group": np.where(group == 1, "a", "b"),
+            "score": rng.normal(size=people) + 0.3 * group,
+            **{f"x{j}": rng.normal(size=people) for j in range(4)},
+        }
+    )
+
+
+def audited(data: Any, **more: Any) -> improvable.Audit:
+    return improvable.audit(
+        data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="forest:30",
+        features=["x0", "x1", "x2", "x3"], splits=3, draws=400, ask="accuracy", **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+def test_copies_are_refused_before_the_first_split_in_every_engine(engine: Any, tmp_path: Path) -> None:
+    people = noise(600, 1)
+    twice = pl.concat([people, people.with_columns(score=pl.col("score") + 0.5)])
+    assert not twice.is_duplicated().any(), "the copies differ in what is neither feature nor outcome"
+    (tmp_path / "people").mkdir()
+    twice.write_parquet(tmp_path / "people" / "1.parquet")
+    with pytest.raises(DataError, match=r"50\.0% of the rows repeat the features and outcome of another row"):
+        audited(twice if engine == "memory" else tmp_path / "people", engine=engine)
+    with pytest.raises(DataError, match="of the rows repeat"):
+        audited(pl.concat([people, people.head(20)]))
+
+
+def test_copies_that_are_kept_make_noise_look_like_an_improvement_and_clusters_do_not() -> None:
+    """The attack itself, and the answer to it: copies stay together when rows are split and resampled."""
+    twice = pl.concat([noise(1_000, 1)] * 2)
+    kept = audited(twice, duplicates="keep")
+    together = audited(twice, duplicates="cluster")
+    assert kept.reject
+    assert together.to_dict()["clusters"] == 1_000
+    assert not together.reject
+    alone = audited(noise(1_000, 1))
+    assert not alone.reject
+
+
+def test_near_copies_are_a_caution() -> None:
+    people = noise(600, 2)
+    near = pl.concat([people, people.with_columns(pl.col("x0") + 1e-7)]).with_row_index("person")
+    with pytest.warns(ImprovableWarning, match="have nearly the features and outcome of another row"):
+        audited(near, row_id="person")
+
+
+def test_a_row_id_or_a_cluster_says_what_rows_are() -> None:
+    people = noise(400, 3).with_row_index("person")
+    audited(pl.concat([people, people]), cluster="person")
+    flags = [(pl.col(f"x{j}") > 0).cast(pl.Int8) for j in range(4)]
+    coarse = noise(400, 3).with_columns(*flags, y=pl.col("y").round())
+    assert coarse.select("y", "x0", "x1", "x2", "x3").is_duplicated().sum() > 200
+    audited(coarse)
