@@ -110,6 +110,14 @@ def test_real_people_who_are_alike_are_not_copies(name: str, columns: list[str])
     assert judged(pl.concat([people, people]))[1]
 
 
+def test_columns_that_say_the_same_in_other_words_are_one() -> None:
+    people = coarse(3_000, 1).with_columns(born=2026 - pl.col("age"), days=pl.col("age") * 365.25, sick=~pl.col("ill"))
+    share, copies = judged(people)
+    assert share > 0.5
+    assert not copies
+    assert judged(pl.concat([people, people]))[1]
+
+
 def test_simulated_patients_are_not_copies() -> None:
     people = improvable.datasets.care_management(8_000, seed=1)
     chosen = people.select("gagne_sum_tm1", "dem_female", "gagne_sum_t")

@@ -4,8 +4,8 @@ Equal rows are no proof of copies. Where features are coarse (an age, a few flag
 them from a population makes equal rows by chance. Two things tell copies from coincidence, whatever the population:
 
 - Where people are alike by chance, many more are alike but for one thing. Of pairs of rows that agree in all columns
-  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance makes
-  about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
+  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance
+  makes about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
   Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
 - The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
   distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
@@ -30,6 +30,8 @@ MOST_CONTENTS = 1 << 21
 """So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
 MOST_COLUMNS = 40
 """Columns that are left out in turn: those with the most different values."""
+MOST_COMPARED = 5
+"""Columns with as many different values, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
 LEAST_BY_CHANCE = 0.25
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
@@ -126,6 +128,7 @@ def by_chance(words: Sequence[Keys]) -> float | None:
     float or None
         About one or more where people are alike by chance, about zero for copies; None where too few pairs say.
     """
+    words = _different(words)
     counted = [np.unique(word, return_counts=True)[1] for word in words]
     varied = sorted((j for j in range(len(words)) if len(counted[j]) > 1), key=lambda j: -len(counted[j]))
     hashed = {j: mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT)) for j, word in enumerate(words)}
@@ -142,6 +145,23 @@ def by_chance(words: Sequence[Keys]) -> float | None:
             agree = _pairs(counted[j]) / _pairs(np.array([len(whole)]))
             shares.append((pairs - equal) * agree / (1 - agree) / equal)
     return max(shares) if shares else None
+
+
+def _different(words: Sequence[Keys]) -> list[Keys]:
+    """Columns without those that say the same as another in other words, such as a weight in kilograms and in pounds.
+
+    With both, nobody who is alike but for the weight would be found: the other column differs too.
+    """
+    kept: list[Keys] = []
+    sizes: dict[int, list[IntArray]] = {}
+    for word in words:
+        distinct, codes = np.unique(word, return_inverse=True)
+        like = sizes.setdefault(len(distinct), [])
+        if any(len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]):
+            continue
+        like.append(codes.astype(np.int64))
+        kept.append(word)
+    return kept
 
 
 _SALT = np.uint64(0x636F6C756D6E2021)
