@@ -2,8 +2,8 @@
 
 On a page that has ```py blocks, or says ``<!-- run -->``: ```py blocks share one namespace, ```sh blocks hold
 `improvable` commands, and a ```text block is what the block before it prints. A page that works on a file of the
-reader's own says which: ``<!-- needs compas.csv -->``. On a page about the order of events, the ledger's clock begins at
-``<!-- clock 2026-11-02T09:30 -->``, and each block is a day later than the one before it.
+reader's own says which: ``<!-- needs compas.csv -->``. On a page about the order of events, the ledger's clock begins
+at ``<!-- clock 2026-11-02T09:30 -->``, and each block is a day later than the one before it.
 
 ``python tests/pages.py`` writes the outputs of all pages anew, ``python tests/pages.py NAME`` those of one.
 """

@@ -30,6 +30,7 @@ def init(
       improvable demo --write patients.csv
       improvable init care.toml --data patients.csv
     """
+    from improvable.algorithms.rules.source import source_digest
     from improvable.data.frames import read_rows
     from improvable.question.declaration import declare, from_declaration
     from improvable.trust.files import write_protocol
@@ -52,6 +53,9 @@ def init(
     else:
         status_quo = {"decision": _column("Decisions: their column", rows)}
     rule: dict[str, Any] = {"name": _rule()}
+    source = source_digest(rule["name"])
+    if source is not None:
+        rule["source"] = source
     if "decision" in status_quo and typer.confirm(
         "May a candidate select the same share of people, and no more?", True
     ):
@@ -73,7 +77,7 @@ def init(
     declared["test"].pop("seed", None)
     write_protocol(declared, file)
     typer.echo(
-        f"Wrote {file}.\nNext: improvable seal {file} --data {data or 'DATA'} --challenge 'what the other side chooses'"
+        f"Wrote {file}.\nNext: improvable seal {file} --data {data or 'DATA'} --challenge 'what the other side draws'"
     )
     return 0
 
