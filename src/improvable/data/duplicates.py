@@ -35,8 +35,8 @@ MOST_COMPARED = 5
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
 LEAST_BY_CHANCE = 0.25
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
-MOST_TIMES, STANDARD_ERRORS = 8, 4.0
-GRAIN = 0.05
+MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
+GRAIN = 0.002
 """Of a standard deviation: numbers that are this near are nearly the same."""
 
 
@@ -82,13 +82,20 @@ class Repeats:
     Attributes
     ----------
     share : float
-        Of rows that repeat another one.
+        Of rows that repeat another one, in contents that occur a few times: what occurs often is an atom of the
+        population, such as the healthy, and not somebody's copies.
     times : array
         How many contents occur 0, 1, 2, ... times.
     """
 
     share: float
     times: IntArray
+
+    @property
+    def repeated(self) -> float:
+        """The share of all rows that repeat another one, however often."""
+        rows = int((np.arange(len(self.times)) * self.times).sum())
+        return 1 - int(self.times.sum()) / rows if rows else 0.0
 
     @property
     def uneven(self) -> bool:
@@ -111,7 +118,7 @@ def count_repeats(engine: Engine, reading: Reading, columns: Sequence[str], read
 def repeats_of(keys: Keys) -> Repeats:
     """The same from hashes of contents."""
     _, counts = np.unique(keys, return_counts=True)
-    share = 1 - len(counts) / len(keys) if len(keys) else 0.0
+    share = float((counts[counts <= MOST_COPIES] - 1).sum()) / len(keys) if len(keys) else 0.0
     return Repeats(share, np.bincount(counts).astype(np.int64))
 
 
@@ -150,14 +157,18 @@ def by_chance(words: Sequence[Keys]) -> float | None:
 def _different(words: Sequence[Keys]) -> list[Keys]:
     """Columns without those that say the same as another in other words, such as a weight in kilograms and in pounds.
 
-    With both, nobody who is alike but for the weight would be found: the other column differs too.
+    With both, nobody who is alike but for the weight would be found: the other column differs too. Columns with a value
+    for nearly every row say the same as any other such column, which means nothing.
     """
     kept: list[Keys] = []
     sizes: dict[int, list[IntArray]] = {}
     for word in words:
         distinct, codes = np.unique(word, return_inverse=True)
         like = sizes.setdefault(len(distinct), [])
-        if any(len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]):
+        fine = 2 * len(distinct) >= len(word)
+        if not fine and any(
+            len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]
+        ):
             continue
         like.append(codes.astype(np.int64))
         kept.append(word)
@@ -177,7 +188,7 @@ def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
 
 
 def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
-    """The same, of numbers rounded to a twentieth of their standard deviation."""
+    """The same, of numbers rounded to a 500th of their standard deviation."""
     return [_words(rows, name, GRAIN) for name in columns]
 
 
@@ -201,11 +212,15 @@ def _bits(values: FloatArray) -> Keys:
     return plain.view(np.uint64)
 
 
-def near_twins(rows: Rows, columns: Sequence[str]) -> float:
-    """The share of rows that have a twin once numbers are rounded to a twentieth of their standard deviation."""
-    words = rounded_words(rows, columns)
-    whole = np.zeros(len(rows), dtype=np.uint64)
+def hash_of(words: Sequence[Keys]) -> Keys:
+    """One hash of all columns of each row."""
+    whole = np.zeros(len(words[0]), dtype=np.uint64)
     for j, word in enumerate(words):
         whole += mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT))
-    _, group, sizes = np.unique(whole, return_inverse=True, return_counts=True)
+    return whole
+
+
+def near_twins(rows: Rows, columns: Sequence[str]) -> float:
+    """The share of rows that have a twin once numbers are rounded to a 500th of their standard deviation."""
+    _, group, sizes = np.unique(hash_of(rounded_words(rows, columns)), return_inverse=True, return_counts=True)
     return float((sizes[group] > 1).mean()) if len(rows) else 0.0

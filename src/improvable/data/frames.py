@@ -27,7 +27,10 @@ LIKELY_POSITIVE = {"yes", "y", "true", "t", "pass", "passed", "approve", "approv
 """What usually means 1, to be proposed and never assumed."""
 
 
-ISO_DATE = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$"
+ISO_DATE = (
+    r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+    r"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$"
+)
 """A day, perhaps with a time, perhaps with a zone."""
 
 
