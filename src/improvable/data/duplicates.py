@@ -33,7 +33,7 @@ MOST_COLUMNS = 40
 MOST_COMPARED = 5
 """Columns with as many different values, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
-LEAST_BY_CHANCE = 0.25
+LEAST_BY_CHANCE = 0.1
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
 MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
 GRAIN = 0.002
