@@ -2,7 +2,8 @@
 
 On a page that has ```py blocks, or says ``<!-- run -->``: ```py blocks share one namespace, ```sh blocks hold
 `improvable` commands, and a ```text block is what the block before it prints. A page that works on a file of the
-reader's own says which: ``<!-- needs compas.csv -->``.
+reader's own says which: ``<!-- needs compas.csv -->``. On a page about the order of events, the ledger's clock begins
+at ``<!-- clock 2026-11-02T09:30 -->``, and each block is a day later than the one before it.
 
 ``python tests/pages.py`` writes the outputs of all pages anew, ``python tests/pages.py NAME`` those of one.
 """
@@ -16,10 +17,13 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from improvable.cli import run
+from improvable.trust import ledger, seal
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -44,8 +48,34 @@ def needs(path: Path) -> str | None:
     return found.group(1) if found else None
 
 
+class Clock:
+    """The clock of the ledger on a page that says when it begins."""
+
+    def __init__(self, path: Path) -> None:
+        found = re.search(r"<!-- clock (\S+) -->", _text(path))
+        self.time = datetime.fromisoformat(found.group(1)).replace(tzinfo=UTC) if found else None
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Give the ledger this clock for one block, and let a day pass."""
+        if self.time is None:
+            yield
+            return
+        modules = (ledger, seal)
+        real, now = ledger.now, self.time
+        for module in modules:
+            module.now = lambda: now  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            for module in modules:
+                module.now = real  # type: ignore[attr-defined]
+            self.time += timedelta(days=1)
+
+
 def rerun(path: Path) -> str:
     """The page with the outputs that its blocks print now, in the current folder."""
+    clock = Clock(path)
     names: dict[str, Any] = {"__name__": "page"}
     printed: str | None = None
 
@@ -55,22 +85,22 @@ def rerun(path: Path) -> str:
         if kind == OUTPUT and printed is not None:
             shown, printed = f"```{OUTPUT}\n{printed}\n```", None
             return shown
-        printed = _output(kind, body, names) if kind in (PYTHON, SHELL) else None
+        printed = _output(kind, body, names, clock) if kind in (PYTHON, SHELL) else None
         return fence.group(0)
 
     return FENCE.sub(turn, _text(path))
 
 
-def _output(kind: str, body: str, names: dict[str, Any]) -> str:
+def _output(kind: str, body: str, names: dict[str, Any], clock: Clock) -> str:
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), clock.running():
         if kind == PYTHON:
             exec(compile(body, "page", "exec"), names)
         else:
             for command in body.replace("\\\n", " ").splitlines():
                 _command(command)
     text = "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
-    for pattern, example in CHANGING.items():
+    for pattern, example in CHANGING.items() if clock.time is None else ():
         text = re.sub(pattern, example, text)
     return text
 

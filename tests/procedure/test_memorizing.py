@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import improvable
 from improvable.data.duplicates import near_twins
+from improvable.data.frames import read_rows
 
 
 def people(*, twins: bool) -> pl.DataFrame:
@@ -53,5 +54,6 @@ def test_the_caution_needs_folds_and_twins_and_a_rule_that_memorizes(options: di
 def test_twins_are_those_of_a_naive_twin(seed: int) -> None:
     rounded = np.random.default_rng(seed).integers(0, 3, (40, 3)).astype(float)
     slow = [any(i != j and (one == other).all() for j, other in enumerate(rounded)) for i, one in enumerate(rounded)]
-    assert near_twins(rounded) == np.mean(slow)
-    assert near_twins(rounded[:1]) == 0
+    rows = read_rows(pl.DataFrame({f"x{j}": column for j, column in enumerate(rounded.T)}))
+    assert near_twins(rows, rows.columns, 0.01) == np.mean(slow)
+    assert near_twins(rows.take(slice(0, 1)), rows.columns, 0.01) == 0

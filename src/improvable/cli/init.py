@@ -30,6 +30,9 @@ def init(
       improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
+    from dataclasses import replace
+
+    from improvable.algorithms.rules.source import source_digest
     from improvable.cli.glimpse import Glimpse
     from improvable.cli.interview import Interview
     from improvable.data.engines import as_engine
@@ -61,7 +64,7 @@ def init(
             break
         except ImprovableError as error:
             say(f"\n{error}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
-    declared = declare(settings)
+    declared = declare(replace(settings, rule_source=source_digest(settings.rule)))
     assert declared is not None, "answers are names and numbers"
     declared["test"].pop("seed", None)
     write_protocol(declared, file)

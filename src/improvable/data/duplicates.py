@@ -4,8 +4,8 @@ Equal rows are no proof of copies. Where features are coarse (an age, a few flag
 them from a population makes equal rows by chance. Two things tell copies from coincidence, whatever the population:
 
 - Where people are alike by chance, many more are alike but for one thing. Of pairs of rows that agree in all columns
-  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance makes
-  about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
+  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance
+  makes about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
   Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
 - The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
   distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
@@ -30,11 +30,13 @@ MOST_CONTENTS = 1 << 21
 """So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
 MOST_COLUMNS = 40
 """Columns that are left out in turn: those with the most different values."""
+MOST_COMPARED = 5
+"""Columns with as many different values, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
-LEAST_BY_CHANCE = 0.25
+LEAST_BY_CHANCE = 0.1
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
-MOST_TIMES, STANDARD_ERRORS = 8, 4.0
-GRAIN = 0.05
+MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
+GRAIN = 0.002
 """Of a standard deviation: numbers that are this near are nearly the same."""
 
 
@@ -80,13 +82,20 @@ class Repeats:
     Attributes
     ----------
     share : float
-        Of rows that repeat another one.
+        Of rows that repeat another one, in contents that occur a few times: what occurs often is an atom of the
+        population, such as the healthy, and not somebody's copies.
     times : array
         How many contents occur 0, 1, 2, ... times.
     """
 
     share: float
     times: IntArray
+
+    @property
+    def repeated(self) -> float:
+        """The share of all rows that repeat another one, however often."""
+        rows = int((np.arange(len(self.times)) * self.times).sum())
+        return 1 - int(self.times.sum()) / rows if rows else 0.0
 
     @property
     def uneven(self) -> bool:
@@ -109,7 +118,7 @@ def count_repeats(engine: Engine, reading: Reading, columns: Sequence[str], read
 def repeats_of(keys: Keys) -> Repeats:
     """The same from hashes of contents."""
     _, counts = np.unique(keys, return_counts=True)
-    share = 1 - len(counts) / len(keys) if len(keys) else 0.0
+    share = float((counts[counts <= MOST_COPIES] - 1).sum()) / len(keys) if len(keys) else 0.0
     return Repeats(share, np.bincount(counts).astype(np.int64))
 
 
@@ -126,6 +135,7 @@ def by_chance(words: Sequence[Keys]) -> float | None:
     float or None
         About one or more where people are alike by chance, about zero for copies; None where too few pairs say.
     """
+    words = _different(words)
     counted = [np.unique(word, return_counts=True)[1] for word in words]
     varied = sorted((j for j in range(len(words)) if len(counted[j]) > 1), key=lambda j: -len(counted[j]))
     hashed = {j: mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT)) for j, word in enumerate(words)}
@@ -144,6 +154,27 @@ def by_chance(words: Sequence[Keys]) -> float | None:
     return max(shares) if shares else None
 
 
+def _different(words: Sequence[Keys]) -> list[Keys]:
+    """Columns without those that say the same as another in other words, such as a weight in kilograms and in pounds.
+
+    With both, nobody who is alike but for the weight would be found: the other column differs too. Columns with a value
+    for nearly every row say the same as any other such column, which means nothing.
+    """
+    kept: list[Keys] = []
+    sizes: dict[int, list[IntArray]] = {}
+    for word in words:
+        distinct, codes = np.unique(word, return_inverse=True)
+        like = sizes.setdefault(len(distinct), [])
+        fine = 2 * len(distinct) >= len(word)
+        if not fine and any(
+            len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]
+        ):
+            continue
+        like.append(codes.astype(np.int64))
+        kept.append(word)
+    return kept
+
+
 _SALT = np.uint64(0x636F6C756D6E2021)
 
 
@@ -156,9 +187,9 @@ def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
     return [_words(rows, name, None) for name in columns]
 
 
-def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
-    """The same, of numbers rounded to a twentieth of their standard deviation."""
-    return [_words(rows, name, GRAIN) for name in columns]
+def rounded_words(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> list[Keys]:
+    """The same, of numbers rounded to a grain of their standard deviation."""
+    return [_words(rows, name, grain) for name in columns]
 
 
 def _words(rows: Rows, name: str, grain: float | None) -> Keys:
@@ -181,11 +212,16 @@ def _bits(values: FloatArray) -> Keys:
     return plain.view(np.uint64)
 
 
-def near_twins(rows: Rows, columns: Sequence[str]) -> float:
-    """The share of rows that have a twin once numbers are rounded to a twentieth of their standard deviation."""
-    words = rounded_words(rows, columns)
-    whole = np.zeros(len(rows), dtype=np.uint64)
+def hash_of(words: Sequence[Keys]) -> Keys:
+    """One hash of all columns of each row."""
+    whole = np.zeros(len(words[0]), dtype=np.uint64)
     for j, word in enumerate(words):
         whole += mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT))
-    _, group, sizes = np.unique(whole, return_inverse=True, return_counts=True)
+    return whole
+
+
+def near_twins(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> float:
+    """The share of rows that have a twin once numbers are rounded to a grain of their standard deviation."""
+    words = rounded_words(rows, columns, grain)
+    _, group, sizes = np.unique(hash_of(words), return_inverse=True, return_counts=True)
     return float((sizes[group] > 1).mean()) if len(rows) else 0.0

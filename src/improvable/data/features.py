@@ -86,7 +86,8 @@ def choose_features(
     useless = [name for name, kind in kinds.items() if kind.useless]
     ids = [name for name, kind in kinds.items() if kind.identifies and name not in by_name and name not in useless]
     nested = [name for name, kind in kinds.items() if kind.nested]
-    kept = tuple(name for name in chosen if name not in useless and name not in ids and name not in nested)
+    barred = {*useless, *ids, *nested}
+    kept = tuple(name for name in chosen if name not in barred)
     if not kept:
         raise _nothing_left([*useless, *ids, *nested])
     cautions = []
@@ -110,7 +111,7 @@ def choose_features(
         treatment={name: kinds[name].words for name in kept},
         plain=all(kinds[name].plain for name in kept),
         cautions=tuple(cautions),
-        left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(available) if name not in kept},
+        left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(set(available) - set(kept))},
     )
 
 

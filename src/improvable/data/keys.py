@@ -259,8 +259,9 @@ def _texts(series: nw.Series[Any]) -> list[str | None]:
     """Values as texts; of times, also what is below a microsecond, which Python's own times leave out."""
     values = series.to_list()
     if series.dtype == nw.String:
-        known = {value: None if value is None else plain_time(value) for value in set(values)}
-        return [known[value] for value in values]
+        given = [text_of(value) for value in values]
+        known = {text: plain_time(text) for text in set(given) if text is not None}
+        return [None if text is None else known[text] for text in given]
     texts = [text_of(value) for value in values]
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
         below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]

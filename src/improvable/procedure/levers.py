@@ -1,9 +1,8 @@
 """Settings that make an audit fail whatever the truth is: allowed, and said beside the verdict."""
 
-from collections.abc import Mapping
-
 from improvable.errors import LEVER, Caution
 from improvable.procedure.planning import Plan
+from improvable.question.deltas import every_delta
 
 LEAST_TRAINED, LEAST_TESTED = 0.1, 0.1
 MOST_GAP_CUT, MOST_GAIN = 0.75, 0.5
@@ -26,14 +25,14 @@ def lever_cautions(plan: Plan) -> list[Caution]:
         out.append(Caution(f"{LEVER} testing", text))
     if claim.form != "ratio":
         return out
-    if claim.asks("fairness") and claim.delta_fairness > MOST_GAP_CUT:
+    most = max(every_delta(claim.delta_fairness), default=0.0)
+    if claim.asks("fairness") and most > MOST_GAP_CUT:
         text = (
-            f"the claim asks that the gap shrink by {claim.delta_fairness:.0%} or more. Not showing that does not mean "
+            f"the claim asks that the gap shrink by {most:.0%} or more. Not showing that does not mean "
             "that a smaller improvement is out of reach."
         )
         out.append(Caution(f"{LEVER} delta fairness", text))
-    deltas = claim.delta_accuracy
-    most = max(deltas.values(), default=0.0) if isinstance(deltas, Mapping) else deltas
+    most = max(every_delta(claim.delta_accuracy), default=0.0)
     if claim.asks("accuracy") and most > MOST_GAIN:
         text = (
             f"the claim asks that accuracy rise by {most:.0%} or more. Not showing that does not mean that a smaller "

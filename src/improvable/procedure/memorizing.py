@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from improvable.algorithms.telling import read_column
 from improvable.data.arrays import FloatArray
 from improvable.data.duplicates import near_twins
 from improvable.data.frames import Rows
@@ -54,7 +53,7 @@ def memorizing_cautions(
     found: tuple[float, float] | None, label: str, rows: Rows, features: Sequence[str]
 ) -> list[Caution]:
     """The caution, where near-duplicates are common among the rows of a rule that memorizes."""
-    twins = 0.0 if found is None else near_twins(_rounded(rows, features))
+    twins = 0.0 if found is None else near_twins(rows, features, NEAR)
     if found is None or twins < COMMON:
         return []
     text = (
@@ -63,15 +62,3 @@ def memorizing_cautions(
         "Keep such rows together (--cluster), or declare the paper's split (no --folds) before the next audit."
     )
     return [Caution("memorized twins", text)]
-
-
-def _rounded(rows: Rows, features: Sequence[str]) -> FloatArray:
-    """Features in steps of a hundredth of their standard deviation; names are numbered, and missing is a value."""
-    columns = []
-    for name in features:
-        column = read_column(rows, name)
-        values, given = column.values, np.isfinite(column.values)
-        spread = float(values[given].std()) if column.ordered and given.any() else 0.0
-        steps = np.round(values / (NEAR * spread)) if spread > 0 else values
-        columns.append(np.where(given, steps, np.inf))
-    return np.stack(columns, axis=1)

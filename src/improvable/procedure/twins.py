@@ -8,7 +8,9 @@ from improvable.data.duplicates import (
     by_chance,
     count_repeats,
     exact_words,
+    hash_of,
     near_twins,
+    repeats_of,
     rounded_words,
 )
 from improvable.data.engines import Engine
@@ -16,6 +18,9 @@ from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.procedure.planning import Plan
 from improvable.procedure.survey import Surveyed
+
+MOST_NEAR = 0.05
+"""Rows that nearly repeat another up to this share are not worth a warning."""
 
 
 def twin_cautions(
@@ -37,23 +42,23 @@ def twin_cautions(
         return []
     if settings.row_id is None:
         found = count_repeats(engine, surveyed.reading, columns, columns_read(surveyed, columns))
-        if found.share > MOST_SHARE:
+        if found.share > MOST_SHARE or found.uneven:
             chance = by_chance(exact_words(some.rows, columns))
             if found.uneven or (chance is not None and chance < LEAST_BY_CHANCE):
                 raise DataError(
-                    f"{found.share:.1%} of the rows repeat the features and outcome of another row, more than chance "
-                    "makes: a candidate would be tested on people that it learned from.",
+                    f"{found.repeated:.1%} of the rows repeat the features and outcome of another row, more than "
+                    "chance makes: a candidate would be tested on people that it learned from.",
                     "If they are copies, remove them or keep them together, duplicates='cluster' (--duplicates "
                     "cluster); if they are different people, name a row id (--row-id), or duplicates='keep'.",
                 )
             return []
-    near = near_twins(some.rows, columns)
-    chance = by_chance(rounded_words(some.rows, columns)) if near > MOST_SHARE else None
+    words = rounded_words(some.rows, columns)
+    chance = by_chance(words) if repeats_of(hash_of(words)).share > MOST_NEAR else None
     if chance is None or chance >= LEAST_BY_CHANCE:
         return []
     text = (
-        f"{near:.1%} of the rows have nearly the features and outcome of another row, more than chance makes. If they "
-        "are the same people, name what they have in common: --cluster."
+        f"{near_twins(some.rows, columns):.1%} of the rows have nearly the features and outcome of another row, more "
+        "than chance makes. If they are the same people, name what they have in common: --cluster."
     )
     return [Caution("near twins", text)]
 

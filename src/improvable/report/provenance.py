@@ -13,6 +13,8 @@ def provenance(facts: Facts, command: str | None = None, runs: str | None = None
     protocol = facts.get("protocol")
     if protocol is not None:
         out.append(("Digest of the protocol", protocol["digest"]))
+    if facts.get("rule_source") is not None:
+        out.append(("Digest of the rule's code", str(facts["rule_source"])))
     if runs:
         out.append(("Ledger", runs))
     made_with = facts.get("versions") or versions()

@@ -155,7 +155,7 @@ def seal_words(facts: Mapping[str, Any]) -> str:
     challenge, seal = facts.get("challenge"), facts.get("seal")
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
-    chosen = f"the challenge '{challenge}'" if challenge else "an empty challenge"
+    chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
     what = "splits" if facts.get("folds") is None else "folds"
     if seal is None:
         return f"The {what} follow from the data and {chosen}, given by whoever ran this: this run is not sealed."

@@ -20,19 +20,21 @@ def orders(lines: Sequence[Line]) -> list[str]:
 def order_of(seal: str, lines: Sequence[Line]) -> str:
     """The order of events around one seal, in words."""
     mine = [line for line in lines if line.facts.get("seal") == seal]
+    name = _plain(seal[:16])
     sealed = next((line for line in mine if line.event == SEALED), None)
     runs = [line for line in mine if line.event in (BEGUN, FINISHED)]
     steps, wrong = [], []
     if sealed is None:
         steps.append("sealed elsewhere: no line of this ledger records it")
     else:
-        steps.append(f"protocol {str(sealed.facts.get('protocol'))[:12]}... sealed {sealed.facts['when']}{_at(sealed)}")
+        protocol = _plain(sealed.facts.get("protocol"))[:12]
+        steps.append(f"protocol {protocol}... sealed {sealed.facts['when']}{_at(sealed)}")
     source = next((line.facts["challenge_source"] for line in mine if line.facts.get("challenge_source")), None)
     due = _due(source)
     if source is None:
         steps.append("challenge given by the other side when it was sealed")
     else:
-        steps.append(f"challenge {source} due {'at an unknown time' if due is None else due.isoformat()}")
+        steps.append(f"challenge {_plain(source)} due {'at an unknown time' if due is None else due.isoformat()}")
         if sealed is not None and due is not None and _when(sealed) >= due:
             wrong.append("the challenge could be known when it was sealed")
     for line in runs:
@@ -46,7 +48,12 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
         verdict = f"{OUT_OF_ORDER}: {'; '.join(wrong)}"
     elif sealed is None:
         verdict = "the order cannot be shown"
-    return f"Seal {seal[:16]}...: {' -> '.join(steps)}: {verdict}."
+    return f"Seal {name}...: {' -> '.join(steps)}: {verdict}."
+
+
+def _plain(text: Any) -> str:
+    """A text from a file of somebody else's, without anything that a terminal would obey."""
+    return ascii(str(text))[1:-1]
 
 
 def _at(line: Line) -> str:

@@ -6,14 +6,13 @@ shows that the holder of the key vouched for these files. When is not part of it
 
 import base64
 import hashlib
-import importlib.util
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from improvable.algorithms.rules import FAMILIES
+from improvable.algorithms.rules.source import source_files
 from improvable.data.files import write_whole
 from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
@@ -161,40 +160,14 @@ def _subjects(
     if declared is not None:
         text = json.dumps(declared, sort_keys=True, separators=(",", ":"))
         yield "declared", hashlib.sha256(text.encode()).hexdigest()
-        for path in rule_files(str(declared.get("rule", {}).get("name", ""))):
-            yield f"rule/{path.name}", _digest(path)
+        for name, content in source_files(declared.get("rule", {}).get("name")).items():
+            yield f"rule/{name}", hashlib.sha256(content).hexdigest()
     if data is not None:
         yield "data", _digest(Path(data))
     if protocol is not None:
         yield "protocol", _digest(Path(protocol))
         if seal_path(protocol).exists():
             yield "seal", _digest(seal_path(protocol))
-
-
-def rule_files(name: str) -> list[Path]:
-    """The source files of rules that are somebody's own code, ``module:object``, found without running them."""
-    found = []
-    for module in _own_modules(name):
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            spec = None
-        if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-            raise OptionError(f"the source of the rule '{module}' is not found.", "Run this where it can be imported.")
-        found.append(Path(spec.origin))
-    return found
-
-
-def _own_modules(name: str) -> list[str]:
-    """The modules of a rule's name that are none of ours, inside variations and tournaments too."""
-    family, separator, setting = name.partition(":")
-    if family in ("drop", "blend"):
-        return _own_modules(setting.partition(":")[2])
-    if family == "price":
-        return _own_modules(setting)
-    if family == "tournament":
-        return [module for one in setting.split(",") for module in _own_modules(one)]
-    return [family] if separator and family not in FAMILIES else []
 
 
 def _digest(path: Path) -> str:

@@ -15,8 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 import improvable
+from improvable.algorithms.rules.source import source_files
 from improvable.cli import run
-from improvable.trust.signing import check_signature, rule_files, sign
+from improvable.trust.signing import check_signature, sign
 from protocol_room import said
 from time_authority import openssl
 
@@ -110,8 +111,9 @@ def test_somebody_else_s_signature_does_not_hold(capsys: pytest.CaptureFixture[s
 def test_the_source_of_a_rule_is_vouched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "vouched_rule.py").write_text("raise SystemExit('never imported to be read')\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert rule_files("tournament:linear,vouched_rule:rule") == [tmp_path / "vouched_rule.py"]
-    assert rule_files("drop:age:vouched_rule:rule") == [tmp_path / "vouched_rule.py"]
-    assert rule_files("ridge:10") == []
-    with pytest.raises(improvable.OptionError, match="is not found"):
-        rule_files("no_such_module:rule")
+    content = (tmp_path / "vouched_rule.py").read_bytes()
+    assert source_files("tournament:linear,vouched_rule:rule") == {"vouched_rule.py": content}
+    assert source_files("drop:age:vouched_rule:rule") == {"vouched_rule.py": content}
+    assert source_files("ridge:10") == {}
+    with pytest.raises(improvable.OptionError, match="cannot be found"):
+        source_files("no_such_module:rule")

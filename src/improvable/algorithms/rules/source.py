@@ -24,16 +24,21 @@ def source_digest(spec: object) -> str | None:
 
     The same on every machine: neither the folder nor the kind of line ends counts.
     """
-    modules = own_modules(spec) if isinstance(spec, str) else []
-    if not modules:
+    files = source_files(spec)
+    if not files:
         return None
-    files: dict[str, bytes] = {}
-    for module in modules:
-        files |= _files(module)
     found = hashlib.blake2b(digest_size=32)
     for name, content in sorted(files.items()):
         found.update(f"{len(name)}:{name}{len(content)}:".encode() + content)
     return found.hexdigest()
+
+
+def source_files(spec: object) -> dict[str, bytes]:
+    """Every file of the code behind a rule's name, by its name relative to its folder; none of a rule of ours."""
+    files: dict[str, bytes] = {}
+    for module in own_modules(spec) if isinstance(spec, str) else []:
+        files |= _files(module)
+    return files
 
 
 def check_source(spec: object, declared: str | None) -> str | None:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from improvable.algorithms.rules import imports_code
+from improvable.algorithms.rules import own_modules
 from improvable.errors import ImprovableError, OptionError
 from improvable.web import commands
 from improvable.web.cases import list_cases
@@ -45,7 +45,7 @@ def _verify_words(site: Site, run: str, data: str) -> list[str]:
         raise OptionError("there is no such run in this folder.", "Choose one from the list.")
     declared = json.loads((site.folder.root / run / "run.json").read_text(encoding="utf-8"))
     rule = declared.get("audit", {}).get("rule", "") if isinstance(declared, dict) else ""
-    if not isinstance(rule, str) or imports_code(rule):
+    if not isinstance(rule, str) or own_modules(rule):
         raise OptionError(
             "this run's rule is Python code by its author, which the page never runs.",
             "Read the code first; then use improvable verify on the command line.",

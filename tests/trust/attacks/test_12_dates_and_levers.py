@@ -1,4 +1,4 @@
-"""Attack 12: a file kind that does not verify, levers that make every audit fail, files too wide to audit."""
+"""Attack 12: a file kind that does not verify, and levers that make every audit fail."""
 
 import json
 from datetime import date, datetime, timedelta
