@@ -24,9 +24,9 @@ ROLES = {
 """What a column can be, in words."""
 SINGLE = ("outcome", "score", "decision", "row_id", "weight", "cluster", "stratum")
 RULES = {
-    "tournament": "several fast rules compete",
-    "linear": "linear regression",
     "lasso": "LASSO",
+    "linear": "linear regression",
+    "tournament": "several rules compete",
     "logistic": "logistic regression",
     "boosting": "boosted trees",
     "forest": "random forest (slow)",
@@ -45,7 +45,7 @@ FAIRNESS = tuple(name for name in UTILITIES if name != "profit")
 DEFAULTS: dict[str, str] = {
     "share": "same", "capacity": "", "accuracy": "calibration", "fairness": "calibration", "better": "more",
     "margin": "1", "shrink": "0", "selection": "benefit", "direction": "higher", "procedure": "folds",
-    "rule": "tournament", "alpha": "5",
+    "rule": "lasso", "alpha": "5",
 }  # fmt: skip
 CHOICES: dict[str, Sequence[str]] = {
     "share": ("same", "own"), "accuracy": ACCURACIES, "fairness": FAIRNESS, "better": ("more", "no_worse"),
@@ -97,6 +97,8 @@ def roles_of(answers: Mapping[str, Any]) -> Roles:
 def asked_of(answers: Mapping[str, Any]) -> dict[str, str]:
     """The question as answered, with what the page proposes where nothing was."""
     proposed = dict(DEFAULTS)
+    if answers.get("binary"):
+        proposed["accuracy"] = proposed["fairness"] = "true_positive_rate"
     if roles_of(answers).one("score"):
         proposed["share"], proposed["capacity"] = "own", "10"
     return {**proposed, **dict(answers.get("question", {}))}

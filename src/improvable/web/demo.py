@@ -1,19 +1,18 @@
-"""Example data for the page's first visitor."""
+"""Example data for the page's first visitor: a guideline for diabetes screening, from a real survey."""
 
 from pathlib import Path
 
 from improvable.data.files import write_whole
-from improvable.datasets import care_management
+from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 
-NAME = "example-patients.csv"
-KEPT = ("race", "gagne_sum_t", "risk_score_t")
+NAME = "example-screening.csv"
+ROLES = ("outcome", "group", "status_quo", "weight", "cluster", "stratum")
 
 
-def put_example(folder: Path, rows: int = 12_000) -> Path:
-    """Write the example into a folder, unless it is there."""
+def put_example(folder: Path) -> Path:
+    """Write the example into a folder, unless it is there: the columns of the audit, and rows that lack none."""
     place = folder / NAME
     if not place.exists():
-        people = care_management(rows, seed=0)
-        columns = [name for name in people.columns if name in KEPT or name.endswith("_tm1")]
-        write_whole(place, people.select(columns).write_csv().encode())
+        columns = ["id", *(str(DIABETES_SCREENING[role]) for role in ROLES), *DIABETES_SCREENING["features"]]
+        write_whole(place, diabetes_screening().select(columns).drop_nulls().write_csv().encode())
     return place

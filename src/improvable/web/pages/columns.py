@@ -41,7 +41,8 @@ async def save(request: Request) -> Response:
         if case.sealed:
             raise OptionError("this audit is sealed.", "Begin another to ask something else.")
         roles = check_roles(given, str(form.get(f"good-{outcome}", "")))
-        case.answer(roles=dict(roles.by_name), positive=roles.positive)
+        binary = found["columns"][outcome]["values"] == 2
+        case.answer(roles=dict(roles.by_name), positive=roles.positive, binary=binary)
         await look(case)
     except ImprovableError as error:
         return await show(request, str(error), given)

@@ -26,7 +26,8 @@ async def show(request: Request, error: str = "", checked: commands.Finished | N
     return site.page(
         request, "history.html", rows=rows, ledgers=ledgers, chosen=chosen, book=book, checked=checked,
         runs=site.folder.runs(), files=[path.name for path in site.folder.files()], error=error,
-        command=["ledger", chosen] if book else ["verify", "RUN", "--data", "FILE"], status=400 if error else 200,
+        command=["ledger", chosen] if book else ["verify", "RUN", "--data", "FILE", "--seal", "SEAL"],
+        status=400 if error else 200,
     )  # fmt: skip
 
 
@@ -34,13 +35,14 @@ async def verify(request: Request) -> Response:
     """Recompute a run that is in the folder."""
     site, form = site_of(request), await request.form()
     try:
-        words = _verify_words(site, str(form.get("run", "")), str(form.get("data", "")))
+        seal = str(form.get("seal", "")).strip()
+        words = _verify_words(site, str(form.get("run", "")), str(form.get("data", "")), seal)
     except ImprovableError as error:
         return await show(request, str(error))
     return await show(request, checked=await commands.run(words, site.folder.root))
 
 
-def _verify_words(site: Site, run: str, data: str) -> list[str]:
+def _verify_words(site: Site, run: str, data: str, seal: str) -> list[str]:
     if run not in site.folder.runs():
         raise OptionError("there is no such run in this folder.", "Choose one from the list.")
     declared = json.loads((site.folder.root / run / "run.json").read_text(encoding="utf-8"))
@@ -50,7 +52,8 @@ def _verify_words(site: Site, run: str, data: str) -> list[str]:
             "this run's rule is Python code by its author, which the page never runs.",
             "Read the code first; then use improvable verify on the command line.",
         )
-    return ["verify", run, "--data", site.folder.data(data).name]
+    agreed = ["--seal", seal] if seal else ["--unsealed"]
+    return ["verify", run, "--data", site.folder.data(data).name, *agreed]
 
 
 ROUTES = [Route("/history", show), Route("/verify", verify, methods=["POST"])]
