@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from improvable.question import kinds
+from improvable.question.checks import SAME_SHARE
 from improvable.question.declaration import declare, digest_of, from_declaration
 from improvable.question.identity import asked_identity
 from improvable.question.reference import protocol_schema
@@ -19,10 +20,11 @@ VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
     kinds.TEXT: NAME,
     kinds.TEXTS: NAME | st.lists(NAME, min_size=1, max_size=3, unique=True),
     kinds.NUMBER: NUMBER,
-    kinds.CAPACITY: NUMBER | st.just(kinds.SAME_SHARE),
+    kinds.CAPACITY: NUMBER | st.just(SAME_SHARE),
     kinds.WHOLE: st.integers(0, 1_000),
     kinds.FLAG: st.booleans(),
     kinds.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
+    kinds.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
     kinds.DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
     kinds.WEIGHTS: st.just(kinds.POPULATION) | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
 }

@@ -99,7 +99,7 @@ def audit(
     result, runs = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
-    write_documents(result, report, table, runs)
+    write_documents(result, report, table, runs, file)
     return show(result, json, exit_code, runs)
 
 

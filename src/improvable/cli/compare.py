@@ -66,7 +66,7 @@ def compare(
     recorder = open_recorder(rows, data, ledger)
     recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
     runs = recorder.finish("compare", result)
-    write_documents(result, report, table, runs)
+    write_documents(result, report, table, runs, data)
     return show(result, json, exit_code, runs)
 
 

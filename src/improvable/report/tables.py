@@ -39,12 +39,18 @@ class PaperTable:
     closing : int
         How many rows at the end sum up the others.
     note : str
+    by_split : bool
+        Whether a row is a split, not a condition.
+    places : tuple of int
+        Where a row is a condition: the row of each.
     """
 
     blocks: tuple[Block, ...]
     rows: list[list[str]]
     closing: int
     note: str
+    by_split: bool = True
+    places: tuple[int, ...] = ()
 
     @property
     def heads(self) -> list[str]:
@@ -72,8 +78,10 @@ def _by_split(facts: Facts) -> PaperTable:
 
 def _by_component(facts: Facts) -> PaperTable:
     splits, draws = facts["splits"], facts["draws"]
-    rows = []
+    rows: list[list[str]] = []
+    places = []
     for one in by_component(facts):
+        places.append(len(rows))
         name = _title(one[0], facts)
         rows.append([name, *_means(one), *(p_text(split["p_value"], draws) for split in one)])
         others = [split["p_other"] for split in one if split["p_other"] is not None]
@@ -87,7 +95,7 @@ def _by_component(facts: Facts) -> PaperTable:
     heads = tuple(f"split {split['split']}" for split in splits) if many else ("held out",)
     blocks = (Block("Mean over splits" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
-    return PaperTable(blocks, rows + closing, len(closing), note)
+    return PaperTable(blocks, rows + closing, len(closing), note, False, tuple(places))
 
 
 def _closing_rows(facts: Facts) -> list[list[str]]:

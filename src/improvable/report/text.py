@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter
 from itertools import accumulate, pairwise
 
+from improvable.report.labels import labeled
 from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
@@ -34,6 +35,7 @@ def summary(facts: Facts, warnings: bool = True) -> str:
     warnings : bool
         Whether to repeat the warnings, which a command has already printed.
     """
+    facts = labeled(facts)
     parts = [question(facts), aligned(paper_table(facts)), paragraph(shares_words(facts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     beside = [f"But: {text}" for text in facts["verdict_warnings"]]

@@ -147,6 +147,7 @@ class Facts(TypedDict):
     reject: bool
     alpha: float
     groups: list[str]
+    about: dict[str, Any]
     outcome: str
     lower_is_better: bool
     selection: str
@@ -216,6 +217,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "reject": bool(result.reject),
         "alpha": question.alpha,
         "groups": list(result.groups),
+        "about": dict(question.about),
         "outcome": question.outcome,
         "lower_is_better": question.lower_is_better,
         "selection": question.selection,
