@@ -24,8 +24,10 @@ from improvable.report.blocks import (
 )
 from improvable.report.document import Document, make_document
 from improvable.report.opening import chance, deciding
+from improvable.report.sections import bound_words
 from improvable.report.spread import combined, spreads
 from improvable.results.facts import by_component
+from improvable.results.frontier import Bound
 from improvable.results.numbers import p_text, value_text
 from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
 
@@ -215,3 +217,16 @@ def test_nothing_shown_is_a_sentence_and_not_an_empty_picture() -> None:
 def test_small_chances_are_said_as_people_do() -> None:
     assert chance(0.01) == "about 1 time in 100"
     assert chance(0.004) == "about 4 times in 1,000"
+
+
+def test_bounds_that_are_not_shown_share_a_sentence() -> None:
+    words = "The data do not show that the accuracy of {} can rise with no wider gap."
+    bounds = [Bound("fairness", 0.1, "The gap can be cut."), Bound("accuracy", -np.inf, "Not all.")]
+    bounds += [Bound(f"accuracy of {g}", -np.inf, words.format(g)) for g in "ABC"]
+    bounds.append(Bound("accuracy of D", 0.2, "D can rise."))
+    assert bound_words(bounds) == ["The gap can be cut.", "Not all.", "D can rise.", words.format("A, B or C")]
+    nothing = [Bound(bound.what, -np.inf, bound.words) for bound in bounds]
+    assert bound_words(nothing) == [
+        "The gap can be cut.", "Not all.", "Nor is any improvement shown for a group by itself.",
+    ]  # fmt: skip
+    assert bound_words(many_groups(2).bounds()) == [bound.words for bound in many_groups(2).bounds()]

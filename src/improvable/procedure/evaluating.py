@@ -9,6 +9,7 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import DataError
 from improvable.inference.cells import STATUS_QUO
+from improvable.inference.crossing import crossed_array
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.normal_limit import Moments
 from improvable.inference.reliability import reliability_cautions
@@ -59,6 +60,7 @@ def conclude(
         group_shares={
             group: dict(zip(ALGORITHMS, pair, strict=True)) for group, pair in tally.rates(attributes).items()
         },
+        crossed=crossed_array(tally.crossed),
         cautions=(),
         backend=backend,
     )

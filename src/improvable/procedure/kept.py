@@ -40,7 +40,8 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally]) -> None:
             kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
         arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
-        plain[str(split)] = kept | {"weighed": [hex(total) for total in tally.weighed], "falls": tally.falls}
+        sums = {name: [hex(total) for total in getattr(tally, name)] for name in ("weighed", "crossed")}
+        plain[str(split)] = kept | sums | {"falls": tally.falls}
     buffer = io.BytesIO()
     np.savez(buffer, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **arrays)
     write_whole(folder / COUNTS, buffer.getvalue())
@@ -54,7 +55,8 @@ def kept_counts(folder: Path | None) -> dict[int, Tally]:
         arrays = {name: file[name] for name in file.files}
     tallies = {}
     for name, kept in json.loads(arrays["plain"].tobytes()).items():
-        weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")
+        weighed, crossed = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("weighed", "crossed"))
+        falls = kept.pop("falls")
         counted: Cells | Moments
         if "first" in kept:
             first, second = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("first", "second"))
@@ -62,7 +64,7 @@ def kept_counts(folder: Path | None) -> dict[int, Tally]:
         else:
             counted = Cells(*(arrays[f"{key}-{name}"] for key in ("values", "block", "counts")), **kept)
         sizes, selected, occupied = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
-        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls)
+        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls, crossed)
     return tallies
 
 

@@ -129,7 +129,7 @@ def _answer(block: Answer) -> Markup:
 def _tile(tile: Tile) -> Markup:
     before = Markup('<span class="before">{}</span><span class="arrow">→</span>').format(tile.before)
     number = Markup('<p class="number">{}{}</p>').format(before if tile.before else "", tile.after)
-    return Markup('<div class="tile"><h3>{}</h3>{}<p>{}</p></div>').format(tile.title, number, tile.words)
+    return Markup('<div class="tile"><p class="name">{}</p>{}<p>{}</p></div>').format(tile.title, number, tile.words)
 
 
 def _fact(name: str, words: str) -> Markup:

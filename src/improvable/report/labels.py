@@ -11,14 +11,14 @@ from typing import Any, cast
 from improvable.results.facts import Facts
 
 UTILITY_WORDS = {
-    "classification_rate": "correct decisions",
+    "classification_rate": "share of correct decisions",
     "calibration": "mean outcome of the selected",
     "calibration_rejected": "mean outcome of those not selected",
-    "false_positive_rate": "selected, of outcomes 0",
-    "false_negative_rate": "not selected, of outcomes 1",
-    "true_positive_rate": "selected, of outcomes 1",
-    "true_negative_rate": "not selected, of outcomes 0",
-    "positive_predictive_value": "outcomes 1, of the selected",
+    "false_positive_rate": "share selected, of those with outcome 0",
+    "false_negative_rate": "share not selected, of those with outcome 1",
+    "true_positive_rate": "share selected, of those with outcome 1",
+    "true_negative_rate": "share not selected, of those with outcome 0",
+    "positive_predictive_value": "share with outcome 1, of the selected",
     "selection_rate": "share selected",
     "profit": "mean profit",
 }
@@ -44,7 +44,7 @@ def utility_words(measure: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     >>> utility_words({"name": "calibration:cost", "outcome": "cost"}, {"cost": "cost of care"})
     'mean cost of care of the selected'
     >>> utility_words({"name": "true_positive_rate:sick", "outcome": "sick"}, {})
-    'selected, of outcomes 1: sick'
+    'share selected, of those with outcome 1: sick'
     """
     name, _, outcome = str(measure["name"]).partition(":")
     short, label = UTILITY_WORDS.get(name, name), labels.get(measure["outcome"])

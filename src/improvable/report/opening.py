@@ -13,7 +13,6 @@ from improvable.results.words import (
     combined_name,
     component_name,
     measure_words,
-    rerun_words,
     rounds,
     shortfall_words,
 )
@@ -70,9 +69,9 @@ def firm_words(facts: Facts) -> str:
     rerun = facts["rerun"]
     if rerun is None:
         return ""
-    return (
-        rerun_words(facts) or f"A rerun with other random splits would decide otherwise {chance(rerun['otherwise'])}."
-    )
+    # A run that was given a challenge has no seed of its own.
+    source = "another seed" if facts.get("challenge") is None else "another challenge"
+    return f"A rerun with {source} would decide otherwise {chance(rerun['otherwise'])}."
 
 
 def chance(probability: float) -> str:

@@ -42,11 +42,25 @@ THREE_STEPS = (
 )
 
 
+def bound_words(bounds: list[Bound]) -> list[str]:
+    """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
+    if not any(bound.value > 0 for bound in bounds):
+        whole = [bound.words for bound in bounds if bound.what in ("fairness", "accuracy")]
+        return [*whole, "Nor is any improvement shown for a group by itself."] if len(bounds) > len(whole) else whole
+    shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
+    others = [bound for bound in bounds if bound.words not in shown]
+    if len(others) < 2:
+        return [bound.words for bound in bounds]
+    first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
+    listed = f"{', '.join(names[:-1])} or {names[-1]}"
+    return [*shown, first.words.replace(first.what, f"accuracy of {listed}", 1)]
+
+
 def size_section(bounds: list[Bound]) -> list[Block]:
     """How large the improvement is, in sentences."""
     return [
         Heading("How large the improvement is"),
-        Listing(tuple(bound.words for bound in bounds)),
+        Listing(tuple(bound_words(bounds))),
         Sentence(
             "Bounds rest on the signed gap statistic. Each holds with its confidence separately, with no loss in the "
             "other respects.",

@@ -47,6 +47,9 @@ class Comparison(Result):
         Share selected, by algorithm and sample: the capacity reached.
     group_shares : dict
         Share of each group's held-out rows that is selected, by group and algorithm.
+    crossed : array of shape (strata, 4, 2), or None
+        Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
+        results of earlier versions.
     cautions : tuple of Caution
     split : int
         Number of the split, from 1; 0 in a plain comparison.
@@ -70,6 +73,7 @@ class Comparison(Result):
     split: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
     data: HasDigest | str | None = field(default=None, repr=False)
+    crossed: FloatArray | None = field(default=None, repr=False)
 
     @cached_property
     def assessment(self) -> Assessment:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from improvable.inference.assessment import Component
+from improvable.inference.crossing import changes
 from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
 from improvable.inference.statistics import unfairness
@@ -71,6 +72,11 @@ class IntervalFacts(TypedDict):
     high: float | None
 
 
+class ChangeFacts(TypedDict):
+    share: float
+    mean_outcome: float | None
+
+
 class SplitFacts(TypedDict):
     split: int
     rows: int
@@ -90,6 +96,7 @@ class SplitFacts(TypedDict):
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
+    changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -315,6 +322,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "selected": _selected(result),
         "share_selected": result.shares,
         "share_selected_by_group": result.group_shares,
+        "changes": _change_facts(result),
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }
@@ -347,6 +355,16 @@ def _first_gap(result: Tested) -> Pair:
     values = evidence.direction(measure, protected) * evidence.values[0][:, measure]
     before, after = (number_or_null(float(unfairness(values[:, t], protected))) for t in (0, 1))
     return {"status_quo": before, "candidate": after}
+
+
+def _change_facts(result: Tested) -> dict[str, dict[str, ChangeFacts]]:
+    """Of every group, whom both algorithms select, one of them, or neither; nothing where it was not counted."""
+    if result.crossed is None:
+        return {}
+    return {
+        group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
+        for group, kinds in changes(result.crossed, result.evidence.attributes).items()
+    }
 
 
 def _selected(result: Tested) -> dict[str, CountPair]:

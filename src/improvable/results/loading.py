@@ -67,6 +67,7 @@ def read_split(path: Path, question: Question, backend: Any) -> Comparison:
         backend=backend,
         split=meta["split"],
         notes=meta["notes"],
+        crossed=arrays["crossed"] if arrays.get("crossed", np.empty(0)).size else None,
     )
 
 

@@ -137,13 +137,14 @@ class Result(ABC):
 
         Parameters
         ----------
-        picture : {"dumbbells", "utilities", "surface", "improvement_map", "p_values"}
+        picture : {"dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"}
             Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
-            delta (Figure 3); the sizes of improvement that are shown, None where there are none; p-values by condition.
+            delta (Figure 3); the sizes of improvement that are shown; whom either algorithm selects; p-values by
+            condition. None where there is nothing to draw.
         """
         from improvable.report import plots
 
-        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "improvement_map", "p_values"))
+        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"))
         return getattr(plots, picture)(self)
 
     def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:

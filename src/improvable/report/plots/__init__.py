@@ -7,6 +7,7 @@ from improvable.report.plots.learning import learning_curves
 from improvable.report.plots.mean_utilities import mean_utilities
 from improvable.report.plots.p_values import p_values
 from improvable.report.plots.payoff import payoff
+from improvable.report.plots.people import people
 from improvable.report.plots.power import power_curves
 from improvable.report.plots.repetitions import repetitions
 from improvable.report.plots.surface import default_grids, intercepts, surface
@@ -24,6 +25,7 @@ __all__ = [
     "mean_utilities",
     "p_values",
     "payoff",
+    "people",
     "power_curves",
     "repetitions",
     "save_chart",
