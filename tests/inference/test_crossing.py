@@ -30,8 +30,10 @@ def naive(frame: pl.DataFrame, outcome: str, weight: str | None) -> dict[str, di
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_shares_and_mean_outcomes_are_those_of_the_rows(outcome: str, weight: str | None) -> None:
     rng = np.random.default_rng(5)
-    frame = Case(seed=4, rows=700).frame().with_columns(
-        cost=pl.Series(rng.exponential(100, 700)), weight=pl.Series(rng.integers(1, 9, 700) / 7)
+    frame = (
+        Case(seed=4, rows=700)
+        .frame()
+        .with_columns(cost=pl.Series(rng.exponential(100, 700)), weight=pl.Series(rng.integers(1, 9, 700) / 7))
     )
     result = improvable.compare(
         frame, outcome=outcome, group="group", status_quo="now", candidate="new", draws=100, weight=weight

@@ -25,6 +25,7 @@ from improvable.inference.estimates import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
 from improvable.procedure.counting import Contest, count_contests, most_counted
+from improvable.procedure.driving import drivers
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
@@ -33,7 +34,7 @@ from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
 from improvable.procedure.selecting import Fitted, candidate_name, complete_status_quo, fit_part, select_on_all_rows
-from improvable.procedure.splitting import ALL_ROWS, DRAWING, Part, seed_of
+from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
 from improvable.question.utilities import averages_over_selected
@@ -275,6 +276,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     notes: dict[str, Any] = {**first.selection.notes, "reached": reached}
     if plan.folds is not None:
         notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
+    if first.part.split == 1 and first.selection.algorithm is not None:
+        notes["drivers"] = _drivers(ready, first)
     return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
 
 
@@ -285,6 +288,14 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
         return []
     decisions = decide(steady(fitted.candidate), some.rows, candidate_name(ready.plan, fitted.part))
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
+
+
+def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, float]:
+    """What the candidate of the first split decides by."""
+    some = ready.held_out(fitted.part)
+    keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.split, SHUFFLING)
+    whose = candidate_name(ready.plan, fitted.part)
+    return drivers(steady(fitted.candidate), some, ready.features.columns, keys, seed, whose)
 
 
 def _share_hint(plan: Plan) -> str:

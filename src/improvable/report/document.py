@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from improvable.report.appendix import appendix_block
 from improvable.report.blocks import Block, Sentence
+from improvable.report.driving import driving_section
 from improvable.report.labels import in_words
 from improvable.report.opening import answer_block, tiles_block, title_block
 from improvable.report.pictures import picture_blocks
@@ -64,6 +65,7 @@ def make_document(
             *size_section(bounds),
             *table_section(facts),
             *picture_blocks(result, facts, found),
+            *driving_section(facts),
             sliders_block(result),
             *asked_section(facts),
             *checked_section(facts),
