@@ -11,7 +11,7 @@ import pytest
 import improvable
 from improvable.data.frames import read_rows
 from improvable.procedure.driving import drivers
-from improvable.report.driving import driving_section, drivers_of
+from improvable.report.driving import drivers_of, driving_section
 from people import make_people
 
 ASKED: dict[str, Any] = {
@@ -39,7 +39,9 @@ def test_the_share_is_that_of_a_loop_over_features() -> None:
     ordered, shuffled = people.reverse(), np.random.default_rng(np.random.SeedSequence(3)).permutation(400)
     before = np.asarray(candidate.decide(ordered))
     for name in ASKED["features"]:
-        moved = ordered.with_columns(pl.Series(name, [ordered[name][int(i)] for i in shuffled], dtype=ordered[name].dtype))
+        moved = ordered.with_columns(
+            pl.Series(name, [ordered[name][int(i)] for i in shuffled], dtype=ordered[name].dtype)
+        )
         after = np.asarray(candidate.decide(moved))
         assert found[name] == pytest.approx(float((after != before)[before != 0].mean()))
 
@@ -49,7 +51,7 @@ def test_what_decides_comes_first_and_noise_last_in_any_order_of_rows() -> None:
     result = improvable.audit(people, **ASKED)
     found = drivers_of(result.facts)
     assert set(found) == set(ASKED["features"])
-    assert list(found)[0] in ("signal", "holes"), "the one is the other, rounded"
+    assert next(iter(found)) in ("signal", "holes"), "the one is the other, rounded"
     assert list(found.values()) == sorted(found.values(), reverse=True)
     shuffled = people.sample(fraction=1.0, shuffle=True, seed=1)
     assert drivers_of(improvable.audit(shuffled, **ASKED).facts) == found

@@ -27,6 +27,7 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions,
 from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.driving import drivers
 from improvable.procedure.evaluating import conclude
+from improvable.procedure.exporting import split_rows
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import Progress, in_parallel, limited_threads, worker_count
@@ -92,6 +93,7 @@ def run_prepared(
         census=itself.census,
         data=ready.data,
         refit=partial(_refit, ready),
+        rows=partial(split_rows, ready),
         backend=ready.engine.backend,
     )
     if folder is not None:
