@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly
+from improvable.cli.output import check_documents, quietly, write_documents
 
 ROWS, QUICK_ROWS = 48_784, 16_000
 
@@ -16,6 +16,7 @@ def demo(
     write: Annotated[
         str | None, typer.Option(metavar="FILE", help="Only write the simulated data, CSV or Parquet.")
     ] = None,
+    report: o.Report = None,
     seed: o.Seed = 0,
 ) -> int:
     """Simulate a hospital's care program, audit its algorithm, and explain the answer.
@@ -26,6 +27,7 @@ def demo(
       improvable demo
       improvable demo --write patients.csv
     """
+    check_documents(report, None)
     rows = QUICK_ROWS if quick else ROWS
     if write is not None:
         return _write(write, rows, seed)
@@ -52,8 +54,11 @@ def demo(
             draws=2_000 if quick else 10_000,
             seed=seed,
             n_jobs=-1,
+            system="the care score",
+            simulated=True,
         )
     )
+    write_documents(result, report, None)
     typer.echo(result.summary())
     typer.echo(
         "\nNext, on a file of your own (here the simulated one):\n"

@@ -29,7 +29,7 @@ from improvable.report.blocks import (
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
 from improvable.report.plots.files import chart_svg
-from improvable.report.plots.style import AFTER, BEFORE, BOTH, INK, LIMIT, LINE, NARROW, REGION, SOFT, WIDE
+from improvable.report.plots.style import AFTER, BEFORE, BOTH, INK, LIMIT, LINE, NARROW, PAPER, REGION, SOFT, WIDE
 from improvable.report.sections import paper_block
 from improvable.results.facts import Facts
 from improvable.results.words import harm_words, limits, verdict
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 VARIABLES = {
     INK: "ink", SOFT: "soft", LINE: "line", BEFORE: "before", AFTER: "after", BOTH: "both", REGION: "region",
-    LIMIT: "limit",
+    LIMIT: "limit", PAPER: "page",
 }  # fmt: skip
 """Colors of pictures, and the variables of the page that take their place."""
 CODE = ("Command",)
@@ -201,8 +201,11 @@ def _svg(picture: Picture, width: int, name: str) -> Markup:
 
 
 def _sliders(block: Sliders) -> Markup:
-    label = '<label>{} <output id="value-{}"></output><input type="range" id="slide-{}" min="0" step="1"></label>'
-    ranges = [Markup(label).format(words, name, name) for words, name in ((block.accuracy, "a"), (block.gap, "f"))]
+    label = (
+        '<label for="slide-{0}">{1} <output id="value-{0}"></output></label>'
+        '<input type="range" id="slide-{0}" min="0" step="1">'
+    )
+    ranges = [Markup(label).format(name, words) for words, name in ((block.accuracy, "a"), (block.gap, "f"))]
     return Markup(
         '<section class="sliders"><h3>{}</h3>{}<p><span id="p-shown" role="status">needs JavaScript</span> '
         '(<span id="p-says"></span>)</p><p class="note">{}</p></section>\n'

@@ -6,7 +6,7 @@ from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Se
 from improvable.report.look import look_lines
 from improvable.report.meanings import meaning
 from improvable.report.opening import mean_shares
-from improvable.report.tables import PaperTable, paper_table
+from improvable.report.tables import MOST_BLOCKS, PaperTable, paper_table
 from improvable.results.facts import Facts, by_component
 from improvable.results.frontier import Bound
 from improvable.results.numbers import percent, value_text
@@ -30,6 +30,8 @@ from improvable.results.words import (
 if TYPE_CHECKING:
     from improvable.results.result import Result
 
+MOST_ON_A_PAGE = 3
+"""Conditions that stand beside each other on a page; more stand below each other."""
 FOUR_FIFTHS = {
     "benefit": "a selection rate below 0.8 of the highest is commonly taken as a sign of adverse impact",
     "burden": "where being selected is a burden, a rate of which the lowest is less than 0.8 is taken here as a sign "
@@ -80,13 +82,13 @@ def table_section(facts: Facts) -> list[Block]:
             if len(by_component(facts)) > 1
             else "One condition decides."
         ),
-        paper_block(facts),
+        paper_block(facts, MOST_ON_A_PAGE),
     ]
 
 
-def paper_block(facts: Facts) -> Table:
+def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
     """The paper's table with the deciding conditions marked, and the shares selected in its last rows."""
-    paper = paper_table(facts)
+    paper = paper_table(facts, most)
     rows = [*paper.rows, *_share_rows(facts, paper)]
     return Table(
         name="paper-table",

@@ -58,9 +58,9 @@ class PaperTable:
         return [head for block in self.blocks for head in block.heads]
 
 
-def paper_table(facts: Facts) -> PaperTable:
-    """The table of any result."""
-    return _by_split(facts) if len(by_component(facts)) <= MOST_BLOCKS else _by_component(facts)
+def paper_table(facts: Facts, most: int = MOST_BLOCKS) -> PaperTable:
+    """The table of any result; up to `most` conditions stand beside each other."""
+    return _by_split(facts) if len(by_component(facts)) <= most else _by_component(facts)
 
 
 def _by_split(facts: Facts) -> PaperTable:

@@ -105,7 +105,9 @@ def _clean(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable() or letter == "\u00a0")
 
 
-def _paragraph(page: Any, text: str, *, small: bool = False, bold: bool = False, size: float = 0) -> Any:
+def _paragraph(
+    page: Any, text: str, *, small: bool = False, bold: bool = False, size: float = 0, color: str = ""
+) -> Any:
     from docx.shared import Pt, RGBColor
 
     paragraph = page.add_paragraph()
@@ -115,6 +117,8 @@ def _paragraph(page: Any, text: str, *, small: bool = False, bold: bool = False,
         run.font.size, run.font.color.rgb = Pt(SMALL), RGBColor(0x56, 0x62, 0x6F)
     if size:
         run.font.size = Pt(size)
+    if color:
+        run.font.color.rgb = RGBColor.from_string(color)
     return paragraph
 
 
@@ -122,7 +126,7 @@ def _title(page: "Page", block: Title) -> None:
     _paragraph(page, block.kicker.upper(), small=True)
     page.add_heading(_clean(block.text), 0)
     if block.simulated:
-        _paragraph(page, "SIMULATED DATA", bold=True, size=22)
+        _paragraph(page, "SIMULATED DATA", bold=True, size=22, color="B34701")
     paragraph = page.add_paragraph()
     for name, words in block.facts:
         paragraph.add_run(f"{_clean(name)} ").bold = True
@@ -130,7 +134,7 @@ def _title(page: "Page", block: Title) -> None:
 
 
 def _answer(page: "Page", block: Answer) -> None:
-    _paragraph(page, block.word, bold=True, size=20)
+    _paragraph(page, block.word, bold=True, size=20, color="0C6B44" if block.shown else "8A4B00")
     _paragraph(page, block.claim, size=13)
     for text in block.beside:
         _paragraph(page, f"But: {text}", bold=True)

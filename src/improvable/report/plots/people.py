@@ -4,7 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.report.labels import in_words
 from improvable.report.people import NAMES, PEOPLE, people_by_group, people_words
-from improvable.report.plots.style import AFTER, BEFORE, BOTH, SOFT, WIDE, chart, plain_style, room_for, with_title
+from improvable.report.plots.style import (
+    AFTER,
+    BEFORE,
+    BOTH,
+    PAPER,
+    SOFT,
+    WIDE,
+    chart,
+    plain_style,
+    room_for,
+    with_title,
+)
 from improvable.results.facts import Facts
 
 if TYPE_CHECKING:
@@ -60,9 +71,7 @@ def draw_people(facts: Facts, width: int) -> Any:
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=room), scale=alt.Scale(paddingInner=0.35))
     axis = alt.Axis(labelColor=SOFT, tickCount=5)
     x = alt.X("start:Q", title=f"people, of {PEOPLE:,}", axis=axis, scale=alt.Scale(domain=[0, most], nice=False))
-    bars = chart(rows).mark_bar(height=26, stroke="#ffffff", strokeWidth=1).encode(x=x, x2="end:Q", y=y, color=color)
-    text = (
-        chart(rows).mark_text(fontSize=12, color="#ffffff", fontWeight="bold").encode(x="middle:Q", y=y, text="text:N")
-    )
+    bars = chart(rows).mark_bar(height=26, stroke=PAPER, strokeWidth=1).encode(x=x, x2="end:Q", y=y, color=color)
+    text = chart(rows).mark_text(fontSize=12, color=PAPER, fontWeight="bold").encode(x="middle:Q", y=y, text="text:N")
     drawn = alt.layer(bars, text).properties(width=inner, height=42 * len(groups))
     return plain_style(drawn)

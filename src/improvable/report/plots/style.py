@@ -17,10 +17,12 @@ WIDTH = 420
 FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
 
 
-INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT = (
+INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = (
     "#16202a", "#5b6773", "#dfe4e9", "#76838f", "#0b6e8a", "#3f5462", "#cbe4ec", "#b34701",
+    "#fefefe",
 )  # fmt: skip
-"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a threshold.
+"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a
+threshold, the page.
 
 A page replaces each by a variable of its own, so that the same picture can be read on a dark screen.
 """
