@@ -60,7 +60,7 @@ def read(page: str) -> Reader:
 
 def test_the_answer_comes_first(page: str, audit: improvable.Audit) -> None:
     assert page.index("Yes: shown" if audit.reject else "Not shown", page.index("<main>")) < page.index("<h2>")
-    assert re.findall(r"<h(\d)", page)[:2] == ["1", "3"]
+    assert re.findall(r"<h(\d)", page)[:2] == ["1", "2"]
     for words in ("this run is not sealed", "four-fifths", "Rawlsian", "improvable audit patients.csv", "numpy"):
         assert words in page
 
