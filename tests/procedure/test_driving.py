@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,3 +69,13 @@ def test_nothing_is_said_of_a_candidate_that_is_not_there() -> None:
     audit = improvable.audit(make_people(500), **ASKED)
     splits = tuple(replace(split, notes={**split.notes, "drivers": {}}) for split in audit.splits)
     assert driving_section(replace(audit, splits=splits).facts) == []
+
+
+def test_libraries_and_engines_say_the_same(tmp_path: Path) -> None:
+    people = make_people(900)
+    found = drivers_of(improvable.audit(people, **ASKED).facts)
+    assert sum(found.values()) > 0
+    people.write_parquet(tmp_path / "people.parquet")
+    for same in (people.to_pandas(), people.to_arrow(), people.to_pandas().sample(frac=1.0, random_state=1)):
+        assert drivers_of(improvable.audit(same, **ASKED).facts) == found
+    assert drivers_of(improvable.audit(tmp_path / "people.parquet", engine="arrow", **ASKED).facts) == found

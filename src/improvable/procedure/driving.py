@@ -4,19 +4,18 @@ That is permutation importance, measured in decisions: it needs no outcomes and 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
 
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
+from improvable.data.arrays import IntArray
 from improvable.data.frames import Rows
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 
-MOST_DECISIONS = 200_000
-"""Rows times features that are decided at most, so that looking costs little beside learning."""
-MOST_ROWS = 2_000
+MOST_DECISIONS = 40_000
+"""Selected rows times features that are decided again at most, so that looking costs little beside learning."""
 AT_ONCE = 20_000
 """Rows that are decided at a time: features are shuffled in one frame, one below the other."""
 
@@ -42,28 +41,28 @@ def drivers(
     whose : str
         How messages call the candidate.
     """
-    count = min(len(sample), MOST_ROWS, MOST_DECISIONS // max(len(features), 1))
-    if is_own_code(candidate) or count < 2:
+    if is_own_code(candidate) or len(sample) < 2 or not features:
         return {}
-    rows = sample.rows.take(np.argsort(keys, kind="stable")[:count])
+    rows = sample.rows.take(np.argsort(keys, kind="stable"))
     before = decide(candidate, rows, whose)
-    chosen = before != 0
-    if not chosen.any():
+    chosen = np.flatnonzero(before)[: max(1, MOST_DECISIONS // len(features))]
+    if not len(chosen):
         return {}
-    shuffled = np.random.default_rng(seed).permutation(count)
+    # Only the selected are decided again: each takes the feature's value of another row, selected or not.
+    donors = np.random.default_rng(seed).permutation(len(rows))[chosen]
     out: dict[str, float] = {}
-    step = max(1, AT_ONCE // count)
+    step = max(1, AT_ONCE // len(chosen))
     for start in range(0, len(features), step):
         some = features[start : start + step]
-        after = decide(candidate, _stacked(rows, some, shuffled), whose).reshape(len(some), count)
-        moved = (after[:, chosen] != before[chosen]).mean(axis=1)
+        after = decide(candidate, _stacked(rows, some, chosen, donors), whose).reshape(len(some), len(chosen))
+        moved = (after != before[chosen]).mean(axis=1)
         out |= {name: float(share) for name, share in zip(some, moved, strict=True)}
     return out
 
 
-def _stacked(rows: Rows, features: Sequence[str], shuffled: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
-    """The rows once for each feature, which takes the values of other rows there."""
-    frame = rows.frame
-    each = [frame.with_columns(frame[name][shuffled.tolist()].alias(name)) for name in features]
-    keys = None if rows.keys is None else np.tile(rows.keys, len(features))
-    return replace(rows, frame=nw.concat(each), keys=keys, _kept={})
+def _stacked(rows: Rows, features: Sequence[str], chosen: IntArray, donors: IntArray) -> Rows:
+    """The chosen rows once for each feature, which takes the donors' values there."""
+    own = rows.take(chosen)
+    each = [own.frame.with_columns(rows.frame[name][donors.tolist()].alias(name)) for name in features]
+    keys = None if own.keys is None else np.tile(own.keys, len(features))
+    return Rows(nw.concat(each), keys)
