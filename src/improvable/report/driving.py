@@ -24,7 +24,7 @@ def driving_section(facts: Facts) -> list[Block]:
     groups = list(next(iter(tells.values()))["tells_group"]) if tells else []
     rows = tuple((name, f"{share:.1%}", *_told(tells.get(name), groups)) for name, share in shown)
     rest = len(drivers_of(facts)) - len(shown)
-    others = f" {rest:,} other features change fewer decisions, or none." if rest else ""
+    others = f" Features that change fewer decisions, or none: {rest:,}." if rest else ""
     return [
         Heading("What drives the candidate", 3),
         Sentence(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from docx.document import Document as Page
 
 SMALL, TINY = 9, 6.5
+SCALE = 3
+"""Pixels of a picture for each of a screen."""
 WIDEST = 9
 """A table with more columns is set smaller."""
 
@@ -200,5 +202,7 @@ def _picture(page: "Page", block: Picture) -> None:
     page.add_heading(_clean(block.title), 2)
     for text in block.words:
         _paragraph(page, text, small=True)
-    shape = page.add_picture(io.BytesIO(chart_png(block.draw(WIDE))), width=Cm(16))
+    content = chart_png(block.draw(WIDE), SCALE)
+    pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
+    shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))
     shape._inline.docPr.set("descr", _clean(block.alt))

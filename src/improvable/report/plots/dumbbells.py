@@ -118,9 +118,7 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     ends = [row[key] for row in rows for key in row if key not in ("group", "label") and row[key] is not None]
     low, high = min(ends), max(ends)
     margin = (0.16 if width > 300 else 0.3) * ((high - low) or abs(high) or 1.0)
-    domain = [min(0.0, low) if gap else low - margin, high + margin]
-    if gap and low < 0:
-        domain[0] = low - margin
+    domain = [min(0.0, low - margin) if gap else low - margin, high + margin]  # room for the numbers beside marks
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     axis = alt.Axis(labelLimit=room, minExtent=room, labelExpr="split(datum.value, '\\n')", grid=False)
     y = alt.Y("label:N", sort=names, title=None, axis=axis)
