@@ -88,7 +88,7 @@ def care_program() -> None:
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
         n_jobs=-1,
     )
-    for name in ("utilities", "surface", "p_values", "intervals"):
+    for name in ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"):
         plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
     curves = [
         row | {"series": f"n = {row['size']}", "variant": row["gap"]} for row in curve_rows(appendix_e(workers=2))

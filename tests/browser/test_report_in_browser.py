@@ -3,6 +3,7 @@
 Chromium is driven through its own pipe, with the standard library alone.
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import pytest
 
 import improvable
 from improvable.report import plots
-from improvable.report.html import slider_curves
+from improvable.report.sliders import slider_curves
 from improvable.results.numbers import p_text
 
 EVIL = "<script>alert(1)</script>"
@@ -154,7 +155,7 @@ def report(audit: improvable.Audit, tmp_path_factory: pytest.TempPathFactory) ->
 def test_the_page_is_silent_and_asks_for_nothing(browser: Browser, report: str) -> None:
     browser.open(report)
     time.sleep(0.3)
-    assert browser.value("document.querySelectorAll('figure svg').length") == 4
+    assert browser.value("document.querySelectorAll('figure svg').length") >= 4
     assert browser.complaints() == []
     assert browser.requests() == [report]
 
@@ -209,14 +210,55 @@ def test_an_address_can_name_a_claim(browser: Browser, report: str, audit: impro
 def test_text_from_data_stays_text(browser: Browser, report: str) -> None:
     browser.open(report)
     assert browser.value("document.querySelectorAll('script').length") == 2
-    assert browser.value("document.querySelectorAll('img, b').length") == 0
+    assert browser.value("document.querySelectorAll('img, :not(td) > b').length") == 0
     text = browser.value("document.body.innerText")
     assert EVIL in text
     assert COLUMN in text
     assert "</script><b>feature" in text
     drawn = browser.value("[...document.querySelectorAll('figure svg')].map(one => one.textContent).join(' ')")
-    assert f"accuracy of {EVIL}" in drawn
+    assert f"Accuracy of {EVIL}" in drawn
     assert browser.complaints() == []
+
+
+def test_a_phone_needs_no_sideways_scrolling(browser: Browser, report: str) -> None:
+    browser.open(report)
+    browser.order("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    assert browser.value("document.documentElement.scrollWidth") == 390
+    assert (
+        browser.value("getComputedStyle(document.querySelector('.tiles')).gridTemplateColumns.split(' ').length") == 1
+    )
+    shown = "[...document.querySelectorAll('figure svg')].filter(one => one.getBoundingClientRect().width > 0)"
+    assert set(browser.value(f"{shown}.map(one => one.getAttribute('class'))")) == {"narrow"}
+    scale = "one.getBoundingClientRect().width / one.viewBox.baseVal.width"
+    smallest = f"Math.min(...[...document.querySelectorAll('svg.narrow')].map(one => {scale}))"
+    assert browser.value(smallest) > 0.85, "text in pictures keeps its size"
+    browser.order("Emulation.clearDeviceMetricsOverride")
+
+
+def test_a_dark_screen_gets_dark_colors_in_pictures_too(browser: Browser, report: str) -> None:
+    browser.open(report)
+    ink = "getComputedStyle(document.querySelector('svg.wide text')).fill"
+    found = []
+    for scheme in ("light", "dark"):
+        browser.order("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        found.append((browser.value("getComputedStyle(document.body).backgroundColor"), browser.value(ink)))
+    assert found[0][0] == "rgb(255, 255, 255)"
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+    browser.order("Emulation.setEmulatedMedia", features=[])
+
+
+def test_a_screen_reader_finds_names_heads_and_an_order(browser: Browser, report: str) -> None:
+    browser.open(report)
+    levels = browser.value("[...document.querySelectorAll('h1, h2, h3')].map(one => Number(one.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert browser.value("[...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label').length > 20)")
+    assert browser.value(
+        "[...document.querySelectorAll('table')].every(t => t.querySelector('th[scope=col], th[scope=colgroup]'))"
+    )
+    assert browser.value("[...document.querySelectorAll('input')].every(one => one.labels.length === 1)")
+    assert browser.value("document.querySelectorAll('.scroll:not([tabindex])').length") == 0
 
 
 def test_a_chart_as_html_needs_no_network(browser: Browser, audit: improvable.Audit, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
     kinds.WHOLE: st.integers(0, 1_000),
     kinds.FLAG: st.booleans(),
     kinds.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
+    kinds.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
     kinds.DELTA: NUMBER
     | st.dictionaries(NAME, NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2), min_size=1, max_size=3),
     kinds.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),

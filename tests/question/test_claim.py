@@ -132,7 +132,7 @@ def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
         assert words in result.summary()
         assert verdict(facts) in " ".join(result.summary().split())
         assert "only" in html_page(result)
-        assert markdown(facts)
+        assert markdown(result)
         assert latex_table(facts)
     assert accuracy.facts["splits"][0]["p_fairness"] is None
     assert fairness.facts["splits"][0]["p_accuracy"] == {}

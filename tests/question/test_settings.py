@@ -17,12 +17,12 @@ import improvable
 from improvable.cli import app, run
 from improvable.cli.settings import options_of, parsed
 from improvable.data.engines import ENGINES
-from improvable.question.declaration import declare, from_declaration
+from improvable.question.declaration import declare, digest_of, from_declaration
 from improvable.question.design import make_design
 from improvable.question.identity import asked_identity
 from improvable.question.kinds import FLAG
 from improvable.question.reference import protocol_schema
-from improvable.question.settings import SETTINGS, EngineName, Setting, Settings
+from improvable.question.settings import SETTINGS, EngineName, Setting, Settings, section_keys
 
 ROOT = Path(__file__).parents[2]
 FIELDS = {field.name: field for field in fields(Settings)}
@@ -150,8 +150,37 @@ OTHER: dict[str, Any] = {
 }  # fmt: skip
 
 
+ABOUT: dict[str, Any] = {
+    "organization": "A Hospital", "system": "Care Score", "author": "N. N.", "date": "Nov 15, 2026",
+    "labels": {"y": "conditions"}, "simulated": True,
+}  # fmt: skip
+
+
+def test_words_of_a_report_leave_a_run_as_it_is_and_only_labels_change_a_digest() -> None:
+    assert set(ABOUT) == set(section_keys("report"))
+    declared = declare(PLAIN)
+    assert declared is not None
+    assert "report" not in declared
+    for name, value in ABOUT.items():
+        said = replace(PLAIN, **{name: value})
+        assert asked_identity(said) == asked_identity(PLAIN), name
+        now = declare(said)
+        assert now is not None
+        assert now["report"] == {name: value}
+        assert from_declaration(now) == from_declaration(declared | {"report": {name: value}})
+        assert (digest_of(now) != digest_of(declared)) == (name == "labels"), name
+        assert make_design(said).question.about == {name: value}
+    assert make_design(PLAIN).question.about == {}
+
+
+@pytest.mark.parametrize("wrong", [{"labels": {"y": 3}}, {"labels": "y"}, {"author": 3}])
+def test_words_of_a_report_are_texts(wrong: dict[str, Any]) -> None:
+    with pytest.raises(improvable.OptionError, match="It must be"):
+        make_design(replace(PLAIN, **wrong))
+
+
 def test_each_setting_but_the_engine_tells_runs_apart() -> None:
-    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_splits"}
+    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_splits", *ABOUT}
     for name, value in OTHER.items():
         assert asked_identity(replace(PLAIN, **{name: value})) != asked_identity(PLAIN), name
     assert asked_identity(replace(PLAIN, engine="spark")) == asked_identity(PLAIN)

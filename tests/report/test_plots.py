@@ -13,8 +13,14 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.report import plots
+from improvable.report.labels import in_words
+from improvable.report.plots.dumbbells import draw_dumbbells
+from improvable.report.plots.p_values import draw_p_values
+from improvable.report.plots.style import NARROW, WIDE
+from improvable.report.spread import spreads
+from reported import many_groups
 
-PICTURES = (plots.utilities, plots.surface, plots.p_values, plots.intervals)
+PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)
 Result = improvable.Audit | improvable.Comparison
 
 
@@ -120,8 +126,8 @@ def test_the_edge_and_its_intercepts_are_exact(comparison: improvable.Comparison
     labels = {row["label"] for row in rows if "label" in row}
     assert len(labels) == 2
     for label in labels:
-        name, number = label.split(" = ")
-        assert float(number) <= (a if name == "delta_a" else f) < float(number) + 0.001
+        name, _, number = label.split(" ")
+        assert float(number) <= (a if name == "accuracy" else f) < float(number) + 0.001
 
 
 def test_no_edge_where_nothing_is_rejected() -> None:
@@ -133,13 +139,73 @@ def test_no_edge_where_nothing_is_rejected() -> None:
 def test_p_values_of_zero_stand_at_one_draw_with_a_note(comparison: improvable.Comparison) -> None:
     rows = [row for row in values_of(plots.p_values(comparison)) if "component" in row]
     zero = {row["component"]: row["p"] for row in rows if row["zero"]}
-    assert zero == {"accuracy of black": 1 / 500, "accuracy of white": 1 / 500}
+    assert zero == {"Accuracy of black": 1 / 500, "Accuracy of white": 1 / 500}
     assert "none of 500 draws" in plots.p_values(comparison).to_json()
 
 
-def test_intervals_of_an_audit_say_which_split(audit: improvable.Audit, comparison: improvable.Comparison) -> None:
-    assert "split 1 of 3" in plots.intervals(audit).to_json()
-    assert "split" not in re.findall(r'"text": "([^"]*)"', plots.intervals(comparison).to_json())[0]
+def test_every_condition_has_a_row_with_a_dot_for_each_split(audit: improvable.Audit) -> None:
+    rows = [row for row in values_of(plots.p_values(audit)) if "split" in row]
+    assert list(dict.fromkeys(row["component"] for row in rows)) == [
+        "Accuracy of black", "Accuracy of white", "Gap", "All conditions",
+    ]  # fmt: skip
+    whole = [row["p"] for row in rows if row["component"] == "All conditions"]
+    assert whole == [max(split.p_value, 1 / 500) for split in audit.splits]
+    (diamond,) = [row for row in values_of(plots.p_values(audit)) if row.get("combined")]
+    assert diamond["p"] == max(audit.p_value, 1 / 500)
+
+
+def test_dumbbells_show_means_and_intervals_over_all_splits(audit: improvable.Audit) -> None:
+    found = spreads(audit)
+    rows = [row for row in values_of(plots.dumbbells(audit)) if "algorithm" in row and row["label"] != "Gap"]
+    assert rows
+    for row in rows:
+        group = row["label"].split("\n")[0]
+        one = found["mean outcome of the selected", group, row["algorithm"].replace(" ", "_")]
+        assert (row["value"], row["low"], row["high"]) == (one.estimate, one.low, one.high)
+        assert "selected" in row["label"], "shares stand beside"
+    gap = {
+        row["algorithm"]: row["value"]
+        for row in values_of(plots.dumbbells(audit))
+        if row.get("label") == "Gap" and "algorithm" in row
+    }
+    assert gap["status quo"] == pytest.approx(np.mean([s["gap"]["status_quo"] for s in audit.facts["splits"]]))
+    assert "split 1 of" not in plots.dumbbells(audit).to_json()
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend(count: int) -> None:
+    result = many_groups(count)
+    facts, found = in_words(result.facts), spreads(result)
+    for width in (NARROW, WIDE):
+        svg = plots.chart_svg(draw_dumbbells(facts, found, width))
+        assert float(re.findall(r'width="(\d+)"', svg)[0]) <= width + 40
+        for group in result.groups:
+            assert svg.count(f">{group}<") == 1, "once, on the axis"
+        assert svg.count(">status quo<") == svg.count(">candidate<") == 1
+        plain = plots.chart_svg(draw_p_values(facts, width))
+        assert plain.count(">Accuracy of") == count + 0 if facts["overall"] is None else 1
+
+
+def test_the_gap_is_drawn_also_where_fairness_is_another_utility() -> None:
+    result = compare_case(group="region", fairness="selection_rate")
+    drawn = plots.dumbbells(result).to_json()
+    assert "Gap between groups: share selected" in drawn
+    assert "Mean outcome of the selected" in drawn
+
+
+def test_the_map_shows_only_what_is_shown() -> None:
+    result = many_groups(2)
+    chart = plots.improvement_map(result)
+    assert chart is not None
+    steps = [row for row in values_of(chart) if "a2" in row]
+    assert {(row["a2"], row["f2"]) for row in steps} == {(a, f) for a, f in result.frontier().edge() if a > 0 and f > 0}
+    frontier = result.frontier()
+    for row in steps:
+        assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 0.999) < frontier.level
+        assert frontier.p_value(row["a2"] * 1.001, row["f2"] * 0.999) >= frontier.level
+        assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 1.001) >= frontier.level
+    assert plots.improvement_map(compare_case(candidate="now")) is None
+    assert "delta" not in chart.to_json()
 
 
 @pytest.mark.parametrize(

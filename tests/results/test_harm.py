@@ -78,7 +78,7 @@ def test_every_output_names_it(name: str, selection: Any) -> None:
     assert f"(selection is a {selection})" in words
     assert f"for the {selection}" in words
     outputs = [" ".join(result.summary().split()), html_page(result), notebook_html(facts), latex_table(facts)]
-    outputs.append(markdown(facts))
+    outputs.append(markdown(result))
     sentence = f"Under the status quo {worse} is worse off than {facts['disparity']['better_off']}"
     for output in outputs:
         assert sentence in output

@@ -35,6 +35,10 @@ def audit(
     export: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
     ] = None,
+    export_splits: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write each row's splits and both decisions, .csv or .parquet."),
+    ] = None,
     write_protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
     ] = None,
@@ -86,9 +90,12 @@ def audit(
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.exchange import export_algorithm
+    from improvable.results.audit import check_rows_path
 
     for path in (json, export, write_protocol):
         o.check_writable(path)
+    if export_splits is not None:
+        check_rows_path(export_splits)
     check_documents(report, table)
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
@@ -100,7 +107,9 @@ def audit(
     result, runs = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
-    write_documents(result, report, table, runs)
+    if export_splits is not None:
+        result.export_splits(export_splits)
+    write_documents(result, report, table, runs, file)
     return show(result, json, exit_code, runs)
 
 
@@ -155,7 +164,20 @@ def settings_of_options(asked: dict[str, Any], candidates: str | None, data: str
 
 def refuse_options_beside_protocol(context: typer.Context) -> None:
     """What a protocol declares cannot be given again beside it."""
-    free = {"source", "data", "out", "export", "report", "table", "json", "exit_code", "jobs", "ledger", "challenge"}
+    free = {
+        "source",
+        "data",
+        "out",
+        "export",
+        "export_splits",
+        "report",
+        "table",
+        "json",
+        "exit_code",
+        "jobs",
+        "ledger",
+        "challenge",
+    }
     for option in context.command.params:
         origin = context.get_parameter_source(option.name or "")
         if option.name not in free and origin is not None and origin.name == "COMMANDLINE":

@@ -60,7 +60,7 @@ def compare(
     recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
     result = quietly(lambda: improvable.compare(rows, status_quo=before, candidate=after, n_jobs=jobs, **asked))
     runs = recorder.finish("compare", result)
-    write_documents(result, report, table, runs)
+    write_documents(result, report, table, runs, data)
     return show(result, json, exit_code, runs)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly, say
+from improvable.cli.output import check_documents, quietly, say, write_documents
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,7 @@ def demo(
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer draws (and simulated rows): a few seconds.")] = False,
     write: Annotated[str | None, typer.Option(metavar="FILE", help="Only write the data, CSV or Parquet.")] = None,
+    report: o.Report = None,
     seed: o.Seed = 0,
 ) -> int:
     """Audit a guideline on real data, and explain the answer: who is screened for diabetes?
@@ -39,13 +40,14 @@ def demo(
     """
     from improvable.question.checks import check_integer
 
+    check_documents(report, None)
     check_integer("seed", seed, 0)
     if write is not None:
         return _write(write, simulated, quick, seed)
-    return _care_program(quick, seed) if simulated else _screening(quick, seed)
+    return _care_program(quick, seed, report) if simulated else _screening(quick, seed, report)
 
 
-def _screening(quick: bool, seed: int) -> int:
+def _screening(quick: bool, seed: int, report: str | None) -> int:
     import polars as pl
 
     import improvable
@@ -72,6 +74,7 @@ def _screening(quick: bool, seed: int) -> int:
         )
 
     result = audited(people)
+    write_documents(result, report, None)
     say(result.summary())
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
@@ -119,7 +122,7 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     )
 
 
-def _care_program(quick: bool, seed: int) -> int:
+def _care_program(quick: bool, seed: int, report: str | None) -> int:
     import improvable
     from improvable.report.text import paragraph
 
@@ -144,8 +147,11 @@ def _care_program(quick: bool, seed: int) -> int:
             draws=QUICK_DRAWS if quick else 10_000,
             seed=seed,
             n_jobs=-1,
+            system="the care score",
+            simulated=True,
         )
     )
+    write_documents(result, report, None)
     say(result.summary())
     say(
         "\nNext, on a file of your own (here the simulated one):\n"

@@ -16,7 +16,9 @@ Candidates = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
-Report = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html or .md.")]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="Write a report: .html, .pdf, .docx, .md or .tex.")
+]
 Table = Annotated[str | None, typer.Option("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
 Ledger = Annotated[
     str | None, typer.Option(metavar="FILE", help="Record the run there.", show_default="DATA.ledger, beside the data")

@@ -64,20 +64,23 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, r
 
 def check_documents(report: str | None, table: str | None) -> None:
     """Refuse a report or a table that cannot be written before the work is done, not after."""
-    from improvable.report.write import REPORTS, TABLES, checked_path
+    from improvable.report.write import TABLES, checked_path, checked_report
 
     if report is not None:
-        checked_path(report, REPORTS)
+        checked_report(report)
     if table is not None:
         checked_path(table, TABLES)
 
 
-def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, runs: str = "") -> None:
-    """Write the report and the table that were asked for, with the command that made them."""
+def write_documents(
+    result: "Audit | Comparison", report: str | None, table: str | None, runs: str = "", data: str | None = None
+) -> None:
+    """Write the report and the table that were asked for, with the command that made them and the data's name."""
     from improvable.report.write import write_report, write_table
 
     if report is not None:
-        write_report(result, report, command=shlex.join(["improvable", *sys.argv[1:]]), runs=runs or None)
+        command, name = shlex.join(["improvable", *sys.argv[1:]]), None if data is None else Path(data).name
+        write_report(result, report, command=command, runs=runs or None, data=name)
     if table is not None:
         write_table(result, table)
 

@@ -10,6 +10,7 @@ from improvable.data.groups import Attribute, Grouping
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
+from improvable.inference.crossing import crossed_sums
 from improvable.inference.drawing import draw_clusters, draw_rows
 from improvable.inference.evidence import Evidence
 from improvable.inference.exact import exact_sum, to_float
@@ -39,6 +40,8 @@ class Tally:
         Exact sums of weights: of all rows and of those that either algorithm selects, by stratum.
     falls : int
         Rows whose decision falls when a monotone feature moves in its favor.
+    crossed : tuple of int
+        Exact sums over whom both algorithms select, one of them, or neither; see `crossing`.
     """
 
     counted: Cells | Moments
@@ -47,6 +50,7 @@ class Tally:
     occupied: IntArray
     weighed: tuple[int, ...]
     falls: int = 0
+    crossed: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -96,12 +100,14 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         counted = settle(count(flat, grouping.codes, grouping.strata), most_cells(design.question.method))
     else:
         counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
+    chosen = decisions[0] != 0, decisions[1] != 0
     return Tally(
         counted=counted,
         sizes=np.bincount(grouping.codes, minlength=grouping.strata).astype(np.int64),
         selected=_selected_rows(grouping, decisions),
         occupied=_occupied_rows(vectors[..., W], grouping),
-        weighed=_weighed(sample, (decisions[0] != 0, decisions[1] != 0)),
+        weighed=_weighed(sample, chosen),
+        crossed=crossed_sums(sample, chosen),
     )
 
 
@@ -114,6 +120,7 @@ def merge_tallies(one: Tally, other: Tally, most: float) -> Tally:
         occupied=one.occupied + other.occupied,
         weighed=tuple(x + y for x, y in zip(one.weighed, other.weighed, strict=True)),
         falls=one.falls + other.falls,
+        crossed=tuple(x + y for x, y in zip(one.crossed, other.crossed, strict=True)),
     )
 
 

@@ -88,6 +88,12 @@ def audit(
     row_id: str | None = None,
     duplicates: Duplicates | None = None,
     rule_source: str | None = None,
+    organization: str | None = None,
+    system: str | None = None,
+    author: str | None = None,
+    date: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    simulated: bool = False,
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
@@ -241,6 +247,12 @@ def audit(
         than chance makes, unless a row id or a cluster is named.
     rule_source : str, optional
         Digest of the code behind a rule ``module:object``. Other code is refused.
+    organization, system, author, date : str, optional
+        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
+    labels : mapping from column to words, optional
+        What tables, pictures and sentences call a column.
+    simulated : bool
+        Whether the data are simulated; a report then says so in large type.
 
     Returns
     -------
@@ -304,6 +316,12 @@ def compare(
     sheet: str | None = None,
     method: Method | None = None,
     engine: EngineName | None = None,
+    organization: str | None = None,
+    system: str | None = None,
+    author: str | None = None,
+    date: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    simulated: bool = False,
 ) -> Comparison:
     """Test whether a candidate is more accurate for every group and has a smaller gap than the status quo.
 
@@ -394,6 +412,12 @@ def compare(
     engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
         What reads the rows, in batches; the result is the same bytes in all of them. By default frames and single files
         are read into memory, and other data have their own engine.
+    organization, system, author, date : str, optional
+        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
+    labels : mapping from column to words, optional
+        What tables, pictures and sentences call a column.
+    simulated : bool
+        Whether the data are simulated; a report then says so in large type.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import DataError
 from improvable.inference.cells import STATUS_QUO, Cells
+from improvable.inference.crossing import crossed_array
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.normal_limit import Moments
 from improvable.inference.reliability import effective_rows, heavy_weights, reliability_cautions
@@ -66,6 +67,7 @@ def conclude(
             group: dict(zip(ALGORITHMS, map(steady, pair), strict=True))
             for group, pair in effective_rows(attributes, tally.by_row()).items()
         },
+        crossed=crossed_array(tally.crossed),
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,

@@ -43,7 +43,8 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> Non
             kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
         arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
-        plain[str(split)] = kept | {"weighed": [hex(total) for total in tally.weighed], "falls": tally.falls}
+        sums = {name: [hex(total) for total in getattr(tally, name)] for name in ("weighed", "crossed")}
+        plain[str(split)] = kept | sums | {"falls": tally.falls}
     arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
@@ -72,7 +73,8 @@ def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
 def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:
     tallies = {}
     for name, kept in parse_json(arrays["plain"].tobytes()).items():
-        weighed, falls = tuple(int(total, 16) for total in kept.pop("weighed")), kept.pop("falls")
+        weighed, crossed = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("weighed", "crossed"))
+        falls = kept.pop("falls")
         counted: Cells | Moments
         if "first" in kept:
             first, second = (tuple(int(total, 16) for total in kept.pop(key)) for key in ("first", "second"))
@@ -80,7 +82,7 @@ def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:
         else:
             counted = Cells(*(arrays[f"{key}-{name}"] for key in ("values", "block", "counts")), **kept)
         sizes, selected, occupied = (arrays[f"{key}-{name}"] for key in ("sizes", "selected", "occupied"))
-        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls)
+        tallies[int(name)] = Tally(counted, sizes, selected, occupied, weighed, falls, crossed)
     return tallies
 
 

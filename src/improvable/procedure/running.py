@@ -26,7 +26,9 @@ from improvable.inference.estimates import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
 from improvable.procedure.counting import Contest, count_contests, most_counted
+from improvable.procedure.driving import drivers
 from improvable.procedure.evaluating import conclude
+from improvable.procedure.exporting import split_rows
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.memorizing import memorizes, memorizing_cautions
@@ -43,7 +45,7 @@ from improvable.procedure.selecting import (
     select_on_all_rows,
     sight,
 )
-from improvable.procedure.splitting import ALL_ROWS, DRAWING, Part, seed_of
+from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
 from improvable.question.settings import Settings
 from improvable.question.utilities import averages_over_selected
@@ -106,6 +108,7 @@ def run_prepared(
         census=itself.census,
         data=ready.data,
         refit=partial(_refit, ready),
+        rows=partial(split_rows, ready),
         backend=ready.engine.backend,
     )
     if folder is not None:
@@ -291,6 +294,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     notes: dict[str, Any] = {**first.selection.notes, "reached": reached}
     if plan.folds is not None:
         notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
+    if first.part.split == 1 and first.selection.algorithm is not None:
+        notes["drivers"] = _drivers(ready, first)
     return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
 
 
@@ -312,6 +317,14 @@ def _memorizing(ready: Prepared, result: Comparison, fitted: Sequence[Fitted]) -
     label = result.evidence.measures[result.evidence.accuracy[0]].label
     found = memorizes(result.evidence, learned)
     return memorizing_cautions(found, label, ready.sample().rows, ready.features.columns)
+
+
+def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, float]:
+    """What the candidate of the first split decides by."""
+    some = ready.held_out(fitted.part)
+    keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.split, SHUFFLING)
+    whose = candidate_name(ready.plan, fitted.part)
+    return drivers(steady(fitted.candidate), some, ready.features.columns, keys, seed, whose)
 
 
 def _share_hint(plan: Plan) -> str:

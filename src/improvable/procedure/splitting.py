@@ -23,7 +23,7 @@ from improvable.data.keys import Keying, Keys, mix
 from improvable.data.sample import Sample
 from improvable.inference.resampling import child
 
-SPLITTING, SELECTING, DRAWING = 0, 1, 2
+SPLITTING, SELECTING, DRAWING, SHUFFLING = 0, 1, 2, 3
 """Each split's seed has one child for each of these."""
 PLACES = 1 << 64
 

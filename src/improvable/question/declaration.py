@@ -7,7 +7,7 @@ from typing import Any
 
 from improvable.errors import OptionError, nearest
 from improvable.question.checks import as_specs
-from improvable.question.settings import SECTIONS, SETTINGS, STATUS_QUO, Setting, Settings, section_keys
+from improvable.question.settings import REPORT, SECTIONS, SETTINGS, STATUS_QUO, Setting, Settings, section_keys
 from improvable.question.status_quo import check_written, in_writing
 
 Declaration = dict[str, dict[str, Any]]
@@ -42,6 +42,10 @@ def declare(settings: Settings) -> Declaration | None:
     for setting, value in stated(settings):
         if setting.section and setting.section != STATUS_QUO:
             out[setting.section][setting.key] = setting.kind.plain(value)
+    if not out[REPORT].pop("simulated") and not out[REPORT]:
+        del out[REPORT]
+    elif settings.simulated:
+        out[REPORT]["simulated"] = True
     return out
 
 
@@ -83,10 +87,14 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
 def digest_of(declared: Mapping[str, Any]) -> str:
     """A digest of what was declared.
 
-    The seed is not part of it, and a default that is written out changes nothing.
+    The seed is not part of it, and a default that is written out changes nothing. Of the words of the report only the
+    labels are: they change how a claim reads.
     """
     complete = declare(from_declaration(declared))
     assert complete is not None
     complete["test"].pop("seed", None)
+    said = complete.pop(REPORT, {})
+    if "labels" in said:
+        complete[REPORT] = {"labels": said["labels"]}
     text = json.dumps(complete, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()

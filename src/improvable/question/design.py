@@ -1,7 +1,7 @@
 """What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from improvable.errors import OptionError
@@ -9,7 +9,7 @@ from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
 from improvable.question.conforming import check_types
-from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small
+from improvable.question.settings import REPORT, SETTINGS, Combine, Method, Settings, Small, section_keys
 from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
@@ -42,6 +42,8 @@ class Question:
         What being selected means.
     lower_is_better : bool
         Whether a lower outcome is better.
+    about : dict
+        Whose audit it is, and in what words a report speaks: organization, system, author, date, labels, simulated.
     """
 
     outcome: str
@@ -60,6 +62,7 @@ class Question:
     folds: int | None = None
     selection: Selection = "benefit"
     lower_is_better: bool = False
+    about: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -211,6 +214,7 @@ def make_design(settings: Settings) -> Design:
         folds=settings.folds,
         selection=settings.selection,
         lower_is_better=lower,
+        about=_about(settings),
     )
     return Design(
         question=question,
@@ -220,3 +224,15 @@ def make_design(settings: Settings) -> Design:
         fairness=tuple(measured.index(utility) for utility in fairnesses),
         formulas=formulas,
     )
+
+
+def _about(settings: Settings) -> dict[str, Any]:
+    """What a report says of an audit beyond its question: what was given, as plain data."""
+    out = {}
+    for key, setting in section_keys(REPORT).items():
+        value = getattr(settings, key)
+        if value:
+            if not setting.kind.accepts(value):
+                raise OptionError(f"{key} is {value!r}.", f"It must be {setting.kind.words}.")
+            out[key] = setting.kind.plain(value)
+    return out

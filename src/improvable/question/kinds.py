@@ -129,6 +129,20 @@ def parse_signs(text: str) -> dict[str, str]:
     return {name.strip(): sign.strip() for name, sign in _pairs(text)}
 
 
+def parse_labels(text: str) -> dict[str, str]:
+    """Columns with words for them; words may have a colon in them.
+
+    Examples
+    --------
+    >>> parse_labels("cost_t:Cost of care, race:Race")
+    {'cost_t': 'Cost of care', 'race': 'Race'}
+    """
+    pairs = [part.split(":", 1) for part in parse_names(text)]
+    if any(len(pair) != 2 or not all(one.strip() for one in pair) for pair in pairs):
+        raise ValueError("a column without words")
+    return {column.strip(): words.strip() for column, words in pairs}
+
+
 def _by_group(text: str) -> dict[str, float]:
     return {group.strip(): float(value) for group, value in _pairs(text)}
 
@@ -199,6 +213,14 @@ SIGNS = Kind(
     _plain_table,
     parse=parse_signs,
     example="age:+ or age:+,income:-",
+)
+LABELS = Kind(
+    "a table of texts",
+    {"type": "object", "additionalProperties": {"type": "string"}},
+    lambda value: isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values()),
+    _plain_table,
+    parse=parse_labels,
+    example="column:words, or column:words,other:words",
 )
 DELTA = Kind(
     "a number, or a table with one for each group or utility",

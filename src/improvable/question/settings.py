@@ -13,7 +13,20 @@ from typing import Any, Literal, get_args, get_origin
 from improvable.errors import OptionError
 from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
-from improvable.question.kinds import CAPACITY, DELTA, FLAG, GAP_DELTA, NUMBER, SIGNS, TEXT, TEXTS, WEIGHTS, WHOLE, Kind
+from improvable.question.kinds import (
+    CAPACITY,
+    DELTA,
+    FLAG,
+    GAP_DELTA,
+    LABELS,
+    NUMBER,
+    SIGNS,
+    TEXT,
+    TEXTS,
+    WEIGHTS,
+    WHOLE,
+    Kind,
+)
 from improvable.question.utilities import Selection, Utility
 
 Combine = Literal["median", "sequential"]
@@ -27,13 +40,14 @@ EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
 AUDIT, COMPARE, POWER = "audit", "compare", "power"
 EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
-COLUMNS, STATUS_QUO, RULE, CLAIM, TEST = "columns", "status_quo", "rule", "claim", "test"
+COLUMNS, STATUS_QUO, RULE, CLAIM, TEST, REPORT = "columns", "status_quo", "rule", "claim", "test", "report"
 SECTIONS = {
     COLUMNS: "Columns and groups of the data.",
     STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
     RULE: "How a candidate is found, and what it may do.",
     CLAIM: "The improvement to be shown.",
     TEST: "How it is tested.",
+    REPORT: "Whose audit this is, and in what words. Nothing here changes a number.",
 }
 """Sections of a protocol, in order, with what each is about."""
 
@@ -59,6 +73,7 @@ of_columns = partial(about, section=COLUMNS, commands=EVERYWHERE)
 of_rule = partial(about, section=RULE, commands=SEARCHING)
 of_claim = partial(about, section=CLAIM, commands=EVERYWHERE)
 of_test = partial(about, section=TEST)
+of_report = partial(about, section=REPORT, commands=TESTING, identity=False)
 SEQUENTIAL = ("combine", "sequential")
 
 
@@ -286,6 +301,14 @@ class Settings:
             commands=(AUDIT,),
         ),
     )
+    organization: str | None = field(default=None, metadata=of_report(TEXT, "Whose algorithm this is."))
+    system: str | None = field(default=None, metadata=of_report(TEXT, "What the algorithm in use is called."))
+    author: str | None = field(default=None, metadata=of_report(TEXT, "Who ran the audit."))
+    date: str | None = field(default=None, metadata=of_report(TEXT, "When, as it is to be printed."))
+    labels: Mapping[str, str] | None = field(
+        default=None, metadata=of_report(LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.")
+    )
+    simulated: bool = field(default=False, metadata=of_report(FLAG, "The data are simulated; the report says so."))
     challenge: str | None = field(
         default=None,
         metadata=about(

@@ -11,6 +11,20 @@ from improvable.showing import shown
 LEFTWARD = ("R", "AL", "AN")
 
 
+class Isolating(Markup):
+    """Markup that puts texts between tags: `format` and `join` isolate them. Inside a tag, use `in_tag`."""
+
+    @classmethod
+    def escape(cls, s: Any, /) -> "Isolating":
+        """As Markup does, and isolated."""
+        return cls(isolated(s)) if isinstance(s, str) else cls(escape(s))
+
+
+def in_tag(text: str) -> Markup:
+    """A text for the value of an attribute."""
+    return escape(shown(text))
+
+
 def isolated(value: Any) -> Any:
     """A text for HTML: escaped, with runs from right to left inside ``<bdi>``. What is not a text stays as it is.
 

@@ -17,21 +17,23 @@ def script_json(plain: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def embedded(facts: Mapping[str, Any], command: str | None = None, runs: str | None = None) -> str:
+def embedded(
+    facts: Mapping[str, Any], command: str | None = None, runs: str | None = None, data: str | None = None
+) -> str:
     """A script element, never run, with what a result says and with what the page says of how it was made.
 
     Parameters
     ----------
     facts : mapping
         What `to_dict` returns.
-    command, runs : str, optional
+    command, runs, data : str, optional
         The other texts that the page was made from.
     """
-    return f"{BEGIN}{script_json({'result': facts, 'command': command, 'runs': runs})}{END}"
+    return f"{BEGIN}{script_json({'result': facts, 'command': command, 'runs': runs, 'data': data})}{END}"
 
 
 def read_embedded(page: str) -> dict[str, Any]:
-    """What `embedded` put into a page: ``result``, ``command`` and ``runs``.
+    """What `embedded` put into a page: ``result``, ``command``, ``runs`` and ``data``.
 
     Raises
     ------
@@ -42,6 +44,6 @@ def read_embedded(page: str) -> dict[str, Any]:
         raise ReceivedError("does not carry one result")
     text = page.split(BEGIN, 1)[1].split(END, 1)[0]
     plain = parse_json(text.encode())
-    if not isinstance(plain, dict) or set(plain) != {"result", "command", "runs"}:
+    if not isinstance(plain, dict) or set(plain) != {"result", "command", "runs", "data"}:
         raise ReceivedError("does not carry a result")
     return plain

@@ -1,195 +1,232 @@
-"""A result as one HTML file that needs no network: verdict, legal steps, table, pictures, sliders, diagnostics."""
+"""A document as one HTML file that needs no network: it reads on a phone, in the dark, on paper and aloud."""
 
 import base64
 import hashlib
-from typing import Any
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from improvable.inference.critical import p_values
-from improvable.report import plots
-from improvable.report.bidi import isolated
-from improvable.report.embedding import embedded, script_json
-from improvable.report.look import look_document
-from improvable.report.provenance import provenance
-from improvable.report.tables import paper_table
-from improvable.results.facts import Facts
-from improvable.results.numbers import bound_text, p_text, percent, value_text
-from improvable.results.result import Result
-from improvable.results.words import (
-    alternative_hypothesis,
-    delta_text,
-    draws_text,
-    effective_words,
-    harm_words,
-    limits,
-    limits_of_not_rejecting,
-    null_hypothesis,
-    rates_words,
-    seal_words,
-    training_text,
-    verdict,
+from improvable.report.bidi import Isolating as Markup
+from improvable.report.blocks import (
+    Answer,
+    Appendix,
+    Block,
+    FactList,
+    Heading,
+    Listing,
+    Note,
+    Picture,
+    Sentence,
+    Sliders,
+    Table,
+    Tile,
+    Tiles,
+    Title,
 )
+from improvable.report.document import Document, make_document
+from improvable.report.embedding import embedded, script_json
+from improvable.report.labels import labeled
+from improvable.report.plots.files import chart_svg
+from improvable.report.plots.style import AFTER, BEFORE, BOTH, INK, LIMIT, LINE, NARROW, PAPER, REGION, SOFT, WIDE
+from improvable.report.sections import paper_block
+from improvable.results.facts import Facts
+from improvable.results.words import harm_words, limits, verdict
+from improvable.showing import shown
 
-EXPLAINED = {
-    "nobody": "Nobody is selected, so there is no mean. The split counts against rejection.",
-    "few": "The test relies on large samples (Assumption 2). With few people in a mean, its error rate is not "
-    "guaranteed.",
-    "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
-    "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
-    "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
-    "degenerate": "The test needs some variation (Assumption 3). If both algorithms make the same decisions, there "
-    "is none.",
-    "undefined": "In such a draw nobody in some group was selected. It counts against rejection, which keeps the test "
-    "cautious.",
-    "gap": "If the status quo has no gap, there is nothing to narrow, and the test's error rate is not guaranteed "
-    "(Assumption 1).",
-    "capacity": "The algorithm does not select the share it was given, so an improvement may come from that alone. The "
-    "test compares the algorithms as they decide here.",
-    "shares": "The algorithms select different shares of rows. The test compares them as they decide here.",
-    "dropped": "The result holds for the rows that remain. If rows are missing for a reason, it may not hold for all.",
-    "group note": "This is how the groups were read.",
-    "groups": "The result holds for the groups that were kept.",
-    "spanning": "Whole clusters are resampled, so rows that belong together are never treated as independent.",
-    "useless": "These columns cannot help to predict anything.",
-    "ids": "A rule would memorize a column that identifies rows, and it says nothing about new rows.",
-    "near outcome": "A feature that is recorded after the decision, or made from the outcome, tells a candidate the "
-    "answer. No result rests on such a candidate.",
-    "near group": "Such a feature is a proxy of the group.",
-    "together": "Features that together tell the group are a proxy of it.",
-    "direction": "If lower outcomes are better, every comparison here is the wrong way around.",
-    "perfect": "Real outcomes are hardly ever this predictable.",
-    "repeats": "Rows of one person are not independent; treated as if they were, p-values are too small.",
-    "codes": "Averages over a code for missing mean nothing.",
-    "levels": "The same level, spelled in two ways, is read as two.",
-    "text numbers": "Read as text, numbers lose their order.",
-    "stray text": "Read as text, numbers lose their order.",
-    "no candidate": "The split counts against rejection.",
-    "not reproducible": "The p-value is valid all the same, but other random splits might give another verdict.",
-}
+if TYPE_CHECKING:
+    from improvable.results.result import Result
+
+VARIABLES = {
+    INK: "ink", SOFT: "soft", LINE: "line", BEFORE: "before", AFTER: "after", BOTH: "both", REGION: "region",
+    LIMIT: "limit", PAPER: "page",
+}  # fmt: skip
+"""Colors of pictures, and the variables of the page that take their place."""
+CODE = ("Command",)
+"""Facts that are set as code."""
 
 
-def html_page(result: Result, command: str | None = None, runs: str | None = None) -> str:
-    """The report as a text."""
+def html_page(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+    """The report of a result as a page, which carries the result itself."""
+    return html_document(make_document(result, command, runs, data), embedded(result.facts, command, runs, data))
+
+
+def html_document(document: Document, carried: str = "") -> str:
+    """A document as a page; `carried` is a part that is not shown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     room = Environment(
         loader=PackageLoader("improvable.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, finalize=isolated,
+        lstrip_blocks=True,
     )  # fmt: skip
-    room.filters |= {"value": value_text, "bound": bound_text, "delta": delta_text, "percent": percent}
-    room.filters |= {"script_hash": _script_hash}
-    facts = result.facts
-    pictures = [draw(result) for draw in (plots.utilities, plots.surface, plots.p_values, plots.intervals)]
+    script, style = (Markup(_packaged(name)) for name in ("sliders.js", "report.css"))
     return room.get_template("report.html.j2").render(
-        facts=facts,
-        details=details(result, command, runs),
-        verdict=verdict(facts),
-        sealed=seal_words(facts),
-        null=null_hypothesis(facts),
-        alternative=alternative_hypothesis(facts),
-        table=paper_table(facts),
-        harms=[harm_words(gap, facts) for gap in facts["disparities"]],
-        rates_say=rates_words(facts),
-        effective=effective_words(facts),
-        limits=_limits(facts),
-        draws=draws_text(facts),
-        look=look_document(facts["look"]) if "look" in facts else None,
-        training=training_text(facts) if "train_rows" in facts else "",
-        level=f"{100 * (1 - facts['alpha']):g}%",
-        pictures=[Markup(plots.chart_svg(picture)) for picture in pictures],  # Vega escapes what it draws
-        curves=Markup(script_json(slider_curves(result))),
-        embedded=Markup(embedded(facts, command, runs)),
+        title=shown(document.title),
+        carried=Markup(carried),
+        parts=[html_block(block) for block in document.blocks],
+        script=script,
+        script_hash=_script_hash(script),
+        style=style,
     )
 
 
 def notebook_html(facts: Facts) -> str:
     """The verdict and the paper's table, for a notebook's cell."""
-    table = paper_table(facts)
-    titles = "".join(f'<th colspan="{len(block.heads)}">{isolated(block.title)}</th>' for block in table.blocks)
-    heads = "".join(f"<th>{isolated(head)}</th>" for head in table.heads)
-    rows = "".join("<tr>" + "".join(f"<td>{isolated(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    spoken = [verdict(facts), *(harm_words(gap, facts) for gap in facts["disparities"]), limits(facts)]
-    said = "".join(f"<p>{isolated(text)}</p>" for text in (*spoken, *facts["warnings"]))
-    head = f"<tr><th></th>{titles}</tr><tr><th></th>{heads}</tr>"
-    return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
+    named = labeled(facts)
+    spoken = [verdict(named), *(harm_words(gap, named) for gap in named["disparities"]), limits(named)]
+    said = Markup("").join(Markup("<p>{}</p>").format(text) for text in (*spoken, *named["warnings"]))
+    return str(Markup("<div>{}{}</div>").format(said, _table(paper_block(named))))
 
 
-def details(result: Result, command: str | None = None, runs: str | None = None) -> dict[str, Any]:
-    """What a report says beyond the facts: bounds, fewest selected, what warnings mean, provenance. Plain data."""
-    return {
-        "bounds": [bound.words for bound in result.bounds()],
-        "selected": fewest_selected(result.facts),
-        "warnings": [{"text": caution.text, "meaning": _meaning(caution.kind)} for caution in result.cautions],
-        "provenance": provenance(result.facts, command, runs),
-    }
+def html_block(block: Block) -> Markup:
+    """One block as HTML; all text in it is escaped."""
+    match block:
+        case Title():
+            return _title(block)
+        case Answer():
+            return _answer(block)
+        case Tiles():
+            inner = _joined(map(_tile, block.tiles))
+            return Markup('<section class="tiles" aria-label="The numbers in short">{}</section>').format(inner)
+        case Heading():
+            return Markup("<h{0}>{1}</h{0}>").format(block.level, block.text)
+        case Sentence():
+            name = Markup(' class="note"') if block.tone == "note" else ""
+            return Markup("<p{}>{}</p>").format(name, block.text)
+        case Listing():
+            return Markup("<ul>{}</ul>").format(_each("<li>{}</li>", block.items))
+        case FactList():
+            return Markup('<dl class="facts">{}</dl>').format(_joined(_fact(*pair) for pair in block.pairs))
+        case Table():
+            return _scrolling(block)
+        case Picture():
+            return _figure(block)
+        case Note():
+            meaning = Markup('<p class="note">{}</p>').format(block.meaning) if block.meaning else ""
+            return Markup('<div class="caution"><p>{}</p>{}</div>').format(block.text, meaning)
+        case Sliders():
+            return _sliders(block)
+        case Appendix():
+            inner = _joined(html_block(one) for one in block.blocks)
+            return Markup('<section id="appendix"><h2>{}</h2>\n{}</section>').format(block.title, inner)
 
 
-def fewest_selected(facts: Facts) -> list[dict[str, Any]]:
-    """The fewest that either algorithm selects of each group in any split."""
-    out = []
-    for group in facts["groups"]:
-        counts = [split["selected"][group] for split in facts["splits"]]
-        status_quo, candidate = (min(c["status_quo"] for c in counts), min(c["candidate"] for c in counts))
-        out.append({"group": group, "status_quo": status_quo, "candidate": candidate})
-    return out
+def _title(block: Title) -> Markup:
+    simulated = Markup('<p class="simulated">SIMULATED DATA</p>') if block.simulated else ""
+    facts = _joined(Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(*pair) for pair in block.facts)
+    return Markup(
+        '<header><p class="kicker">{}</p><h1>{}</h1>{}<dl class="who">{}</dl></header>'
+    ).format(block.kicker, block.text, simulated, facts)  # fmt: skip
 
 
-def slider_curves(result: Result) -> dict[str, Any]:
-    """p-values of every split at every step of both sliders, so that a page computes what the library would.
-
-    The p-value of a claim is the lower median, over the splits, of max(p_accuracy, p_fairness). Distinct p-values
-    are listed once, sorted; curves hold places in that list, of which the largest and the medians are those of the
-    p-values.
-    """
-    frontier, claim = result.frontier(), result.question.claim
-    grids = list(plots.default_grids(result, (101, 101)))
-    declared = (claim.delta_accuracy, claim.delta_fairness)
-    for i, asked in enumerate(declared):
-        if isinstance(asked, float):
-            grids[i] = np.unique([*grids[i], asked])
-    by_split = [
-        (p_values(frontier.of_accuracy(split), grids[0]), p_values(frontier.of_gap(split), grids[1]))
-        for split in frontier.splits
-    ]
-    distinct = np.unique(np.concatenate([curve for pair in by_split for curve in pair]))
-    codes = [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_split]
-    starts = [
-        int(np.abs(grid - (d if isinstance(d, float) else 0.0)).argmin())
-        for grid, d in zip(grids, declared, strict=True)
-    ]
-    return {
-        "accuracy": grids[0].tolist(),
-        "fairness": grids[1].tolist(),
-        "start": starts,
-        "p": distinct.tolist(),
-        "text": [p_text(float(p), result.question.draws) for p in distinct],
-        "splits": codes,
-        "level": frontier.level,
-        "share": frontier.form == "ratio",
-    }
+def _answer(block: Answer) -> Markup:
+    but = _joined(Markup('<p class="firm but">But: {}</p>').format(text) for text in block.beside)
+    firm = _joined(Markup('<p class="firm">{}</p>').format(text) for text in block.firmness)
+    return Markup(
+        '<section class="answer {}" aria-label="The answer"><p class="word">{}</p><p class="claim">{}</p>{}{}</section>'
+    ).format("yes" if block.shown else "no", block.word, block.claim, but, firm)
 
 
-def _limits(facts: Facts) -> list[str]:
-    otherwise = (
-        limits_of_not_rejecting(facts)
-        if facts["reject"]
-        else "Had the test rejected, it would say, with the stated error rate in large samples, that an improvement of "
-        "the declared size can be found; it would not say that the status quo is unlawful."
+def _tile(tile: Tile) -> Markup:
+    before = Markup('<span class="before">{}</span><span class="arrow">→</span>').format(tile.before)
+    number = Markup('<p class="number">{}{}</p>').format(before if tile.before else "", tile.after)
+    return Markup('<div class="tile"><p class="name">{}</p>{}<p>{}</p></div>').format(tile.title, number, tile.words)
+
+
+def _fact(name: str, words: str) -> Markup:
+    set_as_code = Markup("<code>{}</code>").format(words) if name in CODE else words
+    return Markup("<dt>{}</dt><dd>{}</dd>").format(name, set_as_code)
+
+
+def _scrolling(table: Table) -> Markup:
+    """A table in a box of its own, which a keyboard can scroll where the table is wider than the page."""
+    note = Markup('<p class="note">{}</p>').format(table.note) if table.note else ""
+    label = table.name.replace("-", " ")
+    return Markup('<div class="scroll" role="region" tabindex="0" aria-label="{}">{}</div>{}').format(
+        label, _table(table), note
     )
-    return [
-        limits(facts),
-        otherwise,
-        "The p-value is about the sizes asked for above. Sizes chosen after looking at the pictures or the sliders are "
-        "exploration; each of the bounds above carries its confidence on its own.",
-        "Accuracy and the gap mean what the utilities above measure, on rows like these. Nothing here is legal advice.",
+
+
+def _table(table: Table) -> Markup:
+    lines = []
+    if table.spans:
+        titles = [
+            Markup('<th scope="colgroup" colspan="{}">{}</th>').format(width, text) if text else Markup("<td></td>")
+            for text, width in table.spans
+        ]
+        lines.append(Markup('<tr class="spans"><td></td>{}</tr>').format(_joined(titles)))
+    heads = [
+        Markup('<th scope="col"{}>{}</th>').format(_left(table, c), head) if head else Markup("<td></td>")
+        for c, head in enumerate(table.heads)
     ]
+    lines.append(Markup("<tr>{}</tr>").format(_joined(heads)))
+    rows = [_row(table, r) for r in range(len(table.rows))]
+    return Markup('<table id="{}"><thead>{}</thead>\n<tbody>{}</tbody></table>').format(
+        table.name, _joined(lines), _joined(rows)
+    )
 
 
-def _meaning(kind: str) -> str:
-    """What a kind of warning means for the reader; kinds begin with the words of `EXPLAINED`."""
-    return next((text for name, text in EXPLAINED.items() if f"{kind} ".startswith(f"{name} ")), "")
+def _row(table: Table, r: int) -> Markup:
+    first, *cells = table.rows[r]
+    name = Markup(' class="closing"') if r >= len(table.rows) - table.closing else ""
+    shown = [
+        Markup("<td{}><b>{}</b></td>" if (r, c) in table.marked else "<td{}>{}</td>").format(_left(table, c), cell)
+        for c, cell in enumerate(cells, start=1)
+    ]
+    return Markup('<tr{}><th scope="row">{}</th>{}</tr>\n').format(name, first, _joined(shown))
+
+
+def _left(table: Table, column: int) -> Markup:
+    """Words are set flush left; the first column always is."""
+    return Markup(' class="words"') if column and table.holds_words(column) else Markup("")
+
+
+def _figure(picture: Picture) -> Markup:
+    """A picture twice, for a screen and for a phone: text in it must not shrink."""
+    drawn = _joined(_svg(picture, width, name) for width, name in ((WIDE, "wide"), (NARROW, "narrow")))
+    words = _each("<p>{}</p>", picture.words)
+    return Markup('<figure id="{}"><h3>{}</h3><figcaption>{}</figcaption>{}</figure>').format(
+        picture.name, picture.title, words, drawn
+    )
+
+
+def _svg(picture: Picture, width: int, name: str) -> Markup:
+    svg = chart_svg(picture.draw(width))
+    for color, variable in VARIABLES.items():
+        svg = svg.replace(color, f"var(--{variable})")
+    svg = re.sub(r'(id="|url\(#)((?:clip|gradient)\w+)', rf"\g<1>{picture.name}-{name}-\g<2>", svg)
+    # Its parts describe themselves to screen readers one by one; the words for all of it are better.
+    svg = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", svg)
+    head = Markup('<svg class="{}" role="img" aria-label="{}"').format(name, in_tag(picture.alt))
+    return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))  # Vega escapes what it draws
+
+
+def _sliders(block: Sliders) -> Markup:
+    label = (
+        '<label for="slide-{0}">{1} <output id="value-{0}"></output></label>'
+        '<input type="range" id="slide-{0}" min="0" step="1">'
+    )
+    ranges = [Markup(label).format(name, words) for words, name in ((block.accuracy, "a"), (block.gap, "f"))]
+    return Markup(
+        '<section class="sliders"><h3>{}</h3>{}<p><span id="p-shown" role="status">needs JavaScript</span> '
+        '(<span id="p-says"></span>)</p><p class="note">{}</p></section>\n'
+        '<script type="application/json" id="curves">{}</script>'
+    ).format(block.title, _joined(ranges), block.words, Markup(script_json(block.curves)))
+
+
+def _each(pattern: str, texts: Iterable[str]) -> Markup:
+    return _joined(Markup(pattern).format(text) for text in texts)
+
+
+def _joined(parts: Iterable[Markup]) -> Markup:
+    return Markup("").join(parts)
+
+
+@cache
+def _packaged(name: str) -> str:
+    from importlib.resources import files
+
+    return (files("improvable.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _script_hash(script: str) -> str:

@@ -1,101 +1,98 @@
-"""A result as Markdown."""
+"""A document as Markdown; of a picture, its numbers in words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from improvable.report.look import left_out_lines, look_lines
-from improvable.report.provenance import provenance
-from improvable.report.tables import paper_table
-from improvable.results.facts import Facts
-from improvable.results.numbers import bound_text, value_text
-from improvable.results.words import (
-    alternative_hypothesis,
-    conditions_words,
-    draws_text,
-    effective_words,
-    gaps_words,
-    harm_words,
-    limits,
-    null_hypothesis,
-    rates_words,
-    round_name,
-    shares_words,
-    utilities_words,
-    verdict,
-    welfare_words,
+from improvable.report.blocks import (
+    Answer,
+    Appendix,
+    Block,
+    FactList,
+    Heading,
+    Listing,
+    Note,
+    Picture,
+    Sentence,
+    Sliders,
+    Table,
+    Tiles,
+    Title,
+    flat,
 )
+from improvable.report.document import Document, make_document
+from improvable.report.labels import labeled
+from improvable.report.sections import paper_block
+from improvable.results.facts import Facts
 from improvable.showing import shown
 
+if TYPE_CHECKING:
+    from improvable.results.result import Result
 
-def markdown(facts: Facts, bounds: Sequence[str] = (), command: str | None = None, runs: str | None = None) -> str:
-    """A result as a Markdown document.
 
-    Parameters
-    ----------
-    facts : Facts
-    bounds : sequence of str
-        How much better, in sentences.
-    command, runs : str, optional
-        The command that made the result, and how many runs the ledger of the data has.
+def markdown(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
+    """The report of a result as Markdown."""
+    return markdown_document(make_document(result, command, runs, data))
 
-    Returns
-    -------
-    str
-    """
-    parts = ["# Can the status quo be improved?", escaped(verdict(facts))]
-    parts += [escaped(f"But: {text}") for text in facts["verdict_warnings"]]
-    parts += [escaped(limits(facts)), escaped(shares_words(facts)), escaped(effective_words(facts))]
-    parts += ["## What was asked", _listed(_asked(facts))]
-    parts += ["## The status quo's gap", _listed(_gaps(facts))]
-    if bounds:
-        parts += ["## How much better", _listed(bounds)]
-    parts += ["## The test", markdown_table(facts), escaped(paper_table(facts).note)]
-    parts += ["## Diagnostics", _listed([line for line in (conditions_words(facts), welfare_words(facts)) if line])]
-    if facts["warnings"]:
-        parts += ["## Warnings", _listed(facts["warnings"])]
-    if "look" in facts:
-        parts += ["## A look at the data", _listed([*look_lines(facts["look"]), *left_out_lines(facts["look"])])]
-    sources = [f"{name}: {words}" for name, words in provenance(facts, command, runs)]
-    parts += ["## Where this comes from", _listed(sources)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+
+def markdown_document(document: Document) -> str:
+    """A document as Markdown."""
+    return "\n\n".join(part for block in flat(document.blocks) if (part := markdown_block(block))) + "\n"
 
 
 def markdown_table(facts: Facts) -> str:
     """The paper's table as a Markdown table."""
-    table = paper_table(facts)
-    heads = ["", *(f"{block.title}: {head}".removeprefix(": ") for block in table.blocks for head in block.heads)]
-    first, *body = ([escaped(cell) for cell in row] for row in (heads, *table.rows))
-    rule = [":--", *["--:"] * (len(heads) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (first, rule, *body))
+    return _table(paper_block(labeled(facts)))
 
 
-def _asked(facts: Facts) -> list[str]:
-    return [
-        f"Null hypothesis: {null_hypothesis(facts)}",
-        f"Alternative: {alternative_hypothesis(facts)}",
-        f"Accuracy: {utilities_words(facts['accuracy_utilities'])}{'; lower is better' * facts['lower_is_better']}.",
-        f"Gap: {gaps_words(facts['fairness_utilities'])}.",
-        f"Groups: {', '.join(facts['groups'])} (column {', '.join(facts['group'])}).",
-        f"Level {facts['alpha']:g}; {_rounds(facts)}; {draws_text(facts)} each.",
+def markdown_block(block: Block) -> str:
+    """One block; all text in it is escaped."""
+    match block:
+        case Title():
+            simulated = ["**SIMULATED DATA**"] if block.simulated else []
+            facts = _listed(f"{name}: {words}" for name, words in block.facts)
+            return "\n\n".join([f"# {escaped(block.text)}", *simulated, facts])
+        case Answer():
+            said = [f"But: {text}" for text in block.beside]
+            return "\n\n".join(
+                [f"**{escaped(block.word)}.** {escaped(block.claim)}", _listed([*said, *block.firmness])]
+            )
+        case Tiles():
+            return _listed(
+                f"{tile.title}: {f'{tile.before} → ' if tile.before else ''}{tile.after}. {tile.words}."
+                for tile in block.tiles
+            )
+        case Heading():
+            return f"{'#' * block.level} {escaped(block.text)}"
+        case Sentence():
+            return escaped(block.text)
+        case Listing():
+            return _listed(block.items)
+        case FactList():
+            return _listed(f"{name}: {words}" for name, words in block.pairs)
+        case Table():
+            return "\n\n".join(part for part in (_table(block), escaped(block.note)) if part)
+        case Picture():
+            return f"**{escaped(block.title)}.** {escaped(block.alt)}"
+        case Note():
+            return f"> {escaped(f'{block.text} {block.meaning}'.strip())}"
+        case Sliders() | Appendix():
+            return ""
+
+
+def _table(table: Table) -> str:
+    spans = [title for title, width in table.spans for _ in range(width)] or [""] * (len(table.heads) - 1)
+    heads = [f"{span}: {head}".removeprefix(": ") for span, head in zip(spans, table.heads[1:], strict=True)]
+    body = [
+        [f"**{escaped(cell)}**" if (r, c) in table.marked else escaped(cell) for c, cell in enumerate(row)]
+        for r, row in enumerate(table.rows)
     ]
+    rule = [":--" if table.holds_words(c) else "--:" for c in range(len(table.heads))]
+    lines = [[escaped(table.heads[0]), *map(escaped, heads)], rule, *body]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
 
-def _rounds(facts: Facts) -> str:
-    count, name = len(facts["splits"]), round_name(facts["folds"])
-    return f"{count} {name if count == 1 else name + 's'}" + (f" in {facts['folds']} folds" if facts["folds"] else "")
-
-
-def _gaps(facts: Facts) -> list[str]:
-    level = f"{100 * (1 - facts['alpha']):g}%"
-    return [
-        f"{gap['utility']} by {gap['group']}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-        f"({level} interval {bound_text(gap['interval'][0])} to {bound_text(gap['interval'][1])}, "
-        f"{facts['rows']:,} rows). {harm_words(gap, facts)}"
-        for gap in facts["disparities"]
-    ] + [words for words in (rates_words(facts),) if words]
-
-
-def _listed(lines: Sequence[str]) -> str:
+def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {escaped(line)}" for line in lines)
 
 

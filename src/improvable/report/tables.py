@@ -39,12 +39,18 @@ class PaperTable:
     closing : int
         How many rows at the end sum up the others.
     note : str
+    by_split : bool
+        Whether a row is a split, not a condition.
+    places : tuple of int
+        Where a row is a condition: the row of each.
     """
 
     blocks: tuple[Block, ...]
     rows: list[list[str]]
     closing: int
     note: str
+    by_split: bool = True
+    places: tuple[int, ...] = ()
 
     @property
     def heads(self) -> list[str]:
@@ -52,9 +58,9 @@ class PaperTable:
         return [head for block in self.blocks for head in block.heads]
 
 
-def paper_table(facts: Facts) -> PaperTable:
-    """The table of any result."""
-    return _by_split(facts) if len(by_component(facts)) <= MOST_BLOCKS else _by_component(facts)
+def paper_table(facts: Facts, most: int = MOST_BLOCKS) -> PaperTable:
+    """The table of any result; up to `most` conditions stand beside each other."""
+    return _by_split(facts) if len(by_component(facts)) <= most else _by_component(facts)
 
 
 def _by_split(facts: Facts) -> PaperTable:
@@ -76,8 +82,10 @@ def _by_split(facts: Facts) -> PaperTable:
 
 def _by_component(facts: Facts) -> PaperTable:
     splits, draws = facts["splits"], facts["draws"]
-    rows = []
+    rows: list[list[str]] = []
+    places = []
     for one in by_component(facts):
+        places.append(len(rows))
         name = _title(one[0], facts)
         rows.append([name, *_means(one), *(p_text(split["p_value"], draws) for split in one)])
         others = [split["p_other"] for split in one if split["p_other"] is not None]
@@ -92,7 +100,7 @@ def _by_component(facts: Facts) -> PaperTable:
     heads = tuple(f"{what} {split['split']}" for split in splits) if many else ("held out",)
     blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
-    return PaperTable(blocks, rows + closing, len(closing), note)
+    return PaperTable(blocks, rows + closing, len(closing), note, False, tuple(places))
 
 
 def _closing_rows(facts: Facts) -> list[list[str]]:

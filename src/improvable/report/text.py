@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter
 from itertools import accumulate, pairwise
 
+from improvable.report.labels import labeled
 from improvable.report.tables import CANDIDATE, STATUS_QUO, PaperTable, paper_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import bound_text, value_text
@@ -39,7 +40,7 @@ def summary(facts: Facts, warnings: bool = True) -> str:
     warnings : bool
         Whether to repeat the warnings, which a command has already printed.
     """
-    facts = shown_all(facts)
+    facts = shown_all(labeled(facts))
     counts = [words for words in (shares_words(facts), effective_words(facts)) if words]
     parts = [question(facts), aligned(paper_table(facts)), "\n".join(map(paragraph, counts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)

@@ -4,23 +4,32 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
-from improvable.report.latex import latex_table
-from improvable.report.markdown import markdown, markdown_table
+from improvable.report.latex import latex_document, latex_table
+from improvable.report.markdown import markdown_document, markdown_table
 from improvable.results.facts import Facts, split_columns
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
 from improvable.showing import shown, shown_all
 
-REPORTS = (".html", ".md")
+if TYPE_CHECKING:
+    from improvable.report.document import Document
+
+REPORTS = (".html", ".pdf", ".docx", ".md", ".tex")
 TABLES = (".tex", ".csv", ".md")
 
 
-def write_report(result: Result, path: str | Path, command: str | None = None, runs: str | None = None) -> None:
-    """Write a report: .html, one page that needs no network, or .md.
+def write_report(
+    result: Result,
+    path: str | Path,
+    command: str | None = None,
+    runs: str | None = None,
+    data: str | None = None,
+) -> None:
+    """Write a report: .html, one page that needs no network; .pdf, .docx, .md or .tex.
 
     Parameters
     ----------
@@ -30,15 +39,44 @@ def write_report(result: Result, path: str | Path, command: str | None = None, r
         The command or call that made the result, to be printed with it.
     runs : str, optional
         How many runs the ledger of the data has.
+    data : str, optional
+        What the data are called.
     """
-    place = checked_path(path, REPORTS)
-    if place.suffix.lower() == ".html":
-        from improvable.report.html import html_page
+    from improvable.report.document import make_document
 
-        write_whole(place, html_page(result, command, runs).encode())
-        return
-    bounds = [bound.words for bound in result.bounds()]
-    write_whole(place, markdown(result.facts, bounds, command, runs).encode())
+    place = checked_report(path)
+    write_whole(place, _written(make_document(result, command, runs, data), place.suffix.lower()))
+
+
+def checked_report(path: str | Path) -> Path:
+    """Refuse a report that cannot be written, before the work is done: also where a package is missing."""
+    place = checked_path(path, REPORTS)
+    if place.suffix.lower() == ".pdf":
+        from improvable.report import pdf
+
+        pdf.require()
+    elif place.suffix.lower() == ".docx":
+        from improvable.report import word
+
+        word.require()
+    return place
+
+
+def _written(document: "Document", suffix: str) -> bytes:
+    """A document in the format of a file's ending."""
+    if suffix == ".html":
+        from improvable.report.html import html_document
+
+        return html_document(document).encode()
+    if suffix == ".pdf":
+        from improvable.report.pdf import pdf_document
+
+        return pdf_document(document)
+    if suffix == ".docx":
+        from improvable.report.word import word_document
+
+        return word_document(document)
+    return (latex_document if suffix == ".tex" else markdown_document)(document).encode()
 
 
 def write_table(result: Result, path: str | Path) -> None:
@@ -63,9 +101,9 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
 
     Examples
     --------
-    >>> checked_path("report.docx", REPORTS)
+    >>> checked_path("table.docx", TABLES)
     Traceback (most recent call last):
-    improvable.errors.OptionError: 'report.docx' does not end with .html or .md. The ending chooses the format.
+    improvable.errors.OptionError: 'table.docx' does not end with .tex, .csv or .md. The ending chooses the format.
     """
     place = Path(path)
     if place.suffix.lower() not in suffixes:

@@ -1,6 +1,7 @@
 """What an audit found: its splits, and the decision that they make together."""
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from improvable.algorithms.decisions import Algorithm
+from improvable.data.files import write_whole
 from improvable.errors import Caution, OptionError
 from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.estimates import Disparity
@@ -44,6 +46,8 @@ class Audit(Result):
     refit : callable or None
         Applies the rule to all rows, or to the training rows of one repetition, for `substitute` and `mixture`; a
         loaded audit has none.
+    rows : callable or None
+        Every row in some splits, as `split_rows` gives it; a loaded audit has none.
     """
 
     question: Question
@@ -55,6 +59,7 @@ class Audit(Result):
     data: HasDigest | str | None = field(repr=False)
     refit: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
+    rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -137,7 +142,48 @@ class Audit(Result):
             raise OptionError(f"there is no split {split}.", f"They are numbered from 1 to {len(self.splits)}.")
         return self._refitted(split)
 
+    def split_rows(self) -> Any:
+        """Every row in every split, as a Polars frame: enough to recompute each estimate in any tool.
+
+        A row has its id, or its number in the data from 1; its groups, outcomes and weight; the split and, with folds,
+        the fold; whether it trains or is tested there; and, where it is tested, both decisions. Candidates are found
+        again, which takes as long as the audit did.
+        """
+        if self.rows is None:
+            raise OptionError("a loaded audit has no rows.", "Run the audit again, and ask for them then.")
+        return self.rows([one.split for one in self.splits])
+
+    def export_splits(self, path: str | Path) -> None:
+        """Write `split_rows` to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .csv or .parquet.
+        """
+        place = check_rows_path(path)
+        frame, buffer = self.split_rows(), io.BytesIO()
+        frame.write_csv(buffer) if place.suffix.lower() == ".csv" else frame.write_parquet(buffer)
+        write_whole(place, buffer.getvalue())
+
     def _refitted(self, split: int) -> Algorithm:
         if self.refit is None:
             raise OptionError("a loaded audit has no data to fit on.", "Run the audit again, and ask for it then.")
         return self.refit(split)
+
+
+def check_rows_path(path: str | Path) -> Path:
+    """Refuse a file for rows that cannot be written; to be asked before the work is done.
+
+    Examples
+    --------
+    >>> check_rows_path("rows.txt")
+    Traceback (most recent call last):
+    improvable.errors.OptionError: 'rows.txt' is not a file for rows. Write to one that ends in .csv or .parquet.
+    """
+    place = Path(path)
+    if place.suffix.lower() not in (".csv", ".parquet"):
+        raise OptionError(f"'{place}' is not a file for rows.", "Write to one that ends in .csv or .parquet.")
+    if not place.resolve().parent.is_dir():
+        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
+    return place

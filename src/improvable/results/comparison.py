@@ -50,6 +50,9 @@ class Comparison(Result):
         Share of each group's held-out rows that is selected, by group and algorithm.
     effective : dict
         What the rows that count are worth in rows of equal weight (Kish), by group and algorithm.
+    crossed : array of shape (strata, 4, 2), or None
+        Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
+        results of earlier versions.
     cautions : tuple of Caution
     split : int
         Number of the split, from 1; 0 in a plain comparison.
@@ -77,6 +80,7 @@ class Comparison(Result):
     notes: Mapping[str, Any] = field(default_factory=dict)
     data: HasDigest | str | None = field(default=None, repr=False)
     counted: Counted | None = field(default=None, repr=False, compare=False)
+    crossed: FloatArray | None = field(default=None, repr=False)
 
     @cached_property
     def assessment(self) -> Assessment:

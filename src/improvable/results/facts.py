@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from improvable.inference.assessment import Component
+from improvable.inference.crossing import changes
 from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
 from improvable.inference.statistics import unfairness
@@ -73,6 +74,11 @@ class IntervalFacts(TypedDict):
     high: float | None
 
 
+class ChangeFacts(TypedDict):
+    share: float
+    mean_outcome: float | None
+
+
 class SplitFacts(TypedDict):
     split: int
     rows: int
@@ -93,6 +99,7 @@ class SplitFacts(TypedDict):
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
     effective_rows: dict[str, dict[str, float]]
+    changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
     selection: dict[str, Any]
 
@@ -150,6 +157,7 @@ class Facts(TypedDict):
     reject: bool
     alpha: float
     groups: list[str]
+    about: dict[str, Any]
     outcome: str
     lower_is_better: bool
     selection: str
@@ -221,6 +229,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "reject": bool(result.reject),
         "alpha": question.alpha,
         "groups": list(result.groups),
+        "about": dict(question.about),
         "outcome": question.outcome,
         "lower_is_better": question.lower_is_better,
         "selection": question.selection,
@@ -321,6 +330,7 @@ def split_facts(result: Tested) -> SplitFacts:
         "share_selected": result.shares,
         "share_selected_by_group": result.group_shares,
         "effective_rows": result.effective,
+        "changes": _change_facts(result),
         "undefined_draws": assessment.undefined,
         "selection": dict(result.notes),
     }
@@ -354,6 +364,16 @@ def _first_gap(result: Tested) -> Pair:
     relative = evidence.relative(measure, protected)
     before, after = (number_or_null(float(unfairness(values[:, t], protected, relative))) for t in (0, 1))
     return {"status_quo": before, "candidate": after}
+
+
+def _change_facts(result: Tested) -> dict[str, dict[str, ChangeFacts]]:
+    """Of every group, whom both algorithms select, one of them, or neither; nothing where it was not counted."""
+    if result.crossed is None:
+        return {}
+    return {
+        group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
+        for group, kinds in changes(result.crossed, result.evidence.attributes).items()
+    }
 
 
 def _selected(result: Tested) -> dict[str, CountPair]:

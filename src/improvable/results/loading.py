@@ -89,6 +89,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         split=meta["split"],
         notes=meta["notes"],
         counted=counts_from(meta.get("cells")),
+        crossed=arrays["crossed"] if arrays.get("crossed", np.empty(0)).size else None,
     )
     for part in (*attributes, *evidence.measures, evidence, *result.cautions):
         check_types(part)

@@ -130,33 +130,36 @@ class Result(ABC):
 
         return summary(self.facts)
 
-    def plot(self, picture: str = "utilities") -> Any:
+    def plot(self, picture: str = "dumbbells") -> Any:
         """A picture as an Altair chart.
 
         Parameters
         ----------
-        picture : {"utilities", "surface", "p_values", "intervals"}
-            Utilities of two groups (Figure 2), p-values of every delta (Figure 3), p-values by split and component, or
-            intervals of every utility.
+        picture : {"dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"}
+            Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
+            delta (Figure 3); the sizes of improvement that are shown; whom either algorithm selects; p-values by
+            condition. None where there is nothing to draw.
         """
         from improvable.report import plots
 
-        check_choice("picture", picture, ("utilities", "surface", "p_values", "intervals"))
+        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"))
         return getattr(plots, picture)(self)
 
-    def report(self, path: str | Path, command: str | None = None) -> None:
-        """Write a report that a court or a board can read: HTML in one file, or Markdown.
+    def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:
+        """Write a report that a court or a board can read.
 
         Parameters
         ----------
         path : str or path
-            Ends in .html or .md.
+            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md or .tex.
         command : str, optional
             The command that made the result, for its provenance.
+        data : str, optional
+            What the data are called.
         """
         from improvable.report.write import write_report
 
-        write_report(self, path, command)
+        write_report(self, path, command, data=data)
 
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html

@@ -4,8 +4,8 @@ A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``split-001.npz``, ...: one file per split (one in all for a comparison), with the arrays ``sums``, ``draws``,
-  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, and ``meta``, a JSON text with
-  everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
+  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``, a JSON
+  text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 
 Every file is written under another name and then renamed, so that none is ever half there.
@@ -110,6 +110,7 @@ def write_split(result: Tested, folder: Path, run: str = "") -> None:
         "sizes": result.sizes,
         "weight": result.weight,
         "members": np.stack([attribute.member for attribute in evidence.attributes]),
+        "crossed": np.empty(0) if result.crossed is None else result.crossed,
         "meta": np.frombuffer(as_json(meta), dtype=np.uint8),
     }
     buffer = io.BytesIO()

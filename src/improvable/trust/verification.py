@@ -179,7 +179,7 @@ def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[D
     if folder.suffix.lower() in (".html", ".htm") and folder.is_file():
         page = read_bytes(folder).decode()
         made = read_embedded(page)
-        return {folder.name: page == html_page(again, made["command"], made["runs"])}, []
+        return {folder.name: page == html_page(again, made["command"], made["runs"], made["data"])}, []
     if not folder.is_dir():
         return {}, []
     with tempfile.TemporaryDirectory() as scratch:

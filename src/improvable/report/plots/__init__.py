@@ -1,11 +1,13 @@
 """Pictures, one file each: every function returns an Altair chart, and `save_chart` writes one to a file."""
 
-from improvable.report.plots.files import Chart, chart_svg, save_chart
-from improvable.report.plots.intervals import intervals
+from improvable.report.plots.dumbbells import dumbbells
+from improvable.report.plots.files import Chart, chart_png, chart_svg, save_chart
+from improvable.report.plots.improvement_map import improvement_map
 from improvable.report.plots.learning import learning_curves
 from improvable.report.plots.mean_utilities import mean_utilities
 from improvable.report.plots.p_values import p_values
 from improvable.report.plots.payoff import payoff
+from improvable.report.plots.people import people
 from improvable.report.plots.power import power_curves
 from improvable.report.plots.repetitions import repetitions
 from improvable.report.plots.surface import default_grids, intercepts, surface
@@ -13,14 +15,17 @@ from improvable.report.plots.utilities import utilities
 
 __all__ = [
     "Chart",
+    "chart_png",
     "chart_svg",
     "default_grids",
+    "dumbbells",
+    "improvement_map",
     "intercepts",
-    "intervals",
     "learning_curves",
     "mean_utilities",
     "p_values",
     "payoff",
+    "people",
     "power_curves",
     "repetitions",
     "save_chart",

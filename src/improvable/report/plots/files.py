@@ -56,6 +56,13 @@ def chart_svg(chart: "Chart") -> str:
     return str(vl_convert.vegalite_to_svg(drawable(chart)))
 
 
+def chart_png(chart: "Chart", scale: float = 3) -> bytes:
+    """A chart as the content of a PNG file, on white."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(chart.properties(background="white").to_json(), scale=scale))
+
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>improvable</title><link rel="icon" href="data:,"></head>
 <body><div id="chart"></div>

@@ -1,9 +1,11 @@
-"""p-values by split and component."""
+"""p-values by condition, every split a dot, with the threshold."""
 
 from typing import TYPE_CHECKING, Any
 
-from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished
+from improvable.report.labels import in_words
+from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, chart, plain_style, room_for, with_title
 from improvable.results.facts import Facts, by_component
+from improvable.results.numbers import p_text
 from improvable.results.words import component_name, round_name
 
 if TYPE_CHECKING:
@@ -11,47 +13,77 @@ if TYPE_CHECKING:
 
     from improvable.results.result import Result
 
+ALL = "All conditions"
+
 
 def p_values(result: "Result") -> "alt.LayerChart":
-    """p-values by split and component, on a log scale; a p-value of no draws is drawn at one draw, with a "<".
+    """p-values of every condition in every split, on a log scale, with the threshold.
 
     Parameters
     ----------
     result : Audit or Comparison
     """
+    facts = in_words(result.facts)
+    drawn: alt.LayerChart = with_title(draw_p_values(facts, WIDE), *p_value_words(facts))
+    return drawn
+
+
+def p_value_words(facts: Facts) -> tuple[str, list[str]]:
+    """Title and how to read the picture."""
+    several = len(facts["splits"]) > 1
+    one = round_name(facts["folds"])
+    each = f"Each dot is a {one}; the diamond is the lower median of all conditions. " if several else ""
+    words = [f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is left of the dashed line."]
+    if any(row["zero"] for row in p_rows(facts)):
+        words.append(f"A p-value of none of {facts['draws']:,} draws stands at the left edge, 1/{facts['draws']:,}.")
+    return "How sure each condition is: p-values", words
+
+
+def p_rows(facts: Facts) -> list[dict[str, Any]]:
+    """One dot per condition and split; a p-value of no draws stands at one draw."""
+    least = 1 / facts["draws"]
+    named = [(component_name(one[0], facts), [split["p_value"] for split in one]) for one in by_component(facts)]
+    if len(named) > 1 or len(facts["splits"]) > 1:
+        named.append((ALL, [split["p_value"] for split in facts["splits"]]))
+    return [
+        {"component": name[:1].upper() + name[1:], "split": split["split"], "p": max(p, least), "zero": p == 0}
+        for name, values in named
+        for p, split in zip(values, facts["splits"], strict=True)
+    ]
+
+
+def draw_p_values(facts: Facts, width: int) -> Any:
+    """The picture for a page of so many pixels, without a title."""
     import altair as alt
 
-    facts = result.facts
-    least, what = 1 / facts["draws"], round_name(facts["folds"])
-    rows = _p_rows(facts, least)
-    several, names = len(facts["splits"]) > 1, list(dict.fromkeys(row["component"] for row in rows))
-    x = alt.X("split:O", title=what if several else None, axis=alt.Axis(labelAngle=0, labels=several))
-    y = alt.Y("p:Q", title="p-value (log scale)", scale=alt.Scale(type="log", domain=[least / 2, 1.5], nice=False))
-    # Six colors and five shapes make thirty pairs before one repeats.
-    colors = [OKABE_ITO[j % 6] for j in range(len(names) - 1)] + [OKABE_ITO[-1]]
-    shapes = [SHAPES[j % 5] for j in range(len(names) - 1)] + [SHAPES[-1]]
-    across = alt.XOffset("component:N", sort=names)
-    base = chart(rows).encode(x=x, y=y, xOffset=across)
-    points = base.mark_point(size=80, filled=True, opacity=1).encode(
-        color=alt.Color("component:N", sort=names, title=None, scale=alt.Scale(domain=names, range=colors)),
-        shape=alt.Shape("component:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes)),
+    rows, least = p_rows(facts), 1 / facts["draws"]
+    names = list(dict.fromkeys(row["component"] for row in rows))
+    room = room_for(names, 230 if width >= WIDE else 140)
+    scale = alt.Scale(type="log", domain=[least * 0.8, 1.25], nice=False)
+    ticks = [tick for tick in (0.0001, 0.001, 0.01, 0.1, 1) if tick >= least]
+    x = alt.X(
+        "p:Q", scale=scale, title="p-value (log scale)", axis=alt.Axis(values=ticks, format="~g", labelColor=SOFT)
     )
-    notes = base.transform_filter("datum.zero").mark_text(dy=13, fontSize=12).encode(text=alt.value("<"))
-    rule = chart([{"p": facts["threshold"]}]).mark_rule(strokeDash=[6, 3], color="#444444", strokeWidth=1.5)
-    below = f"the {'lower median ' if several else ''}p-value must be below"
-    subtitle = [f"Dashed: {facts['threshold']:g}, which {below}."]
-    if any(row["zero"] for row in rows):
-        subtitle.append(f"Marked <: none of {facts['draws']:,} draws, shown at 1/{facts['draws']:,}.")
-    title = f"p-values by {what} and component" if several else "p-values by component"
-    width = min(900, max(300, 22 * len(rows)))
-    return finished([rule.encode(y="p:Q"), points, notes], title, subtitle, width, 260)
+    y = alt.Y("component:N", sort=names, title=None, axis=alt.Axis(labelLimit=room, grid=True))
+    dots = chart(rows).mark_point(filled=True, size=60, opacity=0.65, color=AFTER).encode(x=x, y=y)
+    limit = [{"p": facts["threshold"], "text": f"{facts['threshold']:g}"}]
+    line = chart(limit).mark_rule(strokeDash=[5, 4], strokeWidth=2, color=LIMIT).encode(x=alt.X("p:Q", scale=scale))
+    text = chart(limit).mark_text(dy=-8, baseline="bottom", color=LIMIT, fontSize=12, fontWeight="bold")
+    layers = [line, text.encode(x=alt.X("p:Q", scale=scale), y=alt.value(0), text="text:N"), dots]
+    if len(facts["splits"]) > 1:
+        whole = [{"component": ALL, "p": max(facts["p_value"], least), "combined": True}]
+        mark = chart(whole).mark_point(filled=True, shape="diamond", size=190, opacity=1, color=INK)
+        layers.append(mark.encode(x=x, y=y))
+    return plain_style(alt.layer(*layers).properties(width=width - room - 12, height=30 * len(names)))
 
 
-def _p_rows(facts: Facts, least: float) -> list[dict[str, Any]]:
-    named = [(component_name(one[0], facts), [split["p_value"] for split in one]) for one in by_component(facts)]
-    named.append(("all conditions", [split["p_value"] for split in facts["splits"]]))
-    return [
-        {"split": split["split"], "component": name, "p": max(values[k], least), "zero": values[k] == 0}
-        for k, split in enumerate(facts["splits"])
-        for name, values in named
-    ]
+def p_value_alt(facts: Facts) -> str:
+    """The numbers of the picture in words."""
+    parts = []
+    for one in by_component(facts):
+        values = [split["p_value"] for split in one]
+        span = p_text(min(values), facts["draws"])
+        if max(values) > min(values):
+            span += f" to {p_text(max(values), facts['draws'])}"
+        parts.append(f"{component_name(one[0], facts)} {span}")
+    return f"p-values: {'; '.join(parts)}. All conditions {facts['p_value_text']}, threshold {facts['threshold']:g}."

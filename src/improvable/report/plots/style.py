@@ -14,6 +14,60 @@ OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 ALGORITHM_NAMES = ("status quo", "candidate")
 WIDTH = 420
+FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
+
+
+INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = (
+    "#16202a", "#5b6773", "#dfe4e9", "#76838f", "#0b6e8a", "#3f5462", "#cbe4ec", "#b34701",
+    "#fefefe",
+)  # fmt: skip
+"""Colors of the report's pictures: text, lesser text, grid, status quo, candidate, both, what is shown, a
+threshold, the page.
+
+A page replaces each by a variable of its own, so that the same picture can be read on a dark screen.
+"""
+WIDE, NARROW = 660, 340
+"""Pixels that a picture has on a screen and on a phone."""
+
+
+def paired_scales() -> "tuple[alt.Color, alt.Shape]":
+    """Status quo and candidate by color and by shape, with one legend above."""
+    import altair as alt
+
+    names, legend = list(ALGORITHM_NAMES), alt.Legend(orient="top", title=None, symbolSize=110, symbolOpacity=1)
+    return (
+        alt.Color("algorithm:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=[BEFORE, AFTER])),
+        alt.Shape("algorithm:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=["circle", "diamond"])),
+    )
+
+
+def room_for(names: Sequence[str], most: int = 190) -> int:
+    """Pixels that an axis' labels need; longer ones are cut off."""
+    return min(most, 14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")))
+
+
+def plain_style(chart: Any) -> Any:
+    """The look of the report's pictures: no frame, few lines, text in two shades."""
+    axis = {
+        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelColor": INK, "titleColor": SOFT,
+        "gridColor": LINE, "domain": False, "ticks": False, "labelPadding": 6, "labelLineHeight": 15,
+    }  # fmt: skip
+    framed = chart.configure(font=FONT).configure_view(stroke=None).configure_axis(**axis)
+    legend = framed.configure_legend(labelFontSize=13, labelColor=INK, labelLimit=320, padding=0, offset=8)
+    return legend.configure_title(
+        anchor="start", fontSize=13, fontWeight="normal", color=SOFT, offset=6, limit=640
+    ).properties(background="transparent")
+
+
+def with_title(chart: Any, title: str, words: Sequence[str]) -> Any:
+    """A picture that stands alone: with its title and how to read it."""
+    import altair as alt
+
+    head = alt.TitleParams(
+        title, subtitle=list(words), anchor="start", fontSize=15, fontWeight="bold", subtitleFontSize=12, color=INK,
+        subtitleColor=SOFT, limit=900, offset=12,
+    )  # fmt: skip
+    return chart.properties(title=head, background="white")
 
 
 def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> "alt.LayerChart":

@@ -48,12 +48,12 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     unit = "share" if frontier.form == "ratio" else "amount"
     x = alt.X(
         "f:Q",
-        title=f"gap smaller by more than (delta_f, {unit})",
+        title=f"gap smaller by more than ({unit})",
         scale=alt.Scale(domain=_window(cells, "f"), nice=False),
     )
     y = alt.Y(
         "a:Q",
-        title=f"accuracy higher by more than (delta_a, {unit})",
+        title=f"accuracy higher by more than ({unit})",
         scale=alt.Scale(domain=_window(cells, "a"), nice=False),
     )
     band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
@@ -61,7 +61,7 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     other: Gap = "absolute" if frontier.gap == "signed" else "signed"
     edge_layers, other_layers = _edge_layers(frontier, cells), _other_edge(frontier, other, cells)
     edge = f"Orange: the exact edge of what is rejected, p = {frontier.level:g}" if edge_layers else "No edge here"
-    every = ["Every group must gain the same delta_a."] if len(frontier.groups) > 1 else []
+    every = ["Every group must gain the same."] if len(frontier.groups) > 1 else []
     subtitle = [f"{edge}; {frontier.gap} gap statistic.", *every, *([OTHER_EDGE[other]] if other_layers else [])]
     layers = [heat, _zero_line(cells), *other_layers, *edge_layers]
     return finished(layers, "How large an improvement the data support", subtitle, WIDTH, 340)
@@ -161,9 +161,9 @@ def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[
     a_cross, f_cross = intercepts(frontier)
     marks: list[dict[str, Any]] = []
     if a_cross is not None and a_cross <= a_high and f_low <= 0:
-        marks.append({"a": a_cross, "f": 0.0, "label": f"delta_a = {_down(a_cross)}", "left": False})
+        marks.append({"a": a_cross, "f": 0.0, "label": f"accuracy + {_down(a_cross)}", "left": False})
     if f_cross is not None and f_cross <= f_high and a_low <= 0 <= a_high:
-        marks.append({"a": 0.0, "f": f_cross, "label": f"delta_f = {_down(f_cross)}", "left": f_cross > f_high / 2})
+        marks.append({"a": 0.0, "f": f_cross, "label": f"gap - {_down(f_cross)}", "left": f_cross > f_high / 2})
     points = chart(marks).encode(x="f:Q", y="a:Q")
     dots = points.mark_point(shape="diamond", size=140, filled=True, color="black", stroke="white", opacity=1)
     layers = [line.encode(x="f:Q", y="a:Q", order="order:Q"), dots]

@@ -1,0 +1,178 @@
+"""The appendix: every component, interval, eigenvalue and feature, welfare, versions, how to recompute it."""
+
+from collections.abc import Mapping
+
+from improvable.inference.evidence import ALGORITHMS
+from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
+from improvable.report.look import feature_heads, feature_rows, left_out_lines
+from improvable.report.opening import mean_shares
+from improvable.report.provenance import provenance
+from improvable.report.spread import Key, Spread
+from improvable.results.facts import Facts, by_component
+from improvable.results.numbers import p_text, value_text
+from improvable.results.words import component_name
+
+RECOMPUTE = (
+    "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
+    "same, and improvable verify compares a rerun with this result. With --export-splits an audit writes, for every "
+    "row, which split trained and tested it and both decisions, so that any tool can recompute the estimates."
+)
+
+
+def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | None, runs: str | None) -> Appendix:
+    """Everything else."""
+    blocks: list[Block] = [Heading("Every condition in every split", 3), components_table(facts)]
+    blocks += [Heading("Utilities and shares by group", 3), groups_table(facts, found)]
+    blocks += _diagnostics(facts)
+    if "look" in facts:
+        look = facts["look"]
+        blocks += [
+            Heading(f"All {len(look['features']):,} features, and what is left out", 3),
+            features_table(facts),
+            Listing(tuple(left_out_lines(look))),
+        ]
+    blocks += [
+        Heading("Where this comes from, and how to recompute it", 3),
+        FactList(tuple(provenance(facts, command, runs))),
+        Sentence(RECOMPUTE if facts["kind"] == "audit" else RECOMPUTE.split(" With --export")[0]),
+    ]
+    return Appendix("Appendix", tuple(blocks))
+
+
+def components_table(facts: Facts) -> Table:
+    """One row per condition and split."""
+    draws, other = facts["draws"], "absolute" if facts["gap_statistic"] == "signed" else "signed"
+    rows = [
+        (
+            _capital(component_name(one, facts)),
+            str(split["split"]) if facts["kind"] == "audit" else "held-out rows",
+            value_text(one["status_quo"]),
+            value_text(one["candidate"]),
+            p_text(one["p_value"], draws),
+            "" if one["p_other"] is None else p_text(one["p_other"], draws),
+        )
+        for component in by_component(facts)
+        for one, split in zip(component, facts["splits"], strict=True)
+    ]
+    heads = ("Condition", "Split", "status quo", "candidate", "p", f"p, {other} gap statistic")
+    return Table("components-table", heads, tuple(rows))
+
+
+def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
+    """Every utility of every group with its interval, and the shares selected."""
+    shares, level = mean_shares(facts), f"{100 * (1 - facts['alpha']):g}%"
+    rows = []
+    for measure, group in dict.fromkeys((measure, group) for measure, group, _ in found):
+        pair = [found[measure, group, algorithm] for algorithm in ALGORITHMS]
+        selected = [""] * 2
+        if shares is not None and group in shares:
+            selected = [f"{share:.1%}" for share in shares[group]]
+        cells = [cell for one in pair for cell in (value_text(one.estimate), one.ends)]
+        rows.append((f"{_capital(measure)}, {group}", *cells, *selected))
+    heads = (
+        "",
+        "status quo",
+        f"{level} interval",
+        "candidate",
+        f"{level} interval",
+        "status quo selects",
+        "candidate selects",
+    )
+    note = (
+        "Means over the splits. An interval holds what most splits do not exclude, at a confidence that allows for it."
+    )
+    return Table("groups-table", heads, tuple(rows), note=note if len(facts["splits"]) > 1 else "")
+
+
+def features_table(facts: Facts) -> Table:
+    """All features, none left out."""
+    look = facts["look"]
+    note = (
+        "How well each feature alone tells the outcome or the group, on rows that played no part in learning it: an "
+        "AUC (0.5 is chance, 1 is exact), or an R squared for outcomes with more than two values."
+    )
+    return Table("look-table", tuple(feature_heads(look)), tuple(map(tuple, feature_rows(look))), note=note)
+
+
+def fewest_selected(facts: Facts) -> list[tuple[str, int, int]]:
+    """The fewest that either algorithm selects of each group in any split."""
+    out = []
+    for group in facts["groups"]:
+        counts = [split["selected"][group] for split in facts["splits"]]
+        out.append((group, min(c["status_quo"] for c in counts), min(c["candidate"] for c in counts)))
+    return out
+
+
+def _diagnostics(facts: Facts) -> list[Block]:
+    found, audit = facts["diagnostics"], facts["kind"] == "audit"
+    names = [f"split {one['split']}" if audit else "held-out rows" for one in found["eigenvalues"]]
+    close = any(one["correlation"] < 0.001 for one in found["eigenvalues"])
+    eigenvalues = Table(
+        "eigenvalues-table",
+        ("Smallest eigenvalue", *names),
+        (
+            ("covariance of contributions", *(f"{one['covariance']:.3g}" for one in found["eigenvalues"])),
+            ("correlation of contributions", *(f"{one['correlation']:.3g}" for one in found["eigenvalues"])),
+        ),
+        note="A contribution is what one row adds to a group's utility under either algorithm. The test needs the "
+        "smallest eigenvalue to be above zero; zero means that some combination of the utilities does not vary at all. "
+        f"The correlation's has no unit and lies between 0 and 1{'; here it is close to zero in some split' * close}.",
+    )
+    gaps = Table(
+        "candidate-gaps-table",
+        ("Split" if audit else "Rows", "Utility", "Between", "Candidate's gap", "Standard errors from zero"),
+        tuple(
+            (
+                str(gap["split"]) if audit else "held out",
+                gap["utility"],
+                f"{gap['higher']} minus {gap['lower']}",
+                value_text(gap["gap"]),
+                "undefined" if gap["standard_errors"] is None else f"{gap['standard_errors']:.1f}",
+            )
+            for gap in found["candidate_gaps"]
+        ),
+        note="The paper's absolute statistic has a kink where the candidate's gap is zero. Within about two standard "
+        f"errors of it, that statistic may claim too large a cut. {_near_zero(facts)}",
+    )
+    welfare = Table(
+        "welfare-table",
+        ("Criterion", "Utility", "status quo", "candidate"),
+        tuple(
+            (one["criterion"], one["utility"], value_text(one["status_quo"]), value_text(one["candidate"]))
+            for one in found["welfare"]
+        ),
+        note="Utilitarian: the mean of the groups' accuracies, weighted by their size. Rawlsian: the accuracy of the "
+        "worst-off group. These are estimates and are not tested, but an algorithm that is more accurate for every "
+        "group is better by both (Remark 3).",
+    )
+    selected = Table(
+        "selected-table",
+        ("Group, fewest in any split", "status quo", "candidate"),
+        tuple((group, f"{before:,}", f"{after:,}") for group, before, after in fewest_selected(facts)),
+        note="A mean over the selected is stable only if many are selected; below 30, do not rely on the bootstrap.",
+    )
+    return [
+        Heading("Are enough people selected? (Assumption 2)", 3),
+        selected,
+        Heading("Do the utilities vary enough? (Assumption 3)", 3),
+        eigenvalues,
+        Heading("How close to zero is the candidate's gap? (Theorem 2)", 3),
+        gaps,
+        Heading("Welfare of both algorithms", 3),
+        welfare,
+    ]
+
+
+def _near_zero(facts: Facts) -> str:
+    if not any(gap["near_zero"] for gap in facts["diagnostics"]["candidate_gaps"]):
+        return "No row of this table is that close."
+    if facts["gap_statistic"] == "signed":
+        return "Some rows of this table are that close. The signed statistic decides here, and has no kink."
+    return (
+        "Some rows of this table are that close, and the absolute statistic decides here: rely on the signed one "
+        "beside it."
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

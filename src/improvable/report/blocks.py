@@ -1,0 +1,212 @@
+"""What a report is made of: blocks without a format, which each writer only writes down.
+
+Text in blocks is plain: a writer escapes it for its own format. Numbers are texts already, so that no writer can round
+another way.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Tone = Literal["plain", "note"]
+
+
+@dataclass(frozen=True)
+class Title:
+    """The head of a report.
+
+    Attributes
+    ----------
+    kicker : str
+        What kind of document this is.
+    text : str
+        The question that the answer below it answers.
+    facts : tuple of (str, str)
+        Who, what, when, on which data.
+    simulated : bool
+        Whether the data are made up, to be said in large type.
+    """
+
+    kicker: str
+    text: str
+    facts: tuple[tuple[str, str], ...]
+    simulated: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer in words.
+
+    Attributes
+    ----------
+    shown : bool
+    word : str
+        "Yes: shown" or "Not shown".
+    claim : str
+        What is, or is not, shown.
+    beside : tuple of str
+        What must be read with it.
+    firmness : tuple of str
+        How firm that is, sentence by sentence.
+    """
+
+    shown: bool
+    word: str
+    claim: str
+    beside: tuple[str, ...]
+    firmness: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One large number, or a pair of them with an arrow, and a line that explains it."""
+
+    title: str
+    before: str
+    after: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Large numbers side by side."""
+
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; level 2 opens a section, 3 a part of one."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A paragraph; a note is set smaller."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Sentences as a list."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FactList:
+    """Names, and what each is."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    name : str
+        By which a reader of HTML finds it.
+    heads : tuple of str
+        One per column, the first included.
+    rows : tuple of tuple of str
+    spans : tuple of (str, int)
+        Titles over several columns, from the second column on; empty where there are none.
+    closing : int
+        How many rows at the end sum up the others.
+    marked : frozenset of (int, int)
+        Cells to be set in bold, by row and column.
+    note : str
+        What a reader must know of it.
+    """
+
+    name: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    spans: tuple[tuple[str, int], ...] = ()
+    closing: int = 0
+    marked: frozenset[tuple[int, int]] = frozenset()
+    note: str = ""
+
+    def holds_words(self, column: int) -> bool:
+        """Whether a column is one of words, to be set flush left; the others are numbers."""
+        cells = [row[column] for row in self.rows if row[column]]
+        return column == 0 or sum(cell[0].isalpha() for cell in cells) > len(cells) / 2
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture.
+
+    Attributes
+    ----------
+    name : str
+    title : str
+    words : tuple of str
+        How to read it.
+    alt : str
+        What it shows, with its numbers, for whoever cannot see it.
+    draw : callable
+        The Altair chart for a page of so many pixels.
+    """
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    alt: str
+    draw: Callable[[int], Any] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A caution, and what it means for the reader."""
+
+    text: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Sliders:
+    """Other sizes of improvement, for a page that can compute; other formats leave them out.
+
+    Attributes
+    ----------
+    title : str
+    curves : dict
+        p-values of every step of both sliders, as plain data.
+    accuracy, gap : str
+        What the sliders ask for, up to the number.
+    words : str
+    """
+
+    title: str
+    curves: dict[str, Any]
+    accuracy: str
+    gap: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Appendix:
+    """What most readers skip and some need."""
+
+    title: str
+    blocks: tuple["Block", ...]
+
+
+Block: TypeAlias = (
+    Title | Answer | Tiles | Heading | Sentence | Listing | FactList | Table | Picture | Note | Sliders | Appendix
+)
+
+
+def flat(blocks: "tuple[Block, ...]") -> "list[Block]":
+    """All blocks in the order they are read, those of appendices under a heading."""
+    out: list[Block] = []
+    for block in blocks:
+        out += [Heading(block.title), *flat(block.blocks)] if isinstance(block, Appendix) else [block]
+    return out

@@ -1,0 +1,215 @@
+"""The first screen: whose audit, the answer in words, and the few numbers that everybody asks for."""
+
+from collections.abc import Mapping
+
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.report.blocks import Answer, Tile, Tiles, Title
+from improvable.report.spread import Key, Spread
+from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
+from improvable.results.frontier import Bound
+from improvable.results.numbers import bound_text, p_equals, value_text
+from improvable.results.words import (
+    alternative_hypothesis,
+    component_name,
+    measure_words,
+    rounds,
+    shortfall_words,
+)
+
+ASKED = {
+    "both": "be made less uneven without making it less accurate",
+    "accuracy": "be made more accurate",
+    "fairness": "be made less uneven",
+}
+SHOWN, NOT_SHOWN = "Yes: shown", "Not shown"
+
+
+def title_block(facts: Facts, data: str | None = None) -> Title:
+    """Question, and who, what, when, on which data."""
+    about = facts["about"]
+    named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
+    rows = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    where = f"{data}, {rows}" if data else rows
+    named.append(("Data", where))
+    if facts["data_fingerprint"]:
+        named.append(("Fingerprint", f"{facts['data_fingerprint'][:16]}..."))
+    named += [(name.capitalize(), about[name]) for name in ("date", "author") if name in about]
+    system = about.get("system", "the status quo")
+    kind = "Audit report" if facts["kind"] == "audit" else "Comparison report"
+    return Title(kind, f"Can {system} {ASKED[facts['ask']]}?", tuple(named), bool(about.get("simulated")))
+
+
+def answer_block(facts: Facts) -> Answer:
+    """Whether it is shown, what, and how firm that is."""
+    claim = alternative_hypothesis(facts)
+    if not facts["reject"]:
+        claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
+    said = [p_words(facts), firm_words(facts), shortfall_words(facts), error_words(facts)]
+    return Answer(
+        shown=facts["reject"],
+        word=SHOWN if facts["reject"] else NOT_SHOWN,
+        claim=claim,
+        firmness=tuple(words for words in said if words),
+        beside=tuple(facts["verdict_warnings"]),
+    )
+
+
+def p_words(facts: Facts) -> str:
+    """The p-value, what it combines, and what it must be below."""
+    p, splits = p_equals(facts["p_value_text"]), len(facts["splits"])
+    of = f", the lower median of {splits} {rounds(facts['folds'])}" if splits > 1 else ""
+    side = "below" if facts["reject"] else "not below"
+    half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
+    return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
+
+
+def firm_words(facts: Facts) -> str:
+    """How often other random splits would decide otherwise."""
+    rerun = facts["rerun"]
+    if rerun is None:
+        return ""
+    # A run that was given a challenge has no seed of its own.
+    source = "another seed" if facts.get("challenge") is None else "another challenge"
+    return f"A rerun with {source} would decide otherwise {chance(rerun['otherwise'])}."
+
+
+def chance(probability: float) -> str:
+    """A small probability as people say it.
+
+    Examples
+    --------
+    >>> chance(0.0004), chance(0.029)
+    ('less than 1 time in 1,000', 'about 3 times in 100')
+    """
+    if probability < 0.001:
+        return "less than 1 time in 1,000"
+    if probability < 0.0095:
+        return f"about {_times(round(1000 * probability))} in 1,000"
+    return f"about {_times(round(100 * probability))} in 100"
+
+
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count} times"
+
+
+def error_words(facts: Facts) -> str:
+    """What yes is worth: how often it would be said where it is not so."""
+    if not facts["reject"]:
+        return ""
+    what = "this audit" if facts["kind"] == "audit" else "this test"
+    return f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time."
+
+
+def tiles_block(facts: Facts, found: Mapping[Key, Spread], bounds: list[Bound]) -> Tiles:
+    """Accuracy of groups, the gap, shares, who is worse off, how firm."""
+    components = by_component(facts)
+    accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
+    tiles = [_accuracy_tile(one, facts, found) for one in _chosen(accuracy, facts)]
+    gaps = [one for one in components if one[0]["kind"] == "fairness"]
+    tiles += [_gap_tile(one, facts, found, bounds) for one in gaps[:1]]
+    shares = mean_shares(facts)
+    if shares is not None:
+        by_group = "; ".join(f"{group} {_arrow(*shares[group])}" for group in facts["groups"][:4])
+        more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
+        before, after = (f"{share:.1%}" for share in shares[EVERYONE])
+        tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
+    tiles.append(_worse_off_tile(facts))
+    tiles.append(_firmness_tile(facts))
+    return Tiles(tuple(tiles))
+
+
+def deciding(facts: Facts) -> ComponentFacts:
+    """The condition that decides: of the split whose p-value is the combined one, that with the largest p."""
+    split = next(one for one in facts["splits"] if one["p_value"] == facts["p_value"])
+    return max(split["components"], key=lambda one: one["p_value"])
+
+
+def mean_shares(facts: Facts) -> dict[str, tuple[float, float]] | None:
+    """Shares selected by either algorithm, overall and by group, as means over splits; None of prices."""
+    splits = facts["splits"]
+
+    def mean(shares: list[float]) -> float:
+        return sum(shares) / len(shares)
+
+    whole = [[split["share_selected"][name]["test"] for split in splits] for name in ALGORITHMS]
+    if min(map(min, whole)) == 1:
+        return None
+    out = {EVERYONE: (mean(whole[0]), mean(whole[1]))}
+    for group in facts["groups"]:
+        pair = [mean([split["share_selected_by_group"][group][name] for split in splits]) for name in ALGORITHMS]
+        out[group] = (pair[0], pair[1])
+    return out
+
+
+def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tuple[ComponentFacts, ...]]:
+    """At most two: both groups; of more, the one that is worse off and the one that decides, or has the largest p."""
+    if len(accuracy) <= 2:
+        return accuracy
+    worse = facts["disparity"]["worse_off"]
+    first = next((one for one in accuracy if one[0]["group"] == worse), accuracy[0])
+    last = deciding(facts)
+    matching = [one for one in accuracy if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])]
+    others = [one for one in accuracy if one is not first]
+    hardest = max(others, key=lambda one: sum(split["p_value"] for split in one))
+    return [first, matching[0] if matching and matching[0] is not first else hardest]
+
+
+def _accuracy_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread]) -> Tile:
+    name, group = one[0]["utility"], one[0]["group"]
+    ends = [found[name, group, algorithm].ends for algorithm in ALGORITHMS]
+    title = component_name(one[0], facts)
+    several = len(facts["accuracy_utilities"]) > 1
+    measured = "" if several else f": {name}"
+    return Tile(
+        title=f"{title[:1].upper()}{title[1:]}{measured}",
+        before=value_text(mean_of(one, "status_quo")),
+        after=value_text(mean_of(one, "candidate")),
+        words=f"{_level(facts)} intervals {ends[0]} → {ends[1]}",
+    )
+
+
+def _gap_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread], bounds: list[Bound]) -> Tile:
+    gap = next(g for g in facts["disparities"] if (g["utility"], g["group"]) == (one[0]["utility"], one[0]["group"]))
+    words = next((bound.words for bound in bounds if bound.what == "fairness"), "")
+    if len(facts["groups"]) == 2:
+        pair = f"{gap['higher']} minus {gap['lower']}"
+        ends = [found[gap["utility"], pair, algorithm].ends for algorithm in ALGORITHMS]
+        words = f"{_level(facts)} intervals of {pair}: {ends[0]} → {ends[1]}"
+    return Tile(
+        title=f"Gap between groups: {gap['utility']}",
+        before=value_text(mean_of(one, "status_quo")),
+        after=value_text(mean_of(one, "candidate")),
+        words=words,
+    )
+
+
+def _worse_off_tile(facts: Facts) -> Tile:
+    gap = facts["disparity"]
+    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    sense = f": {measure['sense']}" if measure["sense"] else ""
+    low, high = (bound_text(end) for end in gap["interval"])
+    size = f"{value_text(gap['gap'])} ({low} to {high})"
+    return Tile(
+        title="Worse off under the status quo",
+        before="",
+        after=gap["worse_off"],
+        words=f"{measure_words(measure)} is {measure['worse_off']} by {size} than for {gap['better_off']}{sense}",
+    )
+
+
+def _firmness_tile(facts: Facts) -> Tile:
+    rerun = facts["rerun"]
+    if rerun is None:
+        side = "below" if facts["reject"] else "not below"
+        return Tile("p-value", "", facts["p_value_text"], f"{side} {facts['threshold']:g}")
+    otherwise = "< 0.1%" if rerun["otherwise"] < 0.001 else f"{100 * rerun['otherwise']:.2g}%"
+    below = f"{rerun['rejecting']} of {rerun['splits']} {rounds(facts['folds'])} have a p below {facts['threshold']:g}"
+    return Tile("How firm: chance that a rerun decides otherwise", "", otherwise, below)
+
+
+def _level(facts: Facts) -> str:
+    return f"{100 * (1 - facts['alpha']):g}%"
+
+
+def _arrow(before: float, after: float) -> str:
+    return f"{before:.1%} → {after:.1%}"

@@ -1,0 +1,314 @@
+"""The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
+from improvable.report.look import look_lines
+from improvable.report.meanings import meaning
+from improvable.report.opening import mean_shares
+from improvable.report.tables import MOST_BLOCKS, PaperTable, paper_table
+from improvable.results.facts import Facts, by_component
+from improvable.results.frontier import Bound
+from improvable.results.numbers import bound_text, percent, value_text
+from improvable.results.words import (
+    alternative_hypothesis,
+    conditions_words,
+    decision,
+    draws_text,
+    effective_words,
+    gaps_words,
+    harm_words,
+    limits,
+    limits_of_not_rejecting,
+    null_hypothesis,
+    rates_words,
+    round_name,
+    rounds,
+    seal_words,
+    training_text,
+    utilities_words,
+)
+
+if TYPE_CHECKING:
+    from improvable.results.result import Result
+
+MOST_ON_A_PAGE = 3
+"""Conditions that stand beside each other on a page; more stand below each other."""
+FOUR_FIFTHS = {
+    "benefit": "a selection rate below 0.8 of the highest is commonly taken as a sign of adverse impact",
+    "burden": "where being selected is a burden, a rate of which the lowest is less than 0.8 is taken here as a sign "
+    "of adverse impact",
+}
+THREE_STEPS = (
+    "A disparate impact case asks three questions. Does a policy burden or benefit one protected class more than "
+    "another? Does it serve a legitimate end? Would an alternative serve that end as well, with less disparity? "
+    "This test addresses the third."
+)
+
+
+def bound_words(bounds: list[Bound]) -> list[str]:
+    """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
+    if not any(bound.value > 0 for bound in bounds):
+        whole = [bound.words for bound in bounds if bound.what in ("fairness", "accuracy")]
+        return [*whole, "Nor is any improvement shown for a group by itself."] if len(bounds) > len(whole) else whole
+    shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
+    others = [bound for bound in bounds if bound.words not in shown]
+    if len(others) < 2:
+        return [bound.words for bound in bounds]
+    first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
+    listed = f"{', '.join(names[:-1])} or {names[-1]}"
+    return [*shown, first.words.replace(first.what, f"accuracy of {listed}", 1)]
+
+
+def size_section(bounds: list[Bound]) -> list[Block]:
+    """How large the improvement is, in sentences."""
+    return [
+        Heading("How large the improvement is"),
+        Listing(tuple(bound_words(bounds))),
+        Sentence(
+            "Bounds rest on the signed gap statistic. Each holds with its confidence separately, with no loss in the "
+            "other respects.",
+            "note",
+        ),
+    ]
+
+
+def table_section(facts: Facts) -> list[Block]:
+    """The paper's table."""
+    one, worth = round_name(facts["folds"]), effective_words(facts)
+    return [
+        Heading(f"The test, {one} by {one}" if len(facts["splits"]) > 1 else "The test"),
+        Sentence(
+            "Every condition must hold for the answer to be yes. "
+            "Bold: the condition with the largest p-value of its row, which decides."
+            if len(by_component(facts)) > 1
+            else "One condition decides."
+        ),
+        paper_block(facts, MOST_ON_A_PAGE),
+        *([Sentence(worth, "note")] if worth else []),
+    ]
+
+
+def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
+    """The paper's table with the deciding conditions marked, and the shares selected in its last rows."""
+    paper = paper_table(facts, most)
+    rows = [*paper.rows, *_share_rows(facts, paper)]
+    return Table(
+        name="paper-table",
+        heads=("", *paper.heads),
+        rows=tuple(map(tuple, rows)),
+        spans=tuple((block.title, len(block.heads)) for block in paper.blocks),
+        closing=paper.closing + len(rows) - len(paper.rows),
+        marked=_deciding_cells(facts, paper),
+        note=paper.note,
+    )
+
+
+def _deciding_cells(facts: Facts, paper: PaperTable) -> frozenset[tuple[int, int]]:
+    """Where the p-values of the deciding conditions stand."""
+    components = by_component(facts)
+    marked = set()
+    for k in range(len(facts["splits"])):
+        values = [one[k]["p_value"] for one in components]
+        c = values.index(max(values))
+        if paper.by_split:
+            before = sum(len(block.heads) for block in paper.blocks[:c])
+            marked.add((k, 1 + before + 2))
+        else:
+            marked.add((paper.places[c], 3 + k))
+    return frozenset(marked)
+
+
+def _share_rows(facts: Facts, paper: PaperTable) -> list[list[str]]:
+    """Shares selected, under the groups they are of."""
+    shares = mean_shares(facts)
+    if shares is None:
+        return []
+
+    def pair(group: str) -> list[str]:
+        return [f"{share:.1%}" for share in shares[group]]
+
+    if not paper.by_split:
+        blanks = [""] * (len(paper.heads) - 2)
+        return [[f"Selected, {group}", *pair(group), *blanks] for group in shares]
+    row, whole = ["Selected"], ["Selected, everyone"]
+    for block, one in zip(paper.blocks, [*by_component(facts), ()], strict=True):
+        group = one[0]["group"] if one and one[0]["kind"] == "accuracy" else ""
+        width = len(block.heads)
+        row += [*pair(group), *[""] * (width - 2)] if group in shares else [""] * width
+    whole += [*pair("everyone"), *[""] * (len(paper.heads) - 2)]
+    return [row, whole] if any(row[1:]) else [whole]
+
+
+def asked_section(facts: Facts) -> list[Block]:
+    """What was asked, in full."""
+    columns = ", ".join(facts["group"])
+    groups = f"{', '.join(facts['groups'])} (column {columns})"
+    if facts["protected"]:
+        groups += f"; only being worse off than others counts, and only for {', '.join(facts['protected'])}"
+    splits = len(facts["splits"])
+    pairs = [
+        ("Null hypothesis", null_hypothesis(facts)),
+        ("Alternative", alternative_hypothesis(facts)),
+        ("Decision", decision(facts)),
+    ]
+    if facts["kind"] == "audit":
+        pairs.append(("Status quo", facts["status_quo"]))
+    if facts["ask"] != "both":
+        pairs.append(("Asked for", f"only {'accuracy' if facts['ask'] == 'accuracy' else 'the gap'} must improve"))
+    pairs += [
+        ("Being selected", f"is a {facts['selection']}"),
+        ("Accuracy", utilities_words(facts["accuracy_utilities"]) + "; lower is better" * facts["lower_is_better"]),
+        ("Gap", f"{gaps_words(facts['fairness_utilities'])}; "
+                f"the {facts['gap_statistic']} statistic decides"),
+        ("Groups", groups),
+        ("Size asked for", _size_asked(facts)),
+    ]  # fmt: skip
+    if facts["kind"] == "audit":
+        features = len(facts["features"])
+        pairs.append(
+            ("Rule", f"'{facts['rule']}' predicts {facts['target']} from {features:,} columns, listed in the appendix")
+        )
+        pairs.append((rounds(facts["folds"]).capitalize(), _splits_words(facts)))
+    else:
+        pairs.append(("Held-out rows", f"{facts['rows']:,}"))
+    named = (("Row weights", facts["weight"]), ("Clusters", facts["cluster"]), ("Strata", facts["stratum"]))
+    pairs += [(name, f"column {column}") for name, column in named if column]
+    one = round_name(facts["folds"])
+    combined = f"lower median p-value of the {one}s" if splits > 1 else "p-value"
+    pairs += [
+        ("Draws", draws_text(facts) + (f" per {one}" if splits > 1 else "")),
+        ("Level", f"{facts['alpha']:g}: yes where the {combined} is below {facts['threshold']:g}"),
+        ("Seal", seal_words(facts)),
+    ]
+    return [Heading("Declared in advance" if facts["seal"] else "What was asked"), FactList(tuple(pairs))]
+
+
+def _size_asked(facts: Facts) -> str:
+    """The size of the improvement that is to be shown."""
+
+    def size(delta: float | Mapping[str, Any]) -> str:
+        if isinstance(delta, Mapping):
+            return ", ".join(
+                f"{name} ({size(one)})" if isinstance(one, Mapping) else f"{name} {size(one)}"
+                for name, one in delta.items()
+            )
+        return f"{100 * delta:.4g}%" if facts["form"] == "ratio" else f"{delta:.4g}"
+
+    margin = f" (a margin of {size(facts['no_worse'])}, declared beforehand)" if facts["no_worse"] is not None else ""
+    parts = [
+        f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}",
+        f"gap smaller by more than {size(facts['delta_fairness'])}",
+    ]
+    return "; ".join(
+        part for part, kind in zip(parts, ("accuracy", "fairness"), strict=True) if facts["ask"] in ("both", kind)
+    )
+
+
+def _splits_words(facts: Facts) -> str:
+    count = len(facts["splits"])
+    if facts["folds"] is None:
+        words = (
+            f"{count}, of {facts['rows']:,} rows; {percent(facts['train_fraction'])} of them to find the candidate, "
+        )
+        words += "the rest to test it"
+    else:
+        words = (
+            f"{count}, of {facts['rows']:,} rows; every row is tested by a candidate that learned from the other folds"
+        )
+    return f"{words}. {training_text(facts)}" if "train_rows" in facts else words
+
+
+def checked_section(facts: Facts) -> list[Block]:
+    """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
+    blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
+    level = f"{100 * (1 - facts['alpha']):g}%"
+    for gap in facts["disparities"]:
+        low, high = (bound_text(end) for end in gap["interval"])
+        covers = (
+            gap["interval"][0] is None or gap["interval"][1] is None or gap["interval"][0] <= 0 <= gap["interval"][1]
+        )
+        doubt = (
+            "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
+        )
+        blocks.append(
+            Sentence(
+                f"The status quo's gap in {gap['utility']} by {gap['group']} is {value_text(gap['gap'])}, "
+                f"{gap['higher']} above {gap['lower']} ({level} interval {low} to {high}, {facts['rows']:,} rows). "
+                f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
+            )
+        )
+    if rates_words(facts):
+        blocks.append(Sentence(rates_words(facts)))
+    blocks += [rates_table(facts), *_legal(facts)]
+    if "look" in facts:
+        blocks += [Heading("The data, before the first split", 3), Listing(tuple(look_lines(facts["look"])))]
+    return [*blocks, Heading("The conditions of the theory", 3), Sentence(conditions_words(facts))]
+
+
+def rates_table(facts: Facts) -> Table:
+    """Selection rates of the status quo, with the four-fifths rule."""
+    ratio = "Ratio to the highest" if facts["selection"] == "benefit" else "Ratio of the lowest to it"
+    heads = ("Group", "Rows", "Selected by the status quo", "Selection rate", ratio, "Difference, standard deviations")
+    rows = tuple(
+        (
+            one["group"],
+            f"{one['rows']:,}",
+            f"{one['selected']:,}",
+            percent(one["rate"]),
+            value_text(one["ratio"]) + ", below four fifths" * one["below_four_fifths"],
+            "best off" if one["best_off"] else f"{one['standard_deviations']:.1f}",
+        )
+        for one in facts["diagnostics"]["selection_rates"]
+    )
+    note = (
+        f"The four-fifths rule: {FOUR_FIFTHS[facts['selection']]}. Standard deviations: how far the rate lies from "
+        "that of the best-off group, in units of chance variation if selection did not depend on the group and rows "
+        "were independent; courts have named two or three."
+    )
+    return Table("rates-table", heads, rows, note=note)
+
+
+def _legal(facts: Facts) -> list[Block]:
+    objective = "; ".join(
+        one["words"] + (f" (column {one['outcome']})" * bool(one["outcome"])) for one in facts["accuracy_utilities"]
+    )
+    if facts["ask"] == "fairness":
+        serves = "Nothing was asked of it: only the gap must be smaller."
+    else:
+        higher = "no lower, up to the margin," if facts["no_worse"] is not None else "higher"
+        where = "in every group" if facts["overall"] is None else "overall"
+        serves = f"An alternative counts as serving it only if accuracy is {higher} {where}, by the size asked for."
+    return [
+        Heading("In a disparate impact case", 3),
+        Sentence(THREE_STEPS),
+        Sentence(
+            f"The end that accuracy stands for here is {objective}. {serves} Whether that end is legitimate, and "
+            "whether this column measures it, is for the reader to judge: the test takes both as given."
+        ),
+    ]
+
+
+def cautions_section(result: "Result") -> list[Block]:
+    """Every caution, with what it means."""
+    notes: list[Block] = [Note(one.text, meaning(one.kind)) for one in result.cautions]
+    return [Heading("Cautions"), *(notes or [Sentence("None.")])]
+
+
+def limits_section(facts: Facts) -> list[Block]:
+    """What the answer does not say."""
+    otherwise = (
+        limits_of_not_rejecting(facts)
+        if facts["reject"]
+        else "Had the test rejected, it would say, with the stated error rate in large samples, that an improvement of "
+        "the declared size can be found; it would not say that the status quo is unlawful."
+    )
+    said = (
+        limits(facts),
+        otherwise,
+        "The p-value is about the size asked for above. Sizes chosen after looking at pictures or sliders are "
+        "exploration; each of the bounds above carries its confidence separately.",
+        "Accuracy and the gap mean what the utilities above measure, on rows like these. Nothing here is legal advice.",
+    )
+    return [Heading("What this does not say"), Listing(said)]

@@ -1,0 +1,209 @@
+"""A document as a Word file (extra ``word``)."""
+
+import io
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from improvable.errors import OptionError
+from improvable.report.blocks import (
+    Answer,
+    Appendix,
+    Block,
+    FactList,
+    Heading,
+    Listing,
+    Note,
+    Picture,
+    Sentence,
+    Sliders,
+    Table,
+    Tile,
+    Tiles,
+    Title,
+    flat,
+)
+from improvable.report.document import Document
+from improvable.report.plots.files import chart_png
+from improvable.report.plots.style import WIDE
+from improvable.showing import shown
+
+if TYPE_CHECKING:
+    from docx.document import Document as Page
+
+SMALL, TINY = 9, 6.5
+SCALE = 3
+"""Pixels of a picture for each of a screen."""
+WIDEST = 9
+"""A table with more columns is set smaller."""
+
+
+def require() -> None:
+    """Refuse before the work is done where python-docx is not installed."""
+    if find_spec("docx") is None:
+        raise OptionError("a Word file needs the package python-docx.", "Install it: pip install 'improvable[word]'.")
+
+
+def word_document(document: Document) -> bytes:
+    """A document as the content of a .docx file."""
+    require()
+    import datetime
+
+    import docx
+    from docx.shared import Cm, Pt
+
+    page = docx.Document()
+    page.core_properties.title, page.core_properties.author = document.title, "improvable"
+    # The same result makes the same file: its date is not the file's.
+    page.core_properties.created = page.core_properties.modified = datetime.datetime(2000, 1, 1)
+    page.styles["Normal"].font.name, page.styles["Normal"].font.size = "Calibri", Pt(10.5)
+    for section in page.sections:
+        section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Cm(2)
+    for block in flat(document.blocks):
+        write_block(page, block)
+    buffer = io.BytesIO()
+    page.save(buffer)
+    return buffer.getvalue()
+
+
+def write_block(page: "Page", block: Block) -> None:
+    """One block, at the end of the page."""
+    match block:
+        case Title():
+            _title(page, block)
+        case Answer():
+            _answer(page, block)
+        case Tiles():
+            _tiles(page, block)
+        case Heading():
+            page.add_heading(_clean(block.text), block.level - 1)
+        case Sentence():
+            _paragraph(page, block.text, small=block.tone == "note")
+        case Listing():
+            for text in block.items:
+                page.add_paragraph(_clean(text), style="List Bullet")
+        case FactList():
+            for name, words in block.pairs:
+                paragraph = page.add_paragraph()
+                paragraph.add_run(f"{_clean(name)}: ").bold = True
+                paragraph.add_run(_clean(words))
+        case Table():
+            _table(page, block)
+        case Picture():
+            _picture(page, block)
+        case Note():
+            paragraph = page.add_paragraph(style="Intense Quote")
+            paragraph.add_run(_clean(f"{block.text} {block.meaning}".strip()))
+        case Sliders() | Appendix():
+            pass
+
+
+def _clean(text: str) -> str:
+    """Text that XML can hold: control characters are shown by their number.
+
+    Examples
+    --------
+    >>> _clean("a" + chr(0) + "b  c")
+    'a<U+0000>b c'
+    """
+    return " ".join(shown(text).split())
+
+
+def _paragraph(
+    page: Any, text: str, *, small: bool = False, bold: bool = False, size: float = 0, color: str = ""
+) -> Any:
+    from docx.shared import Pt, RGBColor
+
+    paragraph = page.add_paragraph()
+    run = paragraph.add_run(_clean(text))
+    run.bold = bold
+    if small:
+        run.font.size, run.font.color.rgb = Pt(SMALL), RGBColor(0x56, 0x62, 0x6F)
+    if size:
+        run.font.size = Pt(size)
+    if color:
+        run.font.color.rgb = RGBColor.from_string(color)
+    return paragraph
+
+
+def _title(page: "Page", block: Title) -> None:
+    _paragraph(page, block.kicker.upper(), small=True)
+    page.add_heading(_clean(block.text), 0)
+    if block.simulated:
+        _paragraph(page, "SIMULATED DATA", bold=True, size=22, color="B34701")
+    paragraph = page.add_paragraph()
+    for name, words in block.facts:
+        paragraph.add_run(f"{_clean(name)} ").bold = True
+        paragraph.add_run(f"{_clean(words)}    ")
+
+
+def _answer(page: "Page", block: Answer) -> None:
+    _paragraph(page, block.word, bold=True, size=20, color="0C6B44" if block.shown else "8A4B00")
+    _paragraph(page, block.claim, size=13)
+    for text in block.beside:
+        _paragraph(page, f"But: {text}", bold=True)
+    for text in block.firmness:
+        _paragraph(page, text)
+
+
+def _tiles(page: "Page", block: Tiles) -> None:
+    """Three to a row."""
+    rows = (len(block.tiles) + 2) // 3
+    grid = page.add_table(rows=rows, cols=3, style="Table Grid")
+    for i, tile in enumerate(block.tiles):
+        _tile(grid.rows[i // 3].cells[i % 3], tile)
+    page.add_paragraph()
+
+
+def _tile(cell: Any, tile: Tile) -> None:
+    from docx.shared import Pt, RGBColor
+
+    head = cell.paragraphs[0].add_run(_clean(tile.title))
+    head.font.size, head.font.color.rgb = Pt(SMALL), RGBColor(0x56, 0x62, 0x6F)
+    number = cell.add_paragraph()
+    if tile.before:
+        number.add_run(f"{_clean(tile.before)} → ").font.size = Pt(15)
+    after = number.add_run(_clean(tile.after))
+    after.bold, after.font.size = True, Pt(15)
+    _paragraph(cell, tile.words, small=True)
+
+
+def _table(page: "Page", table: Table) -> None:
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Pt
+
+    first = 1 if table.spans else 0
+    grid = page.add_table(rows=first + 1 + len(table.rows), cols=len(table.heads), style="Light List")
+    size = Pt(TINY if len(table.heads) > WIDEST else 8)
+    lines: list[tuple[str, ...]] = [table.heads, *table.rows]
+    for r, line in enumerate(lines):
+        cells = grid.rows[first + r].cells
+        for c, text in enumerate(line):
+            paragraph = cells[c].paragraphs[0]
+            run = paragraph.add_run(_clean(text))
+            run.font.size, run.bold = size, r == 0 or (r - 1, c) in table.marked
+            paragraph.paragraph_format.space_after = Pt(0)
+            if not table.holds_words(c):
+                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+    start = 1
+    for title, width in table.spans:
+        cell = grid.cell(0, start).merge(grid.cell(0, start + width - 1))
+        run = cell.paragraphs[0].add_run(_clean(title))
+        run.font.size, run.bold = size, True
+        cell.paragraphs[0].alignment = WD_ALIGN_PARAGRAPH.CENTER
+        start += width
+    if table.note:
+        _paragraph(page, table.note, small=True)
+    else:
+        page.add_paragraph()
+
+
+def _picture(page: "Page", block: Picture) -> None:
+    from docx.shared import Cm
+
+    page.add_heading(_clean(block.title), 2)
+    for text in block.words:
+        _paragraph(page, text, small=True)
+    content = chart_png(block.draw(WIDE), SCALE)
+    pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
+    shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))
+    shape._inline.docPr.set("descr", _clean(block.alt))

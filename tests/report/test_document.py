@@ -1,0 +1,232 @@
+"""What a report says, whatever it is written in: the answer first, in the reader's words, and no number twice."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import improvable
+from conftest import Case
+from improvable.inference.pvalues import interval
+from improvable.report.blocks import (
+    Answer,
+    Appendix,
+    FactList,
+    Heading,
+    Note,
+    Picture,
+    Sentence,
+    Table,
+    Tiles,
+    Title,
+    flat,
+)
+from improvable.report.document import Document, make_document
+from improvable.report.opening import chance, deciding
+from improvable.report.sections import bound_words
+from improvable.report.spread import combined, spreads
+from improvable.results.facts import by_component
+from improvable.results.frontier import Bound
+from improvable.results.numbers import p_text, value_text
+from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
+
+SECTIONS = [
+    "How large the improvement is", "The test, split by split", "In pictures", "What was asked", "What was checked",
+    "Cautions", "What this does not say", "Appendix",
+]  # fmt: skip
+
+
+def first(document: Document, kind: type) -> Any:
+    return next(block for block in document.blocks if isinstance(block, kind))
+
+
+def table(document: Document, name: str) -> Table:
+    return next(block for block in flat(document.blocks) if isinstance(block, Table) and block.name == name)
+
+
+def words_of(document: Document) -> str:
+    """All text of a document."""
+    return re.sub(r"functools\.partial\(.*?\)\)", "", repr(document.blocks))
+
+
+def test_the_answer_comes_first_and_sections_in_order() -> None:
+    document = make_document(make_audit())
+    assert [type(block) for block in document.blocks[:3]] == [Title, Answer, Tiles]
+    heads = [one.text for one in flat(document.blocks) if isinstance(one, Heading) and one.level == 2]
+    assert heads == SECTIONS
+
+
+def test_the_title_asks_what_the_answer_answers() -> None:
+    plain, named = make_document(make_audit()), make_document(make_labeled(), data="patients.csv")
+    assert first(plain, Title).text == "Can the status quo be made less uneven without making it less accurate?"
+    assert not first(plain, Title).simulated
+    title = first(named, Title)
+    assert title.text.startswith("Can the care score be made")
+    assert title.simulated
+    assert dict(title.facts) | {"Fingerprint": ""} == {
+        "Organization": "General Hospital", "System": "the care score", "Data": "patients.csv, 4,000 rows",
+        "Fingerprint": "", "Date": "Nov 15, 2026", "Author": "A. Analyst",
+    }  # fmt: skip
+    assert str(make_labeled().data_fingerprint).startswith(dict(title.facts)["Fingerprint"].rstrip("."))
+    assert first(make_document(compare_case(ask="accuracy")), Title).text == "Can the status quo be made more accurate?"
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.95])
+def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
+    result = many_groups(2).reconsider(delta_fairness=delta)
+    assert result.reject == (delta == 0)
+    answer = first(make_document(result), Answer)
+    assert (answer.shown, answer.word) == ((True, "Yes: shown") if result.reject else (False, "Not shown"))
+    assert answer.claim.startswith("The candidate" if result.reject else "It is not shown that the candidate")
+    said = " ".join(answer.firmness)
+    assert f"it is {'below' if result.reject else 'not below'} 0.05" in said
+    assert ("would say yes at most 5%" in said) == result.reject
+    assert ("fell short" in said) == (not result.reject)
+    assert "REJECTED" not in f"{answer.word} {answer.claim} {said}", "which reads as no"
+
+
+def test_large_numbers_are_the_means_of_the_splits() -> None:
+    result = make_audit()
+    facts, tiles = result.facts, first(make_document(result), Tiles).tiles
+    for tile, one in zip(tiles, by_component(facts), strict=False):
+        for shown, name in ((tile.before, "status_quo"), (tile.after, "candidate")):
+            assert shown == value_text(float(np.mean([split[name] for split in one])))  # type: ignore[literal-required]
+    by_title = {tile.title.split(":")[0]: tile for tile in tiles}
+    shares = [
+        np.mean([s["share_selected"][name]["test"] for s in facts["splits"]]) for name in ("status_quo", "candidate")
+    ]
+    selected = by_title["Selected, of all test rows"]
+    assert (selected.before, selected.after) == tuple(f"{share:.1%}" for share in shares)
+    assert all(group in selected.words for group in facts["groups"])
+    assert by_title["Worse off under the status quo"].after == facts["disparity"]["worse_off"]
+    assert facts["rerun"] is not None
+    assert by_title["How firm"].after == f"{100 * facts['rerun']['otherwise']:.2g}%"
+    assert len(tiles) == 6
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_any_number_of_groups_has_three_large_pairs(count: int) -> None:
+    result = many_groups(count)
+    tiles = first(make_document(result), Tiles).tiles
+    assert len([tile for tile in tiles if tile.before and "Selected" not in tile.title]) == 3
+    titles = " ".join(tile.title for tile in tiles[:2])
+    assert result.facts["disparity"]["worse_off"] in titles
+
+
+def test_the_deciding_condition_is_marked_in_every_row() -> None:
+    for result in (make_audit(), many_groups(5)):
+        facts, paper = result.facts, table(make_document(result), "paper-table")
+        assert len(paper.marked) == len(facts["splits"])
+        worst = [max(one["p_value"] for one in split["components"]) for split in facts["splits"]]
+        assert [paper.rows[r][c] for r, c in sorted(paper.marked)] == [p_text(p, facts["draws"]) for p in worst]
+        assert deciding(facts)["p_value"] == facts["p_value"]
+
+
+def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
+    for result in (make_audit(), many_groups(5)):
+        facts, document = result.facts, make_document(result)
+        cells = {cell for row in table(document, "paper-table").rows for cell in row}
+        cells_by_group = {cell for row in table(document, "groups-table").rows for cell in row}
+        for group in facts["groups"]:
+            for name in ("status_quo", "candidate"):
+                share = np.mean([split["share_selected_by_group"][group][name] for split in facts["splits"]])
+                assert f"{share:.1%}" in cells & cells_by_group
+    prices = improvable.compare(
+        Case(seed=3, rows=900, prices=True).frame(), outcome="count", group="group",
+        status_quo="now", candidate="new", accuracy="profit", draws=200,
+    )  # fmt: skip
+    assert "Selected, " not in words_of(make_document(prices)), "everybody has a price"
+
+
+def test_intervals_are_those_that_most_splits_agree_on() -> None:
+    """The slow way: values from a grid, each excluded where most splits exclude it."""
+    result = make_audit()
+    found = spreads(result)["mean outcome of the selected", "black", "candidate"]
+    own = []
+    for split in result.splits:
+        values, drawn = split.evidence.values[0][0, 0, 1], split.evidence.drawn[0][:, 0, 0, 1]
+        own.append(interval(values, drawn, 1 - result.threshold))
+    grid = np.linspace(0, 20, 20_001)
+    excluded = np.array([(grid < low) | (grid > high) for low, high in own]).sum(axis=0)
+    kept = grid[excluded <= len(own) / 2]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low == pytest.approx(kept.min(), abs=0.002)
+    assert found.high == pytest.approx(kept.max(), abs=0.002)
+    assert result.threshold == 0.025, "so that the median of seven keeps its level"
+
+
+def test_an_interval_of_few_splits_takes_the_wider_side() -> None:
+    draws = [np.array([value - 1, value, value + 1]) for value in (0.0, 10.0)]
+    one = combined([0.0, 10.0], draws, 0.9)
+    assert (one.estimate, one.low, one.high) == (5.0, -1.0, 11.0)
+    assert combined([0.0, float("nan")], draws, 0.9).ends == "not bounded"
+
+
+def test_labels_are_used_everywhere_and_change_no_number() -> None:
+    plain, named = (words_of(make_document(one)) for one in (make_audit(), make_labeled()))
+    assert "mean number of active conditions among the selected" in named
+    assert "Woman" in named
+    for column in ("dem_female",):
+        assert column in plain
+        assert column not in named
+    assert make_labeled().p_value == make_audit().p_value
+    assert make_labeled().facts["outcome"] == "gagne_sum_t", "the JSON keeps names"
+    assert "number of active conditions" in make_labeled().summary()
+
+
+def test_no_jargon_of_the_program_is_left() -> None:
+    for result in (make_audit(), many_groups(5), *(compare_case(**shape) for shape in SHAPES)):
+        said = [repr(block) for block in flat(make_document(result).blocks) if not isinstance(block, Note | Picture)]
+        assert not re.search(r"delta_a|delta_f|Deltas|calibration|true_positive|selection_rate", " ".join(said))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_results_of_every_shape_have_a_document(shape: dict[str, Any]) -> None:
+    result = compare_case(**shape)
+    document = make_document(result)
+    assert first(document, Answer).shown == result.reject
+    for block in flat(document.blocks):
+        if isinstance(block, Table):
+            assert {len(row) for row in block.rows} == {len(block.heads)}
+            assert not block.spans or sum(width for _, width in block.spans) == len(block.heads) - 1
+        if isinstance(block, Picture):
+            assert re.search(r"\d", block.alt), "a picture's numbers are in its words"
+
+
+def test_all_features_and_components_are_in_the_appendix() -> None:
+    result = make_audit()
+    document, facts = make_document(result, command="improvable audit x"), result.facts
+    assert isinstance(document.blocks[-2], Appendix)
+    features = table(document, "look-table")
+    assert [row[0] for row in features.rows] == list(facts["features"])
+    assert len(table(document, "components-table").rows) == 3 * len(facts["splits"])
+    facts_list = [block for block in flat(document.blocks) if isinstance(block, FactList)][-1]
+    assert dict(facts_list.pairs)["Command"] == "improvable audit x"
+    assert "numpy" in dict(facts_list.pairs)["Versions"]
+
+
+def test_nothing_shown_is_a_sentence_and_not_an_empty_picture() -> None:
+    shown, not_shown = (make_document(many_groups(2)), make_document(compare_case(candidate="now")))
+    assert "map" in [one.name for one in flat(shown.blocks) if isinstance(one, Picture)]
+    assert "map" not in [one.name for one in flat(not_shown.blocks) if isinstance(one, Picture)]
+    assert any("no map of sizes" in one.text for one in flat(not_shown.blocks) if isinstance(one, Sentence))
+
+
+def test_small_chances_are_said_as_people_do() -> None:
+    assert chance(0.01) == "about 1 time in 100"
+    assert chance(0.004) == "about 4 times in 1,000"
+
+
+def test_bounds_that_are_not_shown_share_a_sentence() -> None:
+    words = "The data do not show that the accuracy of {} can rise with no wider gap."
+    bounds = [Bound("fairness", 0.1, "The gap can be cut."), Bound("accuracy", -np.inf, "Not all.")]
+    bounds += [Bound(f"accuracy of {g}", -np.inf, words.format(g)) for g in "ABC"]
+    bounds.append(Bound("accuracy of D", 0.2, "D can rise."))
+    assert bound_words(bounds) == ["The gap can be cut.", "Not all.", "D can rise.", words.format("A, B or C")]
+    nothing = [Bound(bound.what, -np.inf, bound.words) for bound in bounds]
+    assert bound_words(nothing) == [
+        "The gap can be cut.", "Not all.", "Nor is any improvement shown for a group by itself.",
+    ]  # fmt: skip
+    assert bound_words(many_groups(2).bounds()) == [bound.words for bound in many_groups(2).bounds()]
