@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from improvable.report.bidi import Isolating as Markup
+from improvable.report.bidi import in_tag
 from improvable.report.blocks import (
     Answer,
     Appendix,
