@@ -57,7 +57,7 @@ def test_init_proposes_the_same_share() -> None:
 
 @pytest.mark.usefixtures("room")
 def test_init_proposes_the_default_rule() -> None:
-    answers = ["visits", "group", "n", "chosen", "", "", "person,cost", "", "", ""]
+    answers = ["visits", "n", "group", "", "", "n", "chosen", *[""] * 20]
     result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert 'name = "lasso"' in Path("new.toml").read_text()

@@ -97,7 +97,7 @@ WRONG = {
     "neither benefit nor burden": (11, "good", "Choose 'benefit' or 'burden'"),
     "a utility that is none": (12, "accuracy", "no utility 'accuracy'"),
     "a utility that is no accuracy": (12, "false_positive_rate", "Use 'true_negative_rate'"),
-    "a delta in words": (14, "much", "It must be a number"),
+    "a delta in words": (14, "much", "--delta-fairness is 'much'. Write 0.1"),
     "one fold": (16, "1", "folds is 1. It must be a whole number, at least 2"),
     "half a fold": (16, "2.5", "It must be a whole number"),
     "no repetitions": (17, "0", "splits is 0"),

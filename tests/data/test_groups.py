@@ -260,7 +260,7 @@ def test_every_utility_gap_ratio_and_difference_has_an_interval(people: pl.DataF
         ({"overall": {"a": 1.0, "b": 1.0}}, "does not weigh every group"),
         ({"overall": {"a": 1.0, "b": 1.0, "d": 1.0}}, "overall names 'd'"),
         ({"overall": {"a": -1.0, "b": 1.0, "c": 1.0}}, "a weight in overall is -1"),
-        ({"overall": "population", "delta_accuracy": {"a": 0.0, "b": 0.0, "c": 0.0}}, "takes one delta"),
+        ({"overall": "population", "delta_accuracy": {"a": 0.0, "b": 0.0, "c": 0.0}}, "takes no deltas of groups"),
         ({"group": []}, "no group column"),
         ({"group": ["race", "count"]}, "named as outcome and as group"),
     ],

@@ -45,10 +45,11 @@ def compare(
       improvable compare patients.csv --outcome gagne_sum_t --group race \\
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
-    import improvable
     from improvable.data.engines import as_engine
     from improvable.data.formats import FileFormat
+    from improvable.procedure.comparing import run_comparison
     from improvable.procedure.parallel import worker_count
+    from improvable.question.settings import Settings
 
     o.check_writable(json)
     check_documents(report, table)
@@ -57,8 +58,12 @@ def compare(
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
     after = algorithm_from("candidate", candidate, candidate_score, capacity)
     recorder = open_recorder(rows, data, ledger)
-    recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
-    result = quietly(lambda: improvable.compare(rows, status_quo=before, candidate=after, n_jobs=jobs, **asked))
+
+    def begun() -> None:
+        recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
+
+    settings = Settings(status_quo=before, **asked)
+    result = quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=begun))
     runs = recorder.finish("compare", result)
     write_documents(result, report, table, runs, data)
     return show(result, json, exit_code, runs)

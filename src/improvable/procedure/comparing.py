@@ -1,6 +1,6 @@
 """A comparison: a survey, cutoffs from all rows, and one pass that counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,8 +40,17 @@ MOST_SCORES = 50_000_000
 """Distinct scores that fit into the driver's memory, at 16 bytes each and some room to sort."""
 
 
-def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: int | None = None) -> Comparison:
-    """Compare two algorithms on the rows given; cutoffs that come from a capacity are taken from these rows."""
+def run_comparison(
+    data: FrameLike,
+    settings: Settings,
+    candidate: Any,
+    n_jobs: int | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """Compare two algorithms on the rows given; cutoffs that come from a capacity are taken from these rows.
+
+    `begun` is called when settings and columns are checked, before anything is counted.
+    """
     design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
     engine = as_engine(data, settings.engine, workers, format_of(settings))
@@ -49,6 +58,7 @@ def run_comparison(data: FrameLike, settings: Settings, candidate: Any, n_jobs: 
     fingerprint = Fingerprint(engine, columns.read)
     decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
     engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.question.group)
+    begun()
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading, question = surveyed.reading, design.question
     keyed = make_splitting(question.seed, 0.5, None, engine.columns)
