@@ -62,15 +62,15 @@ def shown(text: str, lines: bool = False) -> str:
     )
 
 
-def shown_all(plain: Plain) -> Plain:
+def shown_all(plain: Plain, lines: bool = False) -> Plain:
     """Plain data with every text in it, keys included, as it may be looked at."""
     made: Any = plain
     if isinstance(plain, str):
-        made = shown(plain)
+        made = shown(plain, lines)
     elif isinstance(plain, Mapping):
-        made = {shown_all(key): shown_all(one) for key, one in plain.items()}
+        made = {shown_all(key, lines): shown_all(one, lines) for key, one in plain.items()}
     elif isinstance(plain, list | tuple):
-        made = [shown_all(one) for one in plain]
+        made = [shown_all(one, lines) for one in plain]
     return made if not isinstance(plain, tuple) else type(plain)(made)
 
 

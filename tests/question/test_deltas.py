@@ -79,8 +79,8 @@ def test_verdict_tables_and_report_name_each_delta(tmp_path: Path) -> None:
     assert result.to_dict()["delta_fairness"] == GAPS
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "accuracy calibration (a: 0.03, b: -0.02), classification_rate: -0.01" in page
-    assert "gap calibration: 0.2, selection_rate: -0.1" in page
+    assert "accuracy higher by more than calibration (a 3%, b -2%), classification_rate -1%" in page
+    assert "gap smaller by more than calibration 20%, selection_rate -10%" in page
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
 

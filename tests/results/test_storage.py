@@ -238,6 +238,7 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
         result.save(str(tmp_path / "kept"))
     with np.load(tmp_path / "kept" / "split-000.npz", allow_pickle=False) as file:
         assert set(file.files) == {
+            "chain",
             "sums",
             "draws",
             "training",

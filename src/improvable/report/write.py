@@ -45,6 +45,11 @@ def write_report(
     from improvable.report.document import make_document
 
     place = checked_report(path)
+    if place.suffix.lower() == ".html":
+        from improvable.report.html import html_page
+
+        write_whole(place, html_page(result, command, runs, data).encode())
+        return
     write_whole(place, _written(make_document(result, command, runs, data), place.suffix.lower()))
 
 
@@ -64,10 +69,6 @@ def checked_report(path: str | Path) -> Path:
 
 def _written(document: "Document", suffix: str) -> bytes:
     """A document in the format of a file's ending."""
-    if suffix == ".html":
-        from improvable.report.html import html_document
-
-        return html_document(document).encode()
     if suffix == ".pdf":
         from improvable.report.pdf import pdf_document
 

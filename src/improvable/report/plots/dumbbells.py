@@ -22,6 +22,7 @@ from improvable.report.plots.style import (
 from improvable.report.spread import Key, Spread, spreads
 from improvable.results.facts import Facts, by_component, mean_of
 from improvable.results.numbers import value_text
+from improvable.showing import shown
 
 if TYPE_CHECKING:
     import altair as alt
@@ -66,7 +67,7 @@ def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str
         for row in rows:
             if shares is not None and row["group"] in shares:
                 before, after = shares[row["group"]]
-                row["label"] = f"{row['group']}\nselected {before:.1%} → {after:.1%}"
+                row["label"] = f"{shown(row['group'])}\nselected {before:.1%} → {after:.1%}"
         panels.append((measure, sorted(rows, key=lambda row: -row["status_quo"]), False))
     panels += [_gap_panel(one, facts, found) for one in by_component(facts) if one[0]["kind"] == "fairness"]
     return [panel for panel in panels if panel[1]]
@@ -125,11 +126,11 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT))
     points = [
         {
-            "label": row["label"], "algorithm": shown, "value": row[name], "low": row[f"{name}_low"],
+            "label": row["label"], "algorithm": called, "value": row[name], "low": row[f"{name}_low"],
             "high": row[f"{name}_high"], "text": value_text(row[name]), "left": _left(row, name),
         }
         for row in rows
-        for name, shown in zip(ALGORITHMS, ALGORITHM_NAMES, strict=True)
+        for name, called in zip(ALGORITHMS, ALGORITHM_NAMES, strict=True)
     ]  # fmt: skip
     color, shape = paired_scales()
     links = chart([row for row in rows if row["status_quo"] != row["candidate"]])
@@ -138,8 +139,8 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     )
     bounded = [point for point in points if point["low"] is not None and point["high"] is not None]
     layers = [link]
-    for shown, shift, hue in ((ALGORITHM_NAMES[0], -9, BEFORE), (ALGORITHM_NAMES[1], 9, AFTER)):
-        some = [point for point in bounded if point["algorithm"] == shown]
+    for called, shift, hue in ((ALGORITHM_NAMES[0], -9, BEFORE), (ALGORITHM_NAMES[1], 9, AFTER)):
+        some = [point for point in bounded if point["algorithm"] == called]
         bars = chart(some).mark_rule(strokeWidth=2.5, opacity=0.6, yOffset=shift, y2Offset=shift, color=hue)
         layers.append(bars.encode(y=y, x=alt.X("low:Q", scale=scale), x2="high:Q"))
     dots = chart(points).mark_point(filled=True, size=150, opacity=1)

@@ -46,7 +46,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
 
 def drawable(chart: "Chart") -> str:
     """A chart as Vega-Lite, every text in it as it may be looked at; a raw one can break the drawing."""
-    return json.dumps(shown_all(chart.to_dict()))
+    return json.dumps(shown_all(chart.to_dict(), lines=True))
 
 
 def chart_svg(chart: "Chart") -> str:
