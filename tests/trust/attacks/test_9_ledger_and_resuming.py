@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import improvable
 from improvable.cli import run
-from improvable.procedure import running
+from improvable.procedure import comparing, running
 from improvable.results import storage
 from improvable.trust import ledger
 from improvable.trust.ledger import ledger_path, read_ledger
@@ -43,7 +42,7 @@ def test_a_run_that_is_stopped_at_once_has_left_its_line(monkeypatch: pytest.Mon
     assert events() == ["begun", "begun"]
     assert not Path("run-make_folder").exists()
     with monkeypatch.context() as here:
-        here.setattr(improvable, "compare", stop)
+        here.setattr(comparing, "survey", stop)
         assert run(COMPARE) == 130
     assert events() == ["begun"] * 3
 
