@@ -97,8 +97,9 @@ def _by_component(facts: Facts) -> PaperTable:
         name = "Lower median"
         closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
     what = round_name(facts["folds"])
-    heads = tuple(f"{what} {split['split']}" for split in splits) if many else ("held out",)
-    blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block("p", heads))
+    heads = tuple(str(split["split"]) for split in splits) if many else ("held out",)
+    over = f"p, {what}" if many else "p"
+    blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block(over, heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
     return PaperTable(blocks, rows + closing, len(closing), note, False, tuple(places))
 
