@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.by_column import steady
+from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
 from improvable.errors import OptionError
 from improvable.procedure.counting import decide_alone
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.preparing import Prepared
-from improvable.procedure.selecting import Fitted, candidate_name, fit_part
+from improvable.procedure.selecting import Fitted, candidate_name, fit_part, sight_of
 
 ROW = "row"
 
@@ -72,7 +73,8 @@ def _decisions(ready: Prepared, fitted: Fitted, rows: Any, tests: Any) -> dict[s
 
     before = decide_alone(steady(fitted.status_quo), rows, "status quo")
     found = fitted.selection.algorithm is not None
-    after = decide_alone(steady(fitted.candidate), rows, candidate_name(ready.plan, fitted.part)) if found else before
+    shown = seen(rows, sight_of(fitted, ready.plan, ready.features))
+    after = decide_alone(steady(fitted.candidate), shown, candidate_name(ready.plan, fitted.part)) if found else before
     out = {}
     for name, values in (("status_quo", before), ("candidate", after)):
         column = np.full(len(tests), np.nan)

@@ -43,7 +43,7 @@ from improvable.procedure.selecting import (
     complete_status_quo,
     fit_part,
     select_on_all_rows,
-    sight,
+    sight_of,
 )
 from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, Part, seed_of
 from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
@@ -244,7 +244,7 @@ def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
         steps = monotone_steps(ready.sample(fitted.part, drawn).rows, ready.plan.constraints.monotone)
     candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
     name = candidate_name(ready.plan, fitted.part)
-    shown = sight(ready.plan, ready.features)
+    shown = sight_of(fitted, ready.plan, ready.features)
     return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),), shown)
 
 
@@ -304,7 +304,7 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
     some = ready.held_out(fitted.part)
     if not len(some):
         return []
-    rows = some.rows if fitted.selection.algorithm is None else seen(some.rows, sight(ready.plan, ready.features))
+    rows = seen(some.rows, sight_of(fitted, ready.plan, ready.features))
     decisions = decide(steady(fitted.candidate), rows, candidate_name(ready.plan, fitted.part))
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 

@@ -81,7 +81,7 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         lambda text: progress.stage(part.split, text),
     )  # fmt: skip
     candidate, sample = status_quo, training
-    if selection.algorithm is not None:
+    if selection.algorithm is not None and selection.algorithm is not status_quo:
         candidate, sample = selection.algorithm, replace(training, rows=seen(training.rows, sight(plan, features)))
     after = decide(candidate, sample.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
@@ -102,6 +102,11 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         reached=reached(constraints, candidate, after, sample),
         learned=learned,
     )
+
+
+def sight_of(fitted: Fitted, plan: Plan, features: Features) -> tuple[str, ...] | None:
+    """What this candidate is shown; None, for all columns, where it is the status quo itself."""
+    return None if fitted.candidate is fitted.status_quo else sight(plan, features)
 
 
 def sight(plan: Plan, features: Features) -> tuple[str, ...]:
