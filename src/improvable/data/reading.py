@@ -6,6 +6,7 @@ What was found out about a file, rather than said by the caller, is said in note
 import gzip
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -342,7 +343,7 @@ def need_reader(package: str, extra: str, path: Path) -> None:
 
 
 def refuse_duplicates(names: Sequence[str], named: str) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise DataError(f"{named} has duplicate column names: {', '.join(map(repr, twice))}.", "Rename them.")
 
