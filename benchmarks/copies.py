@@ -1,9 +1,10 @@
 """How often people who are alike are taken for copies, and how often copies are not found.
 
-Answers on scales of five, incomes beside regions, columns that are functions of each other, events that are mostly zero,
-experiments, products, neighborhoods, counts, prices; and, written after the last constant in
-`improvable.data.duplicates` was chosen, hospital stays, grades, and answers that are missing together. A share of the rows, drawn without replacement, is added again. Printed: the share of rows that repeat another
-without any copies, and the share of samples that are refused. `--first N` starts at another seed.
+Answers on scales of five, incomes beside regions, columns that are functions of each other, events that are mostly
+zero, experiments, products, neighborhoods, counts, prices; and, written after the last constant in
+`improvable.data.duplicates` was chosen, hospital stays, grades, and answers that are missing together. A share of the
+rows, drawn without replacement, is added again. Printed: the share of rows that repeat another without any copies, and
+the share of samples that are refused. `--first N` starts at another seed.
 """
 
 import argparse
@@ -155,7 +156,9 @@ def hospital_stays(rows: int, rng: np.random.Generator) -> pl.DataFrame:
     nights = 1 + rng.poisson(known[code])
     charge = 900 * nights + 1_200 * known[code]
     columns = {"age": rng.integers(4, 18, rows) * 5, "code": code, "weight": known[code], "nights": nights}
-    return pl.DataFrame({**columns, "ward": rng.integers(0, 4, rows), "charge": charge, "y": _outcome(known[code] / 9, rng)})
+    return pl.DataFrame(
+        {**columns, "ward": rng.integers(0, 4, rows), "charge": charge, "y": _outcome(known[code] / 9, rng)}
+    )
 
 
 @population
@@ -165,16 +168,20 @@ def grades(rows: int, rng: np.random.Generator) -> pl.DataFrame:
     marks = np.clip(np.round(2 + 1.2 * ability[:, None] + 0.5 * rng.normal(size=(rows, 10))), 0, 4).astype(int)
     columns = {f"subject{j}": np.array(list("EDCBA"))[marks[:, j]] for j in range(10)}
     school = rng.integers(0, 40, rows)
-    return pl.DataFrame({**columns, "mean": marks.mean(axis=1), "school": school, "y": _outcome(marks.mean(axis=1) / 5, rng)})
+    return pl.DataFrame(
+        {**columns, "mean": marks.mean(axis=1), "school": school, "y": _outcome(marks.mean(axis=1) / 5, rng)}
+    )
 
 
 @population
 def half_of_the_answers_missing(rows: int, rng: np.random.Generator) -> pl.DataFrame:
-    """A hand size to the millimeter and four answers, all missing together for half of the people; a county of sixty."""
+    """A hand size in millimeters and four answers, all missing together for half of the people; sixty counties."""
     gone = rng.random(rows) < 0.5
     size = np.where(gone, np.nan, np.round(rng.normal(185, 12, rows)))
     answers = {f"q{j}": np.where(gone, np.nan, rng.integers(0, 3, rows)) for j in range(4)}
-    return pl.DataFrame({"size": size, **answers, "county": rng.integers(0, 60, rows), "y": _outcome(0.2 + 0.2 * gone, rng)})
+    return pl.DataFrame(
+        {"size": size, **answers, "county": rng.integers(0, 60, rows), "y": _outcome(0.2 + 0.2 * gone, rng)}
+    )
 
 
 def refused(frame: pl.DataFrame) -> tuple[float, bool]:

@@ -1,7 +1,7 @@
 """What columns cost: an audit, and a look at a file, with 1,000 to 4,000 features and 500 rows.
 
-Processor seconds, one worker, two splits. Beside each audit stands the part that scikit-learn's own fits and predictions
-take. Twice the columns take twice the time where the work is linear; the last column is that ratio, without
+Processor seconds, one worker, two splits. Beside each audit stands the part that scikit-learn's own fits and
+predictions take. Twice the columns take twice the time where the work is linear; the last column is that ratio, without
 scikit-learn's part. `python benchmarks/wide.py 20000` measures other numbers of columns, with the first rule alone.
 """
 

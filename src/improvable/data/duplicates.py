@@ -9,8 +9,8 @@ them from a population makes equal rows by chance. Two things tell copies from c
   Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
 - The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
   distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
-  that occur twice are many, and those that occur once or three times are none. Contents that occur dozens of times do so
-  an odd number of times as often as an even one.
+  that occur twice are many, and those that occur once or three times are none. Contents that occur dozens of times do
+  so an odd number of times as often as an even one.
 """
 
 from collections.abc import Callable, Sequence
