@@ -9,9 +9,11 @@ the share of samples that are refused. `--first N` starts at another seed.
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from improvable.data.arrays import FloatArray
 from improvable.data.duplicates import are_copies, exact_words, repeats_of
@@ -28,7 +30,7 @@ def population(make: Callable[[int, np.random.Generator], pl.DataFrame]) -> None
     POPULATIONS[make.__name__.replace("_", " ")] = make
 
 
-def _outcome(chance: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _outcome(chance: NDArray[np.floating[Any]], rng: np.random.Generator) -> FloatArray:
     return (rng.random(len(chance)) < chance).astype(np.float64)
 
 

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,6 @@ from improvable.cli import main as command
 
 ROWS, COLUMNS = 500, (1_000, 2_000, 4_000)
 RULES = ("ridge:10", "linear", "lasso")
-QUESTION = {"outcome": "y", "group": "g"}
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     given = tuple(map(int, sys.argv[1:]))
     _audit(people(50), "lasso")
     for rule in RULES[:1] if given else RULES:
-        _print(f"audit, {rule}", given or COLUMNS, lambda frame, rule=rule: _audit(frame, rule))
+        _print(f"audit, {rule}", given or COLUMNS, partial(_audit, rule=rule))
     _print("check, CSV", given or COLUMNS, _check)
 
 
@@ -51,7 +51,7 @@ def people(columns: int, seed: int = 0) -> pl.DataFrame:
 def _audit(frame: pl.DataFrame, rule: str) -> None:
     status_quo = improvable.threshold("s", capacity=0.3)
     improvable.audit(
-        frame, **QUESTION, status_quo=status_quo, rule=rule, splits=2, draws=1_000, n_jobs=1, progress=False
+        frame, outcome="y", group="g", status_quo=status_quo, rule=rule, splits=2, draws=1_000, n_jobs=1, progress=False
     )
 
 

@@ -113,8 +113,9 @@ def test_no_frame_is_copied_once_per_column(monkeypatch: pytest.MonkeyPatch) -> 
             return original(self, *args, **options)
 
         monkeypatch.setattr(nw.DataFrame, name, counted)
-    listed = nw.DataFrame.columns.fget
-    monkeypatch.setattr(nw.DataFrame, "columns", property(lambda self: (made.update(["columns"]), listed(self))[1]))
+    listed: Any = vars(nw.DataFrame)["columns"]
+    columns_of = property(lambda self: (made.update(["columns"]), listed.fget(self))[1])
+    monkeypatch.setattr(nw.DataFrame, "columns", columns_of)
     found = []
     for columns in (20, FEWER):
         made.clear()

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from improvable.data.files import nearest_file
 from improvable.data.formats import (
     LOOKED_AT,
     SEPARATORS,
@@ -173,8 +174,7 @@ def _check_there(path: Path) -> None:
     if path.is_dir():
         raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
     if not path.exists():
-        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
+        raise DataError(f"there is no file '{path}'.", nearest_file(path))
     if not path.is_file():
         raise DataError(f"'{path}' is a pipe or a device.", "Write the rows to a file first, and name that.")
     if path.stat().st_size == 0:
