@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from improvable.cli.output import say
+from improvable.data.files import nearest_file
 from improvable.errors import OptionError
 
 
@@ -17,8 +18,8 @@ def refuse_beside_bundle(given: Mapping[str, str | bool | None]) -> None:
             )
 
 
-def check_readable(root: str | None, key: str | None) -> None:
-    """Refuse a certificate or a key that cannot be read before anything is recomputed."""
+def check_readable(root: str | None, key: str | None, ledger: str | None) -> None:
+    """Refuse a certificate, a key or a ledger that is not there before anything is recomputed."""
     from improvable.trust.signing import public_key
     from improvable.trust.timestamps import read_roots
 
@@ -26,6 +27,8 @@ def check_readable(root: str | None, key: str | None) -> None:
         read_roots(root)
     if key is not None:
         public_key(key)
+    if ledger is not None and not Path(ledger).exists():
+        raise OptionError(f"there is no ledger '{ledger}'.", nearest_file(Path(ledger), ".ledger", "Check the path."))
 
 
 def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None, source: str | None = None) -> bool:

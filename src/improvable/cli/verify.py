@@ -89,7 +89,7 @@ def verify(
     declared = None if protocol is None else read_protocol(protocol)
     mine = agreed(seal, protocol, declared, challenge, unsealed)
     facts = read_facts(result)
-    check_readable(root, key)
+    check_readable(root, key, ledger)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
     same = found.same
