@@ -35,11 +35,14 @@ MOST_COMPARED = 5
 """Columns with as many different values, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
 LEAST_BY_CHANCE = 0.2
-"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few: of
-people without copies, the least was 0.3 (`benchmarks/copies.py`)."""
+"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few;
+`benchmarks/copies.py` measures how often that refuses people who are alike, and how often copies are missed."""
 TELLS_APART = 0.9
+"""Of different contents: a column with as many values tells them apart."""
 MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
 OFTEN, IN_MULTIPLES, MULTIPLE_ERRORS = 20, 0.8, 6.0
+"""Contents that occur at least so many times are copied if this share of them occurs a multiple of m times, and if that
+is so many standard errors more than one in m."""
 GRAIN = 0.002
 """Of a standard deviation: numbers that are this near are nearly the same."""
 
