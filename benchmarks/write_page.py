@@ -24,6 +24,7 @@ SCRIPTS = {
     "counting_rows.py": "Counting from Parquet",
     "engine_overhead.py": "Engines against memory",
     "audit_a_million_rows.py": "A million rows",
+    "wide.py": "Many columns",
     "resampling_costs.py": "Where resampling by cell and by row break even",
     "folds_cost.py": "Two folds against splits in half",
     "tournament_overhead.py": "Tournaments",

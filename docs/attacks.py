@@ -11,14 +11,21 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
 ATTACKS = ROOT / "tests" / "trust" / "attacks"
+ATTACKS_AT_MOST = 1_000
 BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"
 
 
 def table() -> str:
     """The table, one row for each file."""
     lines = ["| attack | what stops it | test |", "|---|---|---|"]
-    lines += [_row(path) for path in sorted(ATTACKS.glob("test_*.py"))]
+    lines += [_row(path) for path in sorted(ATTACKS.glob("test_*.py"), key=_place)]
     return "\n".join(lines)
+
+
+def _place(path: Path) -> tuple[int, str]:
+    """Numbered attacks by their number, then the others by name."""
+    number = re.match(r"test_(\d+)_", path.name)
+    return (int(number[1]) if number else ATTACKS_AT_MOST, path.name)
 
 
 def page(before: str) -> str:

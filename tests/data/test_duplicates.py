@@ -11,9 +11,8 @@ import pytest
 
 import improvable
 from improvable.data.duplicates import (
-    LEAST_BY_CHANCE,
-    MOST_SHARE,
     Contents,
+    are_copies,
     by_chance,
     exact_words,
     merge_contents,
@@ -30,10 +29,7 @@ def judged(frame: pl.DataFrame) -> tuple[float, bool]:
     """The share of repeated rows, and whether they look like copies."""
     rows = read_rows(frame)
     found = repeats_of(Keying(1).of(rows, frame.columns))
-    chance = by_chance(exact_words(rows, frame.columns))
-    return found.repeated, found.uneven or (
-        found.share > MOST_SHARE and chance is not None and chance < LEAST_BY_CHANCE
-    )
+    return found.repeated, are_copies(found, lambda: exact_words(rows, frame.columns))
 
 
 def coarse(rows: int, seed: int) -> pl.DataFrame:
@@ -141,8 +137,29 @@ def test_what_chance_explains_is_that_of_a_slow_count() -> None:
         equal = sum(rows[a] == rows[b] for a, b in pairs)
         agree = sum(rows[a][j] == rows[b][j] for a, b in every) / len(every)
         if equal >= 5:
-            shares.append((len(pairs) - equal) * agree / (1 - agree) / equal)
+            at_most = (np.sqrt(len(pairs) - equal + 1) + 1) ** 2  # so many may well disagree
+            shares.append(at_most * agree / (1 - agree) / equal)
     assert by_chance(exact_words(read_rows(people), people.columns)) == pytest.approx(max(shares))
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_experiment_copied_as_a_whole_is_found(times: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    people = pl.DataFrame({f"factor{j}": rng.integers(0, 3, 5_000) for j in range(4)})
+    assert not judged(people)[1]
+    assert judged(pl.concat([people] * times))[1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_few_people_who_are_alike_are_not_copies(seed: int) -> None:
+    """Mostly zeros and their sum, where only the outcome can tell people apart, and few pairs say how often it does."""
+    rng = np.random.default_rng(seed)
+    frail = np.where(rng.random(300) < 0.3, rng.gamma(1, 1, 300), 0.0)
+    events = rng.poisson(frail[:, None] * rng.uniform(0.05, 0.6, 15))
+    people = pl.DataFrame({f"events{j}": events[:, j] for j in range(15)})
+    people = people.with_columns(total=events.sum(axis=1), y=pl.Series(rng.random(300) < 0.15))
+    assert not judged(people)[1]
 
 
 def test_near_copies_have_near_twins() -> None:

@@ -159,6 +159,12 @@ def test_init_asks_and_writes_a_protocol_that_runs() -> None:
         ("verify nothing --data people.csv", "there is no result 'nothing'"),
         ("verify care.toml --data people.csv", "cannot be read as a result"),
         ("ledger people.csv", "there is no ledger 'people.csv.ledger'"),
+        ("seal car.toml --data people.csv", "Did you mean 'care.toml'?"),
+        ("seal care.toml --data people.cvs", "Did you mean 'people.csv'?"),
+        ("audit people.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule lasso:0.1",
+         "The rule lasso takes no setting."),
+        ("audit people.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule forrest:30",
+         "Did you mean 'forest'?"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,6 +104,7 @@ def audit(
         settings, seal, file = settings_of_options(asked, candidates, data), None, source
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
+    warn_of_early_run(settings)
     result, runs = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
@@ -149,6 +150,22 @@ def run_recorded(
     result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
     runs = recorder.finish("audit", result) if known is None else f"This run finished earlier: see line {known}."
     return result, runs
+
+
+def warn_of_early_run(settings: "Settings") -> None:
+    """Say that a run is out of order where its challenge is a value that nobody can know yet."""
+    from improvable.question.challenge import parse_source
+    from improvable.trust.ledger import now
+
+    if settings.challenge_source is None or settings.challenge is None:
+        return
+    source = parse_source(settings.challenge_source)
+    if now() < source.due:
+        say(
+            f"warning: the challenge is {source.words}, which nobody can know yet. The ledger and improvable verify "
+            "will say that this run is out of order.",
+            err=True,
+        )
 
 
 def settings_of_options(asked: dict[str, Any], candidates: str | None, data: str | None) -> "Settings":

@@ -67,7 +67,10 @@ def ledger(
         reading = FileFormat(**lines[0].facts.get("reading", {})) if lines else FileFormat()
         check_belongs(lines, fingerprint(as_engine(beside, None, 1, reading)), path)
     if entry is not None and not any(line.hash.startswith(entry) for line in lines):
-        raise StorageError(f"'{path}' has no line with hash {entry}: one was removed.", "Ask who kept the ledger.")
+        raise StorageError(
+            f"'{path}' has no line with hash {entry}: one was removed, or the hash is not as it was printed.",
+            "Compare it digit by digit; then ask who kept the ledger.",
+        )
     facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]
     if json is not None and json != "-":
         write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())

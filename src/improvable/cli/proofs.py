@@ -1,13 +1,42 @@
 """What `verify` prints about time stamps, signatures and bundles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from improvable.cli.output import say
+from improvable.data.files import nearest_file
+from improvable.errors import OptionError
 
 
-def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None) -> bool:
-    """Check the tokens beside what was agreed and beside the ledger; whether all hold, and in that order."""
+def refuse_beside_bundle(given: Mapping[str, str | bool | None]) -> None:
+    """Refuse options that would not be looked at, so that nobody takes them for checked."""
+    for name, value in given.items():
+        if value:
+            raise OptionError(
+                f"--{name} is given beside a bundle, which is checked by itself.",
+                "Leave it out, and compare the digests that are printed; or verify the run: improvable verify RUN.",
+            )
+
+
+def check_readable(root: str | None, key: str | None, ledger: str | None) -> None:
+    """Refuse a certificate, a key or a ledger that is not there before anything is recomputed."""
+    from improvable.trust.signing import public_key
+    from improvable.trust.timestamps import read_roots
+
+    if root is not None:
+        read_roots(root)
+    if key is not None:
+        public_key(key)
+    if ledger is not None and not Path(ledger).exists():
+        raise OptionError(f"there is no ledger '{ledger}'.", nearest_file(Path(ledger), ".ledger", "Check the path."))
+
+
+def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None, source: str | None = None) -> bool:
+    """Check the tokens beside what was agreed and beside the ledger; whether all hold, and in that order.
+
+    Where the challenge comes from a public value, what was agreed must be stamped before anyone could know it.
+    """
+    from improvable.question.challenge import parse_source
     from improvable.showing import shown
     from improvable.trust.timestamps import check_stamps, tokens_of
 
@@ -19,7 +48,8 @@ def show_stamps(agreed: Sequence[Path], ledger: Path | None, root: str | None) -
                 f"unchecked  time stamps: {shown(', '.join(tokens))}; name the authority's root certificate with --root"
             )
         return True
-    found = check_stamps(files, root)
+    due = None if source is None else parse_source(source).due
+    found = check_stamps(files, root, due, len([path for path in agreed if path.exists()]))
     for one in found:
         if one.problem:
             say(shown(f"DIFFERENT  time stamp of {one.name} ({one.token}): {one.problem}"))

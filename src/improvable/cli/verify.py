@@ -7,7 +7,7 @@ import typer
 
 from improvable.cli.options import Jobs
 from improvable.cli.output import quietly, say, warn_of_code
-from improvable.cli.proofs import show_bundle, show_signature, show_stamps
+from improvable.cli.proofs import check_readable, refuse_beside_bundle, show_bundle, show_signature, show_stamps
 from improvable.errors import OptionError
 
 if TYPE_CHECKING:
@@ -81,12 +81,15 @@ def verify(
     from improvable.trust.verification import verify as recompute
 
     if is_bundle(result):
+        refuse_beside_bundle({"data": data, "protocol": protocol, "seal": seal, "challenge": challenge,
+                              "unsealed": unsealed, "ledger": ledger, "root": root, "key": key})  # fmt: skip
         return show_bundle(result)
     if data is None:
         raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
     declared = None if protocol is None else read_protocol(protocol)
     mine = agreed(seal, protocol, declared, challenge, unsealed)
     facts = read_facts(result)
+    check_readable(root, key, ledger)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
     same = found.same
@@ -104,7 +107,8 @@ def verify(
         say(f"{_word(good)} ledger: {where}")
     else:
         say(f"{UNCHECKED} ledger: there is none beside the data or the result")
-    same &= show_stamps([Path(protocol), seal_path(protocol)] if protocol is not None else [], place, root)
+    named = [Path(protocol), seal_path(protocol)] if protocol is not None else []
+    same &= show_stamps(named, place, root, facts.get("challenge_source"))
     if key is not None:
         same &= show_signature(result, key, data, protocol)
     total, wrong = len(found.checked), len(found.differences)

@@ -9,10 +9,11 @@ them from a population makes equal rows by chance. Two things tell copies from c
   Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
 - The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
   distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
-  that occur twice are many, and those that occur once or three times are none.
+  that occur twice are many, and those that occur once or three times are none. Contents that occur dozens of times do
+  so an odd number of times as often as an even one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,9 +34,15 @@ MOST_COLUMNS = 40
 MOST_COMPARED = 5
 """Columns with as many different values, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
-LEAST_BY_CHANCE = 0.1
-"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few."""
+LEAST_BY_CHANCE = 0.2
+"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few;
+`benchmarks/copies.py` measures how often that refuses people who are alike, and how often copies are missed."""
+TELLS_APART = 0.9
+"""Of different contents: a column with as many values tells them apart."""
 MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
+OFTEN, IN_MULTIPLES, MULTIPLE_ERRORS = 20, 0.8, 6.0
+"""Contents that occur at least so many times are copied if this share of them occurs a multiple of m times, and if that
+is so many standard errors more than one in m."""
 GRAIN = 0.002
 """Of a standard deviation: numbers that are this near are nearly the same."""
 
@@ -106,6 +113,21 @@ class Repeats:
             least = k / (k + 1) * sure**2 / max(often[k - 1] + STANDARD_ERRORS * np.sqrt(often[k - 1]), 1.0)
             if often[k + 1] < least - STANDARD_ERRORS * np.sqrt(least):
                 return True
+        return self._in_multiples
+
+    @property
+    def _in_multiples(self) -> bool:
+        """Whether contents that occur often do so in multiples: of many people who are all there twice, even times.
+
+        Of contents that independent draws make so often, about one in m occurs a multiple of m times.
+        """
+        often = np.arange(len(self.times)) >= OFTEN
+        contents = int(self.times[often].sum())
+        for m in range(2, MOST_COPIES + 1):
+            found = int(self.times[often & (np.arange(len(self.times)) % m == 0)].sum())
+            error = np.sqrt(contents * (m - 1)) / m
+            if found > IN_MULTIPLES * contents and found - contents / m > MULTIPLE_ERRORS * error:
+                return True
         return False
 
 
@@ -120,6 +142,23 @@ def repeats_of(keys: Keys) -> Repeats:
     _, counts = np.unique(keys, return_counts=True)
     share = float((counts[counts <= MOST_COPIES] - 1).sum()) / len(keys) if len(keys) else 0.0
     return Repeats(share, np.bincount(counts).astype(np.int64))
+
+
+def are_copies(found: Repeats, words: Callable[[], Sequence[Keys]]) -> bool:
+    """Whether rows repeat others in more than chance makes.
+
+    Parameters
+    ----------
+    words : callable
+        64 bits of each value, one array per column, of rows by which copies are told from coincidence; called only
+        where there are repeats to be told.
+    """
+    if found.uneven:
+        return True
+    if found.share <= MOST_SHARE:
+        return False
+    chance = by_chance(words())
+    return chance is not None and chance < LEAST_BY_CHANCE
 
 
 def by_chance(words: Sequence[Keys]) -> float | None:
@@ -142,6 +181,9 @@ def by_chance(words: Sequence[Keys]) -> float | None:
     whole = np.zeros(len(words[0]), dtype=np.uint64)
     for part in hashed.values():
         whole += part
+    # Where one column alone tells nearly all contents apart, nobody is like another by chance. Elsewhere few pairs say
+    # little, and as many are taken to disagree as may well have: an upper bound of 98% of a Poisson mean.
+    sure = bool(varied) and len(counted[varied[0]]) >= TELLS_APART * len(np.unique(whole))
     shares = []
     for j in varied[:MOST_COLUMNS]:
         _, group, sizes = np.unique(whole - hashed[j], return_inverse=True, return_counts=True)
@@ -150,7 +192,8 @@ def by_chance(words: Sequence[Keys]) -> float | None:
         equal, pairs = _pairs(alike), _pairs(sizes[few])
         if equal >= FEWEST_PAIRS:
             agree = _pairs(counted[j]) / _pairs(np.array([len(whole)]))
-            shares.append((pairs - equal) * agree / (1 - agree) / equal)
+            differ = float(pairs - equal) if sure else (np.sqrt(pairs - equal + 1) + 1) ** 2
+            shares.append(differ * agree / (1 - agree) / equal)
     return max(shares) if shares else None
 
 

@@ -184,7 +184,7 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
         return _Kind("constant or empty", useless=True)
     if missing:
         return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
-    whole = bool(rows.frame[name].dtype.is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    whole = bool(rows.kind(name).is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
     return _Kind("number", plain=True, identifies=whole and _tells_rows_apart(values))
 
 

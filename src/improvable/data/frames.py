@@ -45,6 +45,7 @@ class Rows:
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
     notes: tuple[Note, ...] = field(default=(), repr=False, compare=False)
     _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    _kinds: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -64,8 +65,14 @@ class Rows:
             if name not in self._known:
                 raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
 
+    def kind(self, name: str) -> Any:
+        """The type of a column, asked of the frame once: with thousands of columns the asking is most of the work."""
+        if name not in self._kinds:
+            self._kinds[name] = self.frame.get_column(name).dtype
+        return self._kinds[name]
+
     def is_numeric(self, name: str) -> bool:
-        dtype = self.frame[name].dtype
+        dtype = self.kind(name)
         return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
@@ -73,7 +80,7 @@ class Rows:
 
         A text file has no types, so that dates in a CSV file and in a Parquet file must be found to be the same.
         """
-        dtype = self.frame[name].dtype
+        dtype = self.kind(name)
         if dtype == nw.String:
             given = self.frame[name].drop_nulls()
             return len(given) > 0 and bool(given.str.contains(ISO_DATE).all())
@@ -83,7 +90,7 @@ class Rows:
 
     def is_nested(self, name: str) -> bool:
         """Whether a column holds lists, records or anything else that has no levels."""
-        dtype = self.frame[name].dtype
+        dtype = self.kind(name)
         if dtype != nw.Object:
             return bool(dtype.is_nested())
         return not all(isinstance(value, Hashable) for value in self.frame[name].to_list())
@@ -99,7 +106,7 @@ class Rows:
     def read_numbers(self, name: str) -> FloatArray:
         """The same without keeping it, for the many columns that are read once."""
         self.require([name])
-        series = self.frame[name]
+        series = self.frame.get_column(name)
         if not self.is_numeric(name):
             return _numbers_in(name, series.to_list())
         if series.dtype == nw.Duration:

@@ -239,7 +239,7 @@ def mix(bits: Keys) -> Keys:
 
 def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
     """Which numbers a float would run together with others: long ids, decimals with many digits."""
-    dtype = rows.frame[name].dtype
+    dtype = rows.kind(name)
     if not (dtype.is_integer() or dtype.is_decimal()):
         return np.zeros(len(values), dtype=np.bool_)
     rough = np.abs(values) >= MOST_EXACT_INTEGER

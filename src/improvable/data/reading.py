@@ -6,12 +6,14 @@ What was found out about a file, rather than said by the caller, is said in note
 import gzip
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from improvable.data.files import nearest_file
 from improvable.data.formats import (
     LOOKED_AT,
     SEPARATORS,
@@ -172,8 +174,7 @@ def _check_there(path: Path) -> None:
     if path.is_dir():
         raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
     if not path.exists():
-        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise DataError(f"there is no file '{path}'.", nearest(path.name, beside) if beside else "Check the path.")
+        raise DataError(f"there is no file '{path}'.", nearest_file(path))
     if not path.is_file():
         raise DataError(f"'{path}' is a pipe or a device.", "Write the rows to a file first, and name that.")
     if path.stat().st_size == 0:
@@ -342,7 +343,7 @@ def need_reader(package: str, extra: str, path: Path) -> None:
 
 
 def refuse_duplicates(names: Sequence[str], named: str) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise DataError(f"{named} has duplicate column names: {', '.join(map(repr, twice))}.", "Rename them.")
 

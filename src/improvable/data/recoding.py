@@ -109,7 +109,7 @@ class Looking:
 
 
 def _levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
-    if rows.is_numeric(name) and rows.frame[name].dtype != nw.Boolean:
+    if rows.is_numeric(name) and rows.kind(name) != nw.Boolean:
         values, times = np.unique(rows.read_numbers(name), return_counts=True)
         found = Counter({labeltext_of(v): int(n) for v, n in zip(values.tolist(), times, strict=True) if v == v})
     else:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from improvable.data.duplicates import (
     LEAST_BY_CHANCE,
     MOST_SHARE,
+    are_copies,
     by_chance,
     count_repeats,
     exact_words,
@@ -42,15 +43,14 @@ def twin_cautions(
         return []
     if settings.row_id is None:
         found = count_repeats(engine, surveyed.reading, columns, columns_read(surveyed, columns))
-        if found.share > MOST_SHARE or found.uneven:
-            chance = by_chance(exact_words(some.rows, columns))
-            if found.uneven or (chance is not None and chance < LEAST_BY_CHANCE):
-                raise DataError(
-                    f"{found.repeated:.1%} of the rows repeat the features and outcome of another row, more than "
-                    "chance makes: a candidate would be tested on people that it learned from.",
-                    "If they are copies, remove them or keep them together, duplicates='cluster' (--duplicates "
-                    "cluster); if they are different people, name a row id (--row-id), or duplicates='keep'.",
-                )
+        if are_copies(found, lambda: exact_words(some.rows, columns)):
+            raise DataError(
+                f"{found.repeated:.1%} of the rows repeat the features and outcome of another row, more than chance "
+                "makes: a candidate would be tested on people that it learned from.",
+                "If they are copies, remove them or keep them together, duplicates='cluster' (--duplicates cluster); "
+                "if they are different people, name a row id (--row-id), or duplicates='keep'.",
+            )
+        if found.share > MOST_SHARE:
             return []
     words = rounded_words(some.rows, columns)
     chance = by_chance(words) if repeats_of(hash_of(words)).share > MOST_NEAR else None

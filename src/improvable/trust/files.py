@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from improvable.data.files import write_whole
+from improvable.data.files import nearest_file, write_whole
 from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.question.declaration import Declaration, digest_of, from_declaration
@@ -24,7 +24,8 @@ def read_protocol(path: str | Path) -> Declaration:
     try:
         declared: Declaration = tomllib.loads(read_bytes(place).decode())
     except FileNotFoundError as error:
-        raise OptionError(f"there is no protocol '{place}'.", "Write one with improvable init.") from error
+        hint = nearest_file(place, ".toml", "Write one with improvable init.")
+        raise OptionError(f"there is no protocol '{place}'.", hint) from error
     except (OSError, UnicodeDecodeError, ReceivedError, RecursionError) as error:
         raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
     except tomllib.TOMLDecodeError as error:

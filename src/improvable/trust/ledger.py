@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from improvable.data.files import nearest_file
 from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import StorageError
 from improvable.results.versions import VERSION
@@ -72,7 +73,8 @@ def read_ledger(path: str | Path) -> list[Line]:
     """Read a ledger and check its chain; an error names the first line that was edited, or follows a missing one."""
     place = Path(path)
     if not place.exists():
-        raise StorageError(f"there is no ledger '{place}'.", "improvable audit DATA begins one beside the data.")
+        begin = "improvable audit DATA begins one beside the data."
+        raise StorageError(f"there is no ledger '{place}'.", nearest_file(place, ".ledger", begin))
     try:
         return _checked(read_bytes(place), place)
     except ReceivedError as error:

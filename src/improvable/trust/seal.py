@@ -118,7 +118,11 @@ def refuse_other_seal(seal: Seal, path: str | Path) -> None:
 def read_seal(path: str | Path) -> Seal:
     """Read a seal and check that nobody changed it."""
     place = Path(path)
-    plain = read_json(place)
+    try:
+        plain = read_json(place)
+    except StorageError as error:
+        hint = "Name the .seal file, as improvable seal wrote it; one of another version must be made again."
+        raise StorageError(error.message, hint) from error
     try:
         seal = Seal(**{name: plain[name] for name in Seal.__dataclass_fields__} | {"columns": tuple(plain["columns"])})
         check_types(seal)

@@ -41,7 +41,9 @@ SAID = (
     "rule_source",
 )
 """What the statement repeats of the result, so that it can be read by itself."""
-MAKE_KEY = "Make one: openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout -out key.pub."
+HOW = "openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout -out key.pub."
+MAKE_KEY = f"Make one: {HOW}"
+GET_KEY = f"Get key.pub from the signer, who makes it like this: {HOW}"
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def check_signature(
     """
     need_package("cryptography", "sign", "signatures")
     place = Path(envelope) if envelope is not None else envelope_path(result)
-    statement = _opened(place, _public(key))
+    statement = _opened(place, public_key(key))
     vouched = _digests(statement, place)
     held = dict(_subjects(Path(result), read_facts(result), data, protocol))
     missing = [name for name in held if name not in vouched and name.startswith("result/")]
@@ -222,8 +224,9 @@ def _private(path: str | Path) -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+    content = _pem(path, MAKE_KEY)
     try:
-        key = load_pem_private_key(_pem(path), password=None)
+        key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError) as error:
         raise OptionError(f"'{path}' holds no private key that is not encrypted.", MAKE_KEY) from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -231,24 +234,28 @@ def _private(path: str | Path) -> "Ed25519PrivateKey":
     return key
 
 
-def _public(path: str | Path) -> "Ed25519PublicKey":
+def public_key(path: str | Path) -> "Ed25519PublicKey":
+    """A signer's public key, from a PEM file."""
+    need_package("cryptography", "sign", "signatures")
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    content = _pem(path, GET_KEY)
     try:
-        key = load_pem_public_key(_pem(path))
+        key = load_pem_public_key(content)
     except ValueError as error:
-        raise OptionError(f"'{path}' holds no public key.", MAKE_KEY) from error
+        raise OptionError(f"'{path}' holds no public key.", GET_KEY) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise OptionError(f"'{path}' is not an Ed25519 key.", MAKE_KEY)
+        raise OptionError(f"'{path}' is not an Ed25519 key.", GET_KEY)
     return key
 
 
-def _pem(path: str | Path) -> bytes:
+def _pem(path: str | Path, hint: str) -> bytes:
     try:
         return read_bytes(Path(path), 1 << 16)
     except (OSError, ReceivedError) as error:
-        raise OptionError(f"the key '{path}' cannot be read.", MAKE_KEY) from error
+        reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be read"
+        raise OptionError(f"the key '{path}' {reason}.", hint) from error
 
 
 def _in_base64(content: bytes) -> str:

@@ -107,21 +107,31 @@ def stamp(path: str | Path, authority: str, root: str | Path | None = None) -> t
     return token, answer.tst_info.gen_time
 
 
-def check_stamps(paths: Sequence[Path], root: str | Path) -> list[Stamped]:
+def check_stamps(
+    paths: Sequence[Path], root: str | Path, due: datetime | None = None, agreed: int = 0
+) -> list[Stamped]:
     """Check every token beside these files against the authority's root certificate, offline.
 
     Files are named in the order in which they must have existed; a token that is earlier than one of a file before it
     is a problem.
+
+    Parameters
+    ----------
+    due : datetime, optional
+        When the challenge could first be known.
+    agreed : int
+        So many files, the first ones, must have existed before that.
     """
-    need_package("rfc3161_client", "timestamp", "time stamps")
     roots = read_roots(root)
     found: list[Stamped] = []
     latest: Stamped | None = None
-    for path in paths:
+    for place, path in enumerate(paths):
         stamps = [_checked(path, line, token, roots) for line, token in tokens_of(path)]
         for one in stamps:
             if latest is not None and one.time is not None and latest.time is not None and one.time < latest.time:
                 one = Stamped(one.name, one.token, one.time, f"is earlier than the stamp of {latest.name}")
+            elif due is not None and place < agreed and one.time is not None and one.time >= due and not one.problem:
+                one = Stamped(one.name, one.token, one.time, "is not earlier than the challenge could be known")
             found.append(one)
         latest = max((one for one in stamps if one.time is not None), key=_time, default=latest)
     return found
@@ -152,6 +162,7 @@ def _beside(path: Path) -> list[Path]:
 
 def read_roots(path: str | Path) -> "list[Certificate]":
     """Root certificates, from a PEM file."""
+    need_package("rfc3161_client", "timestamp", "time stamps")
     from cryptography.x509 import load_pem_x509_certificates
 
     try:
@@ -204,7 +215,8 @@ def _ask(authority: str, request: bytes) -> bytes:
             return bytes(answer.read(MOST_TOKEN))
     except (OSError, ValueError, urllib.error.URLError) as error:
         raise StorageError(
-            f"'{authority}' does not answer: {error}.", "Check the address, and that this machine has a network."
+            f"'{authority}' does not answer: {getattr(error, 'reason', error)}.",
+            "Check the address, and that this machine has a network.",
         ) from error
 
 

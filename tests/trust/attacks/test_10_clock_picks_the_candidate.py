@@ -1,4 +1,7 @@
-"""Attack 10: a slow machine stops `linear_program` early, so that its speed picks the candidate."""
+"""Attack 10: a slow machine stops `linear_program` early, so that its speed picks the candidate.
+
+Searches stop after a number of nodes, the same on every machine. The clock can only end a run with an error.
+"""
 
 import inspect
 import time

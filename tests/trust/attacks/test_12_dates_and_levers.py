@@ -1,4 +1,8 @@
-"""Attack 12: a file kind that does not verify, and levers that make every audit fail."""
+"""Attack 12: a file kind that does not verify, and levers that make every audit fail.
+
+Dates and times have one fingerprint in CSV and in Parquet. A tiny training fraction or a huge delta is a caution, and
+"not shown" says how large an improvement the audit could have shown.
+"""
 
 import json
 from datetime import date, datetime, timedelta

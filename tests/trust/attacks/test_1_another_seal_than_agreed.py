@@ -1,6 +1,7 @@
 """Attack 1: the analyst seals again, or not at all, until the result suits, and hands over only that run.
 
-Such a result recomputes to the last bit. What it does not have is the seal that the verifier agreed to.
+Such a result recomputes to the last bit. `verify --seal` compares it with the seal that the verifier agreed to, refuses
+a result without a seal unless `--unsealed` accepts it, and says how many runs on these data did not reject.
 """
 
 import json

@@ -1,4 +1,9 @@
-"""Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome, under the same name."""
+"""Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome, under the same name.
+
+The digest of the code (the module, its package, and what they import from beside it) is in protocol, seal and report;
+`audit`, `seal` and `verify` refuse other code. A candidate is shown its declared features when it decides, never the
+outcome or the group.
+"""
 
 from pathlib import Path
 from typing import Any

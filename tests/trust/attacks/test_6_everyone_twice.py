@@ -1,4 +1,8 @@
-"""Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED."""
+"""Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
+
+Rows that repeat the features and outcome of others more than chance makes are refused before the first split, in every
+engine, unless a row id or a cluster says what they are, or `--duplicates` does. Near copies are a caution.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -82,6 +82,26 @@ def test_a_stamp_that_is_too_early_is_a_problem(tmp_path: Path, monkeypatch: pyt
     assert not any(one.problem for one in check_stamps([tmp_path / name for name in times], "root.pem"))
 
 
+def test_a_seal_that_is_stamped_when_the_challenge_is_known_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever seals after the public value is known can have tried protocols until one suited."""
+    first = datetime(2026, 3, 1, tzinfo=UTC)
+    times = {name: first + timedelta(days=day) for day, name in enumerate(("care.toml", "care.seal", "people.ledger"))}
+    for name in times:
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr("improvable.trust.timestamps.tokens_of", lambda path: [(None, Path(f"{path}.tsr"))])
+    monkeypatch.setattr(
+        "improvable.trust.timestamps._checked",
+        lambda path, line, token, roots: Stamped(path.name, token.name, times[path.name]),
+    )
+    monkeypatch.setattr("improvable.trust.timestamps.read_roots", lambda _: [])
+    files = [tmp_path / name for name in times]
+    for hours, problems in ((36, ["", "", ""]), (12, ["", "is not earlier than the challenge could be known", ""])):
+        found = check_stamps(files, "root.pem", first + timedelta(hours=hours), agreed=2)
+        assert [one.problem for one in found] == problems
+
+
 @pytest.mark.usefixtures("sealed")
 def test_an_authority_that_is_none_is_one_line(authority: Authority) -> None:
     for url, words in (

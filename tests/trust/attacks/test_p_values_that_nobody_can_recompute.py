@@ -39,6 +39,9 @@ def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.Ca
     shown = said(capsys)
     assert "follow from the cells, to the bit" in shown
     assert "Not shown here: that the cells come from the data" in shown
+    for option in ("--data people.csv", "--seal care.seal", "--key key.pub"):
+        assert run(["verify", "run.bundle.json", *option.split()]) == 2, "nobody takes it for checked"
+        assert "beside a bundle" in said(capsys)
     first = Path("run.bundle.json").read_bytes()
     write_bundle("run", smallest=1)
     assert Path("run.bundle.json").read_bytes() == first, "whoever has the run makes the same bundle"

@@ -97,16 +97,25 @@ def _left_out(fitted: FittedModel, training: Training) -> FloatArray | None:
     mean = float(np.average(training.target, weights=weights))
     centered = matrix - np.average(matrix, axis=0, weights=weights)
     scaled = centered * np.sqrt(weights)[:, None]
-    values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    # What least squares cannot see it does not use: directions without variation are left out, as its solver does.
-    seen = values > values[-1] * len(matrix) * np.finfo(np.float64).eps
     penalty = float(final.alpha) if isinstance(final, Ridge) else 0.0
-    leverage = weights / weights.sum()
-    leverage += ((scaled @ vectors[:, seen]) ** 2 / (values[seen] + penalty)).sum(axis=1)
+    leverage = weights / weights.sum() + _leverage(scaled, penalty)
     residual = training.target - fitted.score(training.rows)
     alone = 1 - leverage < 1e-8
     out: FloatArray = training.target - residual / np.where(alone, 1.0, 1 - leverage)
     return np.where(alone, mean, out)
+
+
+def _leverage(matrix: FloatArray, penalty: float) -> FloatArray:
+    """The diagonal of X (X'X + penalty)^-1 X', from the smaller of X'X and XX', which have the same eigenvalues.
+
+    What least squares cannot see it does not use: directions without variation are left out, as its solver does.
+    """
+    rows, columns = matrix.shape
+    wide = columns > rows
+    values, vectors = np.linalg.eigh(matrix @ matrix.T if wide else matrix.T @ matrix)
+    seen = values > values[-1] * max(rows, columns) * np.finfo(np.float64).eps
+    along = vectors[:, seen] * np.sqrt(values[seen]) if wide else matrix @ vectors[:, seen]
+    return np.asarray((along**2 / (values[seen] + penalty)).sum(axis=1))
 
 
 def _cross_fitted(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:

@@ -12,8 +12,8 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-from improvable.algorithms.rules import own_modules
-from improvable.errors import OptionError, RuleError
+from improvable.algorithms.rules import FAMILIES, RULES, own_modules
+from improvable.errors import OptionError, RuleError, nearest
 
 INSTALLED = {Path(place).resolve() for name, place in sysconfig.get_paths().items() if "lib" in name}
 CACHE = "__pycache__"
@@ -75,10 +75,14 @@ def _files(module: str) -> dict[str, bytes]:
 def _root(module: str) -> Path:
     """The folder in which a module, or the package that it is in, lies."""
     top = module.partition(".")[0]
-    spec = importlib.util.find_spec(top)
+    spec = importlib.util.find_spec(top) if top else None
     places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
     if not places:
-        raise OptionError(f"the code of the rule's module '{module}' cannot be found.", "Put it on Python's path.")
+        known = f"The rule {top} takes no setting." if top in RULES else nearest(top, {**RULES, **FAMILIES})
+        raise OptionError(
+            f"the code of the rule's module '{module}' cannot be found.",
+            f"{known} A module of your own must be on Python's path.",
+        )
     place = Path(places[0]).resolve()
     return place.parent
 

@@ -8,10 +8,11 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
+from improvable.data.files import nearest_file
 from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, Note, header_of
 from improvable.data.frames import Rows, read_rows, refuse_format
 from improvable.data.reading import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
-from improvable.errors import DataError, nearest
+from improvable.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,7 @@ def _open_parquet(path: Path) -> Any:
     import pyarrow.dataset as ds
 
     if not path.exists():
-        beside = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise DataError(
-            f"there is no file or folder '{path}'.", nearest(path.name, beside) if beside else "Check the path."
-        )
+        raise DataError(f"there is no file or folder '{path}'.", nearest_file(path))
     files = [str(path)]
     if path.is_dir():
         files = sorted(str(p) for p in path.rglob("*.parquet") if not p.name.startswith((".", "_")))
