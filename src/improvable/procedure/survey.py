@@ -252,6 +252,6 @@ def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:
         return clusters, []
     text = (
         f"{spanning:,} of {total:,} clusters in '{name}' have rows of several groups; "
-        "each row counts for its own group, and the cluster is split and resampled as a whole."
+        "each row counts for its own group, and the cluster is kept and resampled as a whole."
     )
     return clusters, [Caution("spanning", text)]

@@ -10,18 +10,21 @@ from improvable.report.provenance import provenance
 from improvable.report.spread import Key, Spread
 from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import component_name
+from improvable.results.words import component_name, round_name
 
 RECOMPUTE = (
     "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
     "same, and improvable verify compares a rerun with this result. With --export-splits an audit writes, for every "
-    "row, which split trained and tested it and both decisions, so that any tool can recompute the estimates."
+    "row, where it was trained on and tested and both decisions, so that any tool can recompute the estimates."
 )
 
 
 def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | None, runs: str | None) -> Appendix:
     """Everything else."""
-    blocks: list[Block] = [Heading("Every condition in every split", 3), components_table(facts)]
+    blocks: list[Block] = [
+        Heading(f"Every condition in every {round_name(facts['folds'])}", 3),
+        components_table(facts),
+    ]
     blocks += [Heading("Utilities and shares by group", 3), groups_table(facts, found)]
     blocks += _diagnostics(facts)
     if "look" in facts:
@@ -54,7 +57,14 @@ def components_table(facts: Facts) -> Table:
         for component in by_component(facts)
         for one, split in zip(component, facts["splits"], strict=True)
     ]
-    heads = ("Condition", "Split", "status quo", "candidate", "p", f"p, {other} gap statistic")
+    heads = (
+        "Condition",
+        round_name(facts["folds"]).capitalize(),
+        "status quo",
+        "candidate",
+        "p",
+        f"p, {other} gap statistic",
+    )
     return Table("components-table", heads, tuple(rows))
 
 
@@ -78,8 +88,9 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
         "status quo selects",
         "candidate selects",
     )
+    one = round_name(facts["folds"])
     note = (
-        "Means over the splits. An interval holds what most splits do not exclude, at a confidence that allows for it."
+        f"Means over the {one}s. An interval holds what most {one}s do not exclude, at a confidence that allows for it."
     )
     return Table("groups-table", heads, tuple(rows), note=note if len(facts["splits"]) > 1 else "")
 
@@ -105,7 +116,9 @@ def fewest_selected(facts: Facts) -> list[tuple[str, int, int]]:
 
 def _diagnostics(facts: Facts) -> list[Block]:
     found, audit = facts["diagnostics"], facts["kind"] == "audit"
-    names = [f"split {one['split']}" if audit else "held-out rows" for one in found["eigenvalues"]]
+    names = [
+        f"{round_name(facts['folds'])} {one['split']}" if audit else "held-out rows" for one in found["eigenvalues"]
+    ]
     close = any(one["correlation"] < 0.001 for one in found["eigenvalues"])
     eigenvalues = Table(
         "eigenvalues-table",
@@ -116,11 +129,17 @@ def _diagnostics(facts: Facts) -> list[Block]:
         ),
         note="A contribution is what one row adds to a group's utility under either algorithm. The test needs the "
         "smallest eigenvalue to be above zero; zero means that some combination of the utilities does not vary at all. "
-        f"The correlation's has no unit and lies between 0 and 1{'; here it is close to zero in some split' * close}.",
+        f"The correlation's has no unit and lies between 0 and 1{'; here it is close to zero in one' * close}.",
     )
     gaps = Table(
         "candidate-gaps-table",
-        ("Split" if audit else "Rows", "Utility", "Between", "Candidate's gap", "Standard errors from zero"),
+        (
+            round_name(facts["folds"]).capitalize() if audit else "Rows",
+            "Utility",
+            "Between",
+            "Candidate's gap",
+            "Standard errors from zero",
+        ),
         tuple(
             (
                 str(gap["split"]) if audit else "held out",
@@ -147,7 +166,7 @@ def _diagnostics(facts: Facts) -> list[Block]:
     )
     selected = Table(
         "selected-table",
-        ("Group, fewest in any split", "status quo", "candidate"),
+        (f"Group, fewest in any {round_name(facts['folds'])}", "status quo", "candidate"),
         tuple((group, f"{before:,}", f"{after:,}") for group, before, after in fewest_selected(facts)),
         note="A mean over the selected is stable only if many are selected; below 30, do not rely on the bootstrap.",
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.facts import Facts
+from improvable.results.words import round_name
 
 MOST = 10
 
@@ -29,7 +30,7 @@ def driving_section(facts: Facts) -> list[Block]:
         Heading("What drives the candidate", 3),
         Sentence(
             "Of those whom the candidate selects, the share it would decide otherwise about if the feature's values "
-            "were shuffled among held-out rows; in the first split. "
+            f"were shuffled among held-out rows; in the first {round_name(facts['folds'])}. "
             f"Beside it, how well the feature alone tells the group: 0.5 is not at all, 1 is exactly.{others}"
         ),
         Table("drivers-table", ("Feature", "Decisions changed", *(f"Tells {group} (AUC)" for group in groups)), rows),

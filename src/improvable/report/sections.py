@@ -243,7 +243,7 @@ def checked_section(facts: Facts) -> list[Block]:
         blocks.append(Sentence(rates_words(facts)))
     blocks += [rates_table(facts), *_legal(facts)]
     if "look" in facts:
-        blocks += [Heading("The data, before the first split", 3), Listing(tuple(look_lines(facts["look"])))]
+        blocks += [Heading("The data, before they were divided", 3), Listing(tuple(look_lines(facts["look"])))]
     return [*blocks, Heading("The conditions of the theory", 3), Sentence(conditions_words(facts))]
 
 

@@ -360,7 +360,7 @@ def effective_words(facts: Facts) -> str:
     for group in facts["groups"]:
         pair = [min(split["effective_rows"][group][name] for split in facts["splits"]) for name in ALGORITHMS]
         least.append(f"{group} {pair[0]:.1f} -> {pair[1]:.1f}")
-    fewest = ", the fewest in any split" if len(facts["splits"]) > 1 else ""
+    fewest = f", the fewest in any {round_name(facts['folds'])}" if len(facts["splits"]) > 1 else ""
     return (
         f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
         f"{fewest}): {', '.join(least)}."
