@@ -209,7 +209,7 @@ def test_an_address_can_name_a_claim(browser: Browser, report: str, audit: impro
 
 def test_text_from_data_stays_text(browser: Browser, report: str) -> None:
     browser.open(report)
-    assert browser.value("document.querySelectorAll('script').length") == 2
+    assert browser.value("document.querySelectorAll('script').length") == 3
     assert browser.value("document.querySelectorAll('img, :not(td) > b').length") == 0
     text = browser.value("document.body.innerText")
     assert EVIL in text

@@ -89,7 +89,11 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
         visitor.show("7-answer")
         with visitor.page.expect_download() as taken:
             visitor.click("Numbers, JSON")
-        assert json.loads(Path(taken.value.path()).read_bytes())["sealed"]
+        assert json.loads(Path(taken.value.path()).read_bytes())["seal"]
+        for words, begins in (("Report, PDF", b"%PDF"), ("Report, Word", b"PK")):
+            with visitor.page.expect_download() as taken:
+                visitor.page.get_by_role("link", name=words, exact=True).click()
+            assert Path(taken.value.path()).read_bytes().startswith(begins)
         visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
         wrong += serious(visitor)
         assert not wrong
@@ -218,7 +222,9 @@ def _enter(server: Server) -> str:
     connection.request("GET", "/" + server.address.rpartition("/")[2])
     answer = connection.getresponse()
     assert answer.status == 303
-    return str(answer.getheader("set-cookie")).partition(";")[0]
+    cookie = str(answer.getheader("set-cookie")).partition(";")[0]
+    connection.close()
+    return cookie
 
 
 def test_a_large_file_arrives_in_bounded_memory(tmp_path: Path) -> None:
@@ -243,8 +249,8 @@ def test_a_large_file_arrives_in_bounded_memory(tmp_path: Path) -> None:
         for _ in range(lines // 4096):
             connection.send(chunk)
         connection.send(line * (lines % 4096) + tail)
-        answer = connection.getresponse()
-        assert answer.status == 303
+        assert connection.getresponse().status == 303
+        connection.close()
         assert (tmp_path / "big.csv").stat().st_size == len(header) + lines * len(line)
         assert _peak(server) - before < 60 << 10
         assert not list(tmp_path.glob(".arriving-*"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
+DOCUMENTS = ("-m", "improvable.web.documents")
 WRAP = 66
 
 
@@ -89,4 +90,4 @@ def _pairs(words: Sequence[str]) -> list[str]:
     return parts
 
 
-__all__ = ["DEVNULL", "PREVIEW", "Finished", "run", "shown", "start"]
+__all__ = ["DEVNULL", "DOCUMENTS", "PREVIEW", "Finished", "run", "shown", "start"]

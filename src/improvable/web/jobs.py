@@ -38,7 +38,8 @@ class Jobs:
 
     def __init__(self) -> None:
         self._waiting: list[Job] = []
-        self._running: tuple[Job, Process] | None = None
+        self._running: Job | None = None
+        self._process: Process | None = None
         self._worker: asyncio.Task[None] | None = None
 
     def add(self, case: Case, kind: Kind, words: Sequence[str]) -> None:
@@ -54,7 +55,7 @@ class Jobs:
     def state(self, case: Case, kind: Kind) -> State:
         """How a job stands; from the disk where this server does not run it."""
         key = (case.name, kind)
-        if self._running is not None and self._running[0].key == key:
+        if self._running is not None and self._running.key == key:
             return "running"
         if any(job.key == key for job in self._waiting):
             return "waiting"
@@ -74,29 +75,31 @@ class Jobs:
         """Stop a job; what it has finished stays, and it can be resumed."""
         key = (case.name, kind)
         self._waiting = [job for job in self._waiting if job.key != key]
-        if self._running is not None and self._running[0].key == key:
-            with contextlib.suppress(ProcessLookupError):
-                self._running[1].terminate()
+        if self._running is not None and self._running.key == key:
+            self._terminate()
 
     async def close(self) -> None:
         """Stop everything when the server ends."""
         self._waiting.clear()
-        if self._running is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._running[1].terminate()
+        self._terminate()
         if self._worker is not None:
             await self._worker
 
+    def _terminate(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+
     async def _work(self) -> None:
         while self._waiting:
-            job = self._waiting.pop(0)
+            job = self._running = self._waiting.pop(0)
             with (job.case.home / job.log).open("wb") as log:
                 process = await commands.start(
                     job.words, job.case.folder.root, out=commands.DEVNULL, err=log.fileno()
                 )  # fmt: skip
-                self._running = job, process
+                self._process = process
                 code = await process.wait()
             said = (job.case.home / job.log).read_text(encoding="utf-8", errors="replace")
             ended = commands.Finished(code, "", said)
             job.case.write(f"{job.kind}-exit.json", {"code": code, "said": ended.refusal, "warnings": ended.warnings})
-            self._running = None
+            self._running = self._process = None

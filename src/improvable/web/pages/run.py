@@ -59,6 +59,7 @@ async def events(request: Request) -> Response:
                 yield "event: progress\n" + "".join(f"data: {line}\n" for line in piece.splitlines()) + "\n"
                 before = piece
             if facts["state"] not in ("running", "waiting"):
+                yield "event: end\ndata: end\n\n"
                 return
             await asyncio.sleep(EVERY)
 
