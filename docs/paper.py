@@ -123,6 +123,7 @@ ELEMENTS = (
         "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
     ),
     Element("Appendix A", "the bootstrap", ("inference.resampling.resample",), "audit --draws"),
+    Element("Appendix B", "preliminary results", ("inference.assessment.assess", "inference.influence"), "compare"),
     Element(
         "Proposition B.1",
         "intersection-union: the largest p-value decides",
@@ -156,6 +157,7 @@ ELEMENTS = (
         ("inference.statistics.folded_statistic",),
         "audit --gap",
     ),
+    Element("Appendix D", "proofs of Section 5, and where they need more", (f"{GAME}.sufficient_splits",), "game"),
     Element(
         "Lemma D.1",
         "for K large enough the analyst rejects at most at alpha + epsilon",
@@ -193,6 +195,9 @@ ELEMENTS = (
     Element("Section F.1", "mixed-integer program, classification utility", (PROGRAM,), "audit --rule"),
     Element("Proposition F.1", "mixed-integer program, calibration utility", (PROGRAM,), "audit --rule"),
     Element("Appendix G", "the legal framework", (), ""),
+    Element("Appendix H.1", "other selection rules", (REPLICATE,), "replicate"),
+    Element("Appendix H.2", "conditions of the same year as the decision", (REPLICATE,), "replicate"),
+    Element("Appendix H.3", "accuracy measured by cost", (REPLICATE,), "replicate --target"),
     Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
     Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
     Element(

@@ -272,3 +272,32 @@ def test_code_in_a_run_that_someone_sent_is_not_run(browser: Browser, tmp_path: 
         visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
         visitor.click("Verify")
         assert "never runs" in visitor.page.get_by_role("alert").inner_text()
+
+
+def test_the_example_is_planned_run_and_verified(browser: Browser, tmp_path: Path) -> None:
+    """Five clicks lead to the first verdict; the plan has its picture; a finished run is verified on the page."""
+    with serving(tmp_path, "--demo") as server:
+        visitor = Visitor(browser, server.address)
+        to_question(visitor)
+        visitor.click("Go on")
+        visitor.click("Go on to declare")
+        visitor.click("Run without a seal")
+        assert visitor.clicks == 5
+        finish(visitor)
+        assert visitor.page.locator("h1").inner_text() == "Yes: shown"
+        visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
+        visitor.click("Verify")
+        assert "VERIFIED" in visitor.page.get_by_role("status").inner_text()
+        visitor.page.get_by_role("textbox").fill("0" * 64)
+        visitor.click("Verify")
+        said = visitor.page.get_by_role("status").inner_text()
+        assert "NOT VERIFIED" in said
+        assert "you agreed to 0000" in said
+    write_loans(tmp_path, rows=1_200, name="a-pilot.csv")
+    with serving(tmp_path) as server:
+        visitor = Visitor(browser, server.address)
+        to_question(visitor)
+        visitor.click("Go on")
+        visitor.click("Estimate")
+        visitor.page.get_by_alt_text("Power against the number of rows").wait_for()
+        assert not serious(visitor)

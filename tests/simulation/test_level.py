@@ -60,7 +60,7 @@ def test_each_component_of_the_null_binding_alone_is_rejected_at_its_level(
     assert rate >= 0.05 - MARGIN, f"{binding}: conservative where theory says exact"
 
 
-@pytest.mark.paper("Proposition B.1")
+@pytest.mark.paper("Appendix B", "Proposition B.1")
 def test_all_components_binding_at_once_is_rejected_less_often() -> None:
     assert rejections(compare_rejects({"a": (0.8, 0.8), "b": (0.6, 0.6)})) <= 0.05
 

@@ -348,6 +348,7 @@ def test_lemma_compare_value_at_equal_repetitions(alpha: float) -> None:
         assert ((repeated < single) | (single > 1 - 1e-12)).all()
 
 
+@pytest.mark.paper("Appendix D")
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.49])
 def test_the_exact_number_of_splits_is_three_and_never_above_hoeffdings(alpha: float) -> None:
     exact = sufficient_splits(alpha)
