@@ -22,6 +22,7 @@ from improvable.report.plots.style import (
 from improvable.report.spread import Key, Spread, spreads
 from improvable.results.facts import Facts, by_component, mean_of
 from improvable.results.numbers import value_text
+from improvable.results.words import round_name
 from improvable.showing import shown
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def dumbbells(result: "Result") -> "alt.VConcatChart":
 def dumbbell_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
     level = f"{100 * (1 - facts['alpha']):g}%"
-    over = " over all splits" if len(facts["splits"]) > 1 else ""
+    over = f" over all {round_name(facts['folds'])}s" if len(facts["splits"]) > 1 else ""
     lower = not facts["accuracy_utilities"][0]["higher_is_better"]
     better = f"{'Further left' if lower else 'Further right'} is more accurate."
     percent = " Under each group: the share of it that either algorithm selects." if mean_shares(facts) else ""
