@@ -39,7 +39,7 @@ def test_an_audit_carries_the_same_look(patients: Path, capsys: pytest.CaptureFi
     assert facts["look"] == {name: part for name, part in seen.items() if name != "warnings"}
     assert improvable.load("run").to_dict()["look"] == facts["look"]
     page = Path("r.html").read_text(encoding="utf-8")
-    assert "A look at the data, before the first split" in page
+    assert "The data, before they were divided" in page
     assert "the status quo decides by it" in page
 
 

@@ -102,9 +102,11 @@ def both_ways(audit: Callable[..., Audit]) -> dict[str, float]:
 def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
     rng = np.random.default_rng(seed)
     status_quo, candidate = process.algorithms()
+    frame = process.draw(rng, 2 * process.rows, truth)
+    read = [name for name in ("new", "score_new") if name in frame.columns]
     return improvable.audit(
-        process.draw(rng, 2 * process.rows, truth), outcome="outcome", group="group", status_quo=status_quo,
-        rule=Given(candidate), features=["filler"], draws=draws, seed=seed[-1], n_jobs=1, progress=False,
+        frame, outcome="outcome", group="group", status_quo=status_quo,
+        rule=Given(candidate), features=read, draws=draws, seed=seed[-1], n_jobs=1, progress=False,
         **{"splits": SPLITS, **process.options(), **options},
     )  # fmt: skip
 

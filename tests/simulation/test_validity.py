@@ -85,7 +85,7 @@ def test_the_fast_path_equals_audit() -> None:
     process = by_name("gap")
     frame = process.draw(np.random.default_rng(6), 1_200, process.null).with_row_index("row")
     slow = improvable.audit(
-        frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["filler"], splits=5,
+        frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], splits=5,
         draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)

@@ -5,7 +5,6 @@ That is permutation importance, measured in decisions: it needs no outcomes and 
 
 from collections.abc import Sequence
 
-import narwhals as nw
 import numpy as np
 
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
@@ -18,6 +17,8 @@ MOST_DECISIONS = 40_000
 """Selected rows times features that are decided again at most, so that looking costs little beside learning."""
 AT_ONCE = 20_000
 """Rows that are decided at a time: features are shuffled in one frame, one below the other."""
+MOST_FEATURES = 300
+"""Of more features nothing is said: each decision reads them all, so that the cost grows with their square."""
 
 
 def drivers(
@@ -41,7 +42,7 @@ def drivers(
     whose : str
         How messages call the candidate.
     """
-    if is_own_code(candidate) or len(sample) < 2 or not features:
+    if is_own_code(candidate) or len(sample) < 2 or not 0 < len(features) <= MOST_FEATURES:
         return {}
     rows = sample.rows.take(np.argsort(keys, kind="stable"))
     before = decide(candidate, rows, whose)
@@ -62,7 +63,10 @@ def drivers(
 
 def _stacked(rows: Rows, features: Sequence[str], chosen: IntArray, donors: IntArray) -> Rows:
     """The chosen rows once for each feature, which takes the donors' values there."""
-    own = rows.take(chosen)
-    each = [own.frame.with_columns(rows.frame[name][donors.tolist()].alias(name)) for name in features]
-    keys = None if own.keys is None else np.tile(own.keys, len(features))
-    return Rows(nw.concat(each), keys)
+    many = np.tile(chosen, len(features))
+    whole, columns = rows.take(many), []
+    for i, name in enumerate(features):
+        source = many.copy()
+        source[i * len(chosen) : (i + 1) * len(chosen)] = donors
+        columns.append(rows.frame[name][source.tolist()].alias(name))
+    return Rows(whole.frame.with_columns(*columns), whole.keys)

@@ -36,6 +36,8 @@ def conforms(value: Any, hint: Any) -> bool:
         return any(conforms(value, one) for one in inner)
     if origin is Literal:
         return any(value == one and type(value) is type(one) for one in inner)
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return isinstance(value, tuple) and len(value) == len(inner) and all(map(conforms, value, inner))
     if origin in (tuple, list):
         return isinstance(value, origin) and all(conforms(one, inner[0]) for one in value)
     if isinstance(origin, type) and issubclass(origin, Mapping):

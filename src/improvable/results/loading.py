@@ -100,7 +100,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
 def _check_numbers(result: Comparison) -> None:
     """Hold arrays to their shapes, to each other, and to being numbers."""
     evidence = result.evidence
-    strata, measures = len(evidence.attributes[0].member), len(evidence.measures)
+    strata, measures = len(evidence.attributes[0].member), sum(not one.formula for one in evidence.measures)
     shapes = {
         "sums": (strata, measures, 2, 2),
         "draws": (result.question.draws, strata, measures, 2, 2),

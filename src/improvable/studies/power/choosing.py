@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.rivals import REVERSED, SMALLEST_SPREAD, near
+from improvable.inference.rivals import REVERSED, SMALLEST_SPREAD, near, surcharge_of
 from improvable.inference.statistics import ordered_pairs
 from improvable.question.claim import Form
 from improvable.studies.power.outlook import root
@@ -83,7 +83,10 @@ def rivals_margin(
     """
     points, groups, _ = values.shape
     share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-    contrasts = np.array([_contrast(pair, groups) for pair in pairs])
+    contrasts, surcharge = (
+        np.array([_contrast(pair, groups) for pair in pairs]),
+        surcharge_of([pairs[i] for i in rivals]),
+    )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,)))
     noise = (rng.standard_normal((DRAWS, 2 * groups)) @ root(covariance).T).reshape(DRAWS, groups, 2)
     drawn, gaps = noise[..., STATUS_QUO] @ contrasts[rivals].T, values[..., STATUS_QUO] @ contrasts[rivals].T
@@ -95,7 +98,8 @@ def rivals_margin(
         statistic = (weights * (share * gaps - amount - candidate[:, None])).max(axis=1)
         largest = np.sort((weights * (share * drawn - after[:, None])).max(axis=1))
         against = DRAWS - np.searchsorted(largest, statistic, side="left")
-        z = np.minimum(z, np.clip(-ndtri(against / DRAWS), -LARGEST, LARGEST))
+        p = np.minimum(surcharge * against / DRAWS, 1.0)
+        z = np.minimum(z, np.clip(-ndtri(p), -LARGEST, LARGEST))
     return z
 
 
