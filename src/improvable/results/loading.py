@@ -119,7 +119,10 @@ def _check_numbers(result: Comparison) -> None:
         inside = member.dtype.kind == "i" and member.shape == (strata,) and member.min() >= 0
         if not inside or member.max() >= len(attribute.levels) or len(set(attribute.levels)) < len(attribute.levels):
             raise ValueError("groups of another shape")
-    if not all(0 <= m < measures for m in (*evidence.accuracy, *evidence.fairness)) or not evidence.accuracy:
+    read = [place for one in evidence.measures for _, place in one.reads]
+    asked = (*evidence.accuracy, *evidence.fairness)
+    there = all(0 <= m < len(evidence.measures) for m in asked) and all(0 <= place < measures for place in read)
+    if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
     for value, hint in (
         (result.rows, int), (result.clusters, int | None), (result.split, int), (result.notes, dict[str, Any]),
