@@ -293,11 +293,3 @@ def test_the_example_is_planned_run_and_verified(browser: Browser, tmp_path: Pat
         said = visitor.page.get_by_role("status").inner_text()
         assert "NOT VERIFIED" in said
         assert "you agreed to 0000" in said
-    write_loans(tmp_path, rows=1_200, name="a-pilot.csv")
-    with serving(tmp_path) as server:
-        visitor = Visitor(browser, server.address)
-        to_question(visitor)
-        visitor.click("Go on")
-        visitor.click("Estimate")
-        visitor.page.get_by_alt_text("Power against the number of rows").wait_for()
-        assert not serious(visitor)
