@@ -274,8 +274,8 @@ def test_code_in_a_run_that_someone_sent_is_not_run(browser: Browser, tmp_path: 
         assert "never runs" in visitor.page.get_by_role("alert").inner_text()
 
 
-def test_the_example_is_planned_run_and_verified(browser: Browser, tmp_path: Path) -> None:
-    """Five clicks lead to the first verdict; the plan has its picture; a finished run is verified on the page."""
+def test_the_example_is_run_and_verified(browser: Browser, tmp_path: Path) -> None:
+    """Five clicks lead to the first verdict; a finished run is verified on the page."""
     with serving(tmp_path, "--demo") as server:
         visitor = Visitor(browser, server.address)
         to_question(visitor)
