@@ -53,7 +53,7 @@ notebooks: $(DEV)
 
 pictures: $(DEV) browser
 	$(BIN)/python docs/pictures/draw.py
-	IMPROVABLE_SCREENSHOTS=docs/pictures $(BIN)/pytest -q tests/browser/test_serve.py -k sealed_report
+	IMPROVABLE_SCREENSHOTS=docs/pictures $(BIN)/pytest -q tests/browser/test_serve.py -k "sealed_report or plan"
 
 dist: $(DEV)
 	rm -rf dist

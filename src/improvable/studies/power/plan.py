@@ -164,6 +164,7 @@ class PowerPlan:
             "repetitions": self.repetitions,
             "seed": self.seed,
             "basis": list(self.basis),
+            "words": self._findings(),
             "warnings": [*self.cautions, NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else [])],
             "version": improvable.__version__,
         }
