@@ -1,11 +1,11 @@
 """The intersection-union test of a claim upon the evidence: one p-value per component, all of which must reject."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, Gain, GroupGap, gains, gaps
+from improvable.inference.components import Contrast, Gain, GroupGap, Hedged, gains, gaps
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import Tail, lower_tail, upper_tail
 from improvable.inference.rivals import Rivals
@@ -102,8 +102,8 @@ def _accuracy(evidence: Evidence, gain: Gain, claim: Claim) -> Component:
 def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     folded, label = gap.folded(), evidence.measures[gap.measure].label
     size = claim.gap_delta(label), claim.form, gap.scale
-    absolute = _gap_tail(folded, *size)
-    signed = max((_gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
+    absolute = gap_tail(folded, *size)
+    signed = max((gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
     used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
     return Component(
         kind="fairness",
@@ -116,7 +116,11 @@ def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     )
 
 
-def _gap_tail(gap: Contrast | Rivals, delta: float, form: Form, scale: float) -> Tail:
+def gap_tail(gap: Contrast | Rivals | Hedged, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of one condition on the gap."""
+    if isinstance(gap, Hedged):
+        near, wide = (gap_tail(one, delta, form, scale) for one in (gap.near, gap.wide))
+        return min(replace(near, p_value=max(near.p_value, gap.doubt)), wide, key=lambda tail: tail.p_value)
     if isinstance(gap, Rivals):
         return gap.tail(delta, form, scale)
     return lower_tail(

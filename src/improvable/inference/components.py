@@ -4,7 +4,7 @@ The test, the critical deltas, the margins and the status quo's disparities all 
 speak of different conditions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
-from improvable.inference.rivals import Rivals, near_widest, surcharge_of
+from improvable.inference.rivals import Contenders, Rivals, contenders, surcharge_of
 from improvable.inference.statistics import gap_between, gap_slopes, ordered_pairs, unfairness
 from improvable.question.claim import Claim
 
@@ -32,6 +32,23 @@ class Contrast:
 
     values: FloatArray
     drawn: FloatArray
+
+
+@dataclass(frozen=True)
+class Hedged:
+    """A candidate's gap beside the references that count at 5%, and beside more that count at smaller levels.
+
+    Attributes
+    ----------
+    near : Contrast or Rivals
+    wide : Contrast or Rivals
+    doubt : float
+        A p-value below it must come from `wide`.
+    """
+
+    near: Contrast | Rivals
+    wide: Contrast | Rivals
+    doubt: float
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ class GroupGap:
     drawn : array of shape (Q, groups, 2)
     reference : (int, int)
         The pair of groups whose gap under the status quo is to be beaten: higher, lower.
-    references : tuple of pairs
+    contenders : Contenders
         The reference, and where it was chosen on the rows that are tested, all others that it may have been.
     relative : {0, 1, -1}
         Whether the gap is a share of the higher value; see `gap_between`.
@@ -86,7 +103,7 @@ class GroupGap:
     values: FloatArray
     drawn: FloatArray
     reference: tuple[int, int]
-    references: tuple[tuple[int, int], ...]
+    contenders: Contenders
     relative: int = 0
 
     @property
@@ -115,15 +132,25 @@ class GroupGap:
                 np.stack([drawn_before, self._gap(drawn[:, g], drawn[:, h])], axis=1),
             )
 
-    def tested(self) -> Iterator[Contrast | Rivals]:
+    def tested(self) -> Iterator[Contrast | Rivals | Hedged]:
         """What the test is made of: `signed`, with all references that there may have been."""
-        if len(self.references) == 1:
+        chosen = self.contenders
+        near = self._beside(chosen.near)
+        if not chosen.doubtful:
+            yield from near
+            return
+        for few, many in zip(near, self._beside((*chosen.near, *chosen.doubtful)), strict=True):
+            yield Hedged(few, many, chosen.doubt)
+
+    def _beside(self, references: Sequence[tuple[int, int]]) -> Iterator[Contrast | Rivals]:
+        """`signed`, with several references."""
+        if len(references) == 1:
             yield from self.signed()
             return
-        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
+        high, low = ([pair[side] for pair in references] for side in (0, 1))
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
         before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
-        surcharge = surcharge_of(self.references)
+        surcharge = surcharge_of(references)
         for one in self.signed():
             yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE], surcharge)
 
@@ -163,9 +190,9 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
             direction = evidence.direction(measure, protected)
             values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
             reference = evidence.reference(a, measure, protected)
-            references: tuple[tuple[int, int], ...] = (reference,)
+            chosen = Contenders((reference,))
             relative = evidence.relative(measure, protected)
             if evidence.chooses_here:
                 before = values[:, STATUS_QUO], drawn[..., STATUS_QUO]
-                references = near_widest(*before, reference, protected, relative)
-            yield GroupGap(measure, attribute, protected, values, drawn, reference, references, relative)
+                chosen = contenders(*before, reference, protected, relative)
+            yield GroupGap(measure, attribute, protected, values, drawn, reference, chosen, relative)

@@ -6,13 +6,13 @@ draws whose critical delta is at most delta, and the largest delta that a level 
 critical deltas: exact, with no grid and no resampling.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, gains, gaps
+from improvable.inference.components import Contrast, Hedged, gains, gaps
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import TIE
 from improvable.inference.rivals import Rivals
@@ -39,6 +39,10 @@ class Critical:
         How many draws there are, where some count against several ranges of delta.
     surcharge : float
         By what shares of draws are multiplied to be p-values (`rivals`).
+    doubt : float
+        The p-value is no less, unless it is that of `wider`.
+    wider : Critical or None
+        The same with more references (`components.Hedged`).
     """
 
     turns: FloatArray
@@ -46,6 +50,8 @@ class Critical:
     between: int = 0
     number: int | None = None
     surcharge: float = 1.0
+    doubt: float = 0.0
+    wider: "Critical | None" = None
 
     @property
     def draws(self) -> int:
@@ -77,8 +83,13 @@ def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
 
     No conditions, where only the others are asked for, are met: 0.
     """
-    shares = [np.zeros(len(deltas)), *(one.surcharge * _against(one, deltas) / one.draws for one in conditions)]
+    shares = [np.zeros(len(deltas)), *(_share(one, deltas) for one in conditions)]
     return np.asarray(np.minimum(np.max(shares, axis=0), 1.0), dtype=np.float64)
+
+
+def _share(one: Critical, deltas: FloatArray) -> FloatArray:
+    own = np.maximum(one.surcharge * _against(one, deltas) / one.draws, one.doubt)
+    return own if one.wider is None else np.minimum(own, _share(one.wider, deltas))
 
 
 def largest_delta(conditions: Conditions, level: float) -> float:
@@ -88,8 +99,13 @@ def largest_delta(conditions: Conditions, level: float) -> float:
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    allowed = (int(np.ceil(level * one.draws / one.surcharge - 1e-9)) - 1 for one in conditions)
-    return min(map(_edge, conditions, allowed), default=np.inf)
+    return min((_edge_at(one, level) for one in conditions), default=np.inf)
+
+
+def _edge_at(one: Critical, level: float) -> float:
+    allowed = int(np.ceil(level * one.draws / one.surcharge - 1e-9)) - 1
+    own = _edge(one, allowed) if one.doubt < level else -np.inf
+    return own if one.wider is None else max(own, _edge_at(one.wider, level))
 
 
 def _edge(one: Critical, allowed: int) -> float:
@@ -147,7 +163,10 @@ def _of_gap(gap: Contrast, form: Form) -> Critical:
     return _settled(critical, before, values, drawn, form)
 
 
-def _of_signed(one: Contrast | Rivals, form: Form, scale: float) -> Critical:
+def _of_signed(one: Contrast | Rivals | Hedged, form: Form, scale: float) -> Critical:
+    if isinstance(one, Hedged):
+        near, wide = (_of_signed(some, form, scale) for some in (one.near, one.wide))
+        return replace(near, doubt=one.doubt, wider=wide)
     return of_rivals(one, form, scale) if isinstance(one, Rivals) else _of_gap(one, form)
 
 

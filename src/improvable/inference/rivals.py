@@ -17,6 +17,12 @@ there are rivals, p-values are multiplied by `SURCHARGE`. How near is near, and 
 in the normal limit: together they keep the level at 4.4 to 5.6% where 3, 4 or 8 groups tie, of equal sizes or not, and
 cost the least power where nothing is tied. Letting in more rivals instead costs more, since pairs that are not tied
 come in too.
+
+What is near enough at a level of 5% is not at 1%: a smaller level asks for a firmer reason to leave a pair out. The
+`doubt` about a pair is the level below which it is a rival. Pairs whose doubt is 5% or more are near; of those below,
+the p-value says that leaving them out was allowed, or counts them: it is the smaller of (a) the p-value with the near
+pairs alone, but no less than the largest doubt about the others, and (b) the p-value with all of them. At 5% this is
+the test with the near pairs.
 """
 
 from collections.abc import Sequence
@@ -37,27 +43,58 @@ REVERSED = 2.05
 errors that the test itself asks of a gap of unknown sign."""
 SURCHARGE = 1.2
 """By what a p-value is multiplied where another pair than the widest, or its reverse, is a rival."""
+CHOSEN_AT = 0.05
+"""The level at which these were chosen."""
+SURE = 1e-4
+"""A pair with less doubt is left out at any level."""
 SMALLEST_SPREAD = 0.01
 """A rival's standard error is taken to be at least this share of that of independent gaps; it only sets a weight."""
 
 
-def near(groups: int) -> float:
-    """Within how many standard errors of the widest gap another pair may be the widest, of three groups or more.
+def doubt(errors: FloatArray | float, groups: int, *, reverse: bool) -> FloatArray:
+    """The level below which a pair counts that is so many standard errors short of the widest.
+
+    Parameters
+    ----------
+    errors : float or array
+    groups : int
+    reverse : bool
+        Whether it is the widest pair the other way round.
 
     Examples
     --------
-    >>> [round(near(groups), 2) for groups in (3, 4, 8)]
-    [1.69, 1.88, 2.23]
+    >>> float(doubt(0.0, 3, reverse=False).round(3)), float(doubt(REVERSED, 2, reverse=True).round(3))
+    (0.55, 0.05)
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtr
 
-    return float(-ndtri(LEFT_OUT / (groups - 1)))
+    left_out = ndtr(-REVERSED) if reverse else LEFT_OUT / (groups - 1)
+    return np.asarray(CHOSEN_AT * ndtr(-np.asarray(errors)) / left_out)
 
 
-def near_widest(
+@dataclass(frozen=True)
+class Contenders:
+    """The pairs of groups between which the status quo's gap may be the widest.
+
+    Attributes
+    ----------
+    near : tuple of (int, int)
+        Those that count at any level up to 5%, the one that is the widest on the sample first.
+    doubtful : tuple of (int, int)
+        Those that count at smaller levels only.
+    doubt : float
+        The largest doubt about these: at a level above it, they do not count.
+    """
+
+    near: tuple[tuple[int, int], ...]
+    doubtful: tuple[tuple[int, int], ...] = ()
+    doubt: float = 0.0
+
+
+def contenders(
     values: FloatArray, drawn: FloatArray, widest: tuple[int, int], protected: int | None, relative: int = 0
-) -> tuple[tuple[int, int], ...]:
-    """Pairs of groups between which the status quo's gap may be the widest, the one that is on the sample first.
+) -> Contenders:
+    """Which pairs may be the widest.
 
     Parameters
     ----------
@@ -74,21 +111,28 @@ def near_widest(
     defined = drawn[np.isfinite(drawn).all(axis=1)]
     if relative:
         defined = defined[(relative * defined > 0).all(axis=1)]
+    if len(defined) == 0:
+        return Contenders((widest,))
 
     def gap(r: int, s: int) -> tuple[float, FloatArray]:
         return float(gap_between(values[r], values[s], relative)), gap_between(defined[:, r], defined[:, s], relative)
 
     top, tops = gap(*widest)
-    errors, rivals = near(len(values)), [widest]
+    doubts: dict[tuple[int, int], float] = {}
     for r in groups:
         for s in lower:
-            if r == s or (r, s) == widest or len(defined) == 0:
+            if r == s or (r, s) == widest:
                 continue
             other, others = gap(r, s)
             spread = float(np.std(tops - others))
-            if top - other <= (REVERSED if (s, r) == widest else errors) * spread:
-                rivals.append((r, s))
-    return tuple(rivals)
+            errors = (top - other) / spread if spread > 0 else (np.inf if top > other else 0.0)
+            doubts[r, s] = float(doubt(errors, len(values), reverse=(s, r) == widest))
+    doubtful = [pair for pair, one in doubts.items() if SURE <= one < CHOSEN_AT]
+    return Contenders(
+        (widest, *(pair for pair, one in doubts.items() if one >= CHOSEN_AT)),
+        tuple(doubtful),
+        max((doubts[pair] for pair in doubtful), default=0.0),
+    )
 
 
 def surcharge_of(references: Sequence[tuple[int, int]]) -> float:

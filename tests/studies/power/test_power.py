@@ -206,7 +206,7 @@ def test_p_values_of_a_reference_chosen_on_the_rows_tested_are_those_of_compare(
         )  # fmt: skip
         evidence = result.evidence
         (gap,) = gaps(evidence, result.question.claim)
-        several += len(gap.references) > 1
+        several += len(gap.contenders.near) > 1
         mean = evidence.sums.ravel() / result.rows
         covariance = np.cov(evidence.draws.reshape(len(evidence.draws), -1).T) / result.rows**2
         outlook = bare_outlook(evidence, mean, covariance)

@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtri
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.rivals import REVERSED, SMALLEST_SPREAD, near, surcharge_of
+from improvable.inference.rivals import CHOSEN_AT, SMALLEST_SPREAD, SURE, doubt, surcharge_of
 from improvable.inference.statistics import ordered_pairs
 from improvable.question.claim import Form
 from improvable.studies.power.outlook import root
@@ -22,10 +22,10 @@ LARGEST = 8.0
 """In standard errors: p-values below are as good as 0."""
 
 
-def rival_pairs(
+def doubts_about(
     values: FloatArray, covariance: FloatArray, references: IntArray, protected: int | None
-) -> tuple[list[tuple[int, int]], BoolArray]:
-    """Pairs of groups, and which of them may be the widest under the status quo in each simulated test.
+) -> tuple[list[tuple[int, int]], FloatArray]:
+    """Pairs of groups, and in each simulated test the level below which a pair may be the status quo's widest.
 
     Parameters
     ----------
@@ -33,26 +33,60 @@ def rival_pairs(
         The status quo's utilities, turned.
     covariance : array of shape (groups, groups)
     references : array of shape (points, 2)
-        The pair that is the widest.
+        The pair that is the widest; it counts at any level.
     protected : int or None
 
     Returns
     -------
     pairs : list of (int, int)
-    rival : array of shape (points, pairs)
+    doubts : array of shape (points, pairs)
     """
     groups = values.shape[1]
     pairs = ordered_pairs(groups, protected)
     contrasts = np.array([_contrast(pair, groups) for pair in pairs])
     gaps = values @ contrasts.T
-    rival = np.zeros(gaps.shape, dtype=bool)
+    doubts = np.zeros(gaps.shape)
     for i, j in product(range(len(pairs)), repeat=2):
         here = (references == pairs[i]).all(axis=1)
         apart = contrasts[i] - contrasts[j]
-        errors = REVERSED if pairs[j] == pairs[i][::-1] else near(groups)
         spread = float(np.sqrt(max(apart @ covariance @ apart, 0.0)))
-        rival[here, j] = (i == j) | ((gaps[here, i] - gaps[here, j] <= errors * spread) & bool(contrasts[j].any()))
-    return pairs, rival
+        short = gaps[here, i] - gaps[here, j]
+        errors = short / spread if spread > 0 else np.where(short > 0, np.inf, 0.0)
+        about = doubt(errors, groups, reverse=pairs[j] == pairs[i][::-1]) * bool(contrasts[j].any())
+        doubts[here, j] = 1.0 if i == j else about
+    return pairs, doubts
+
+
+def chosen_margin(
+    plain: FloatArray,
+    values: FloatArray,
+    covariance: FloatArray,
+    pairs: list[tuple[int, int]],
+    doubts: FloatArray,
+    delta: float,
+    form: Form,
+    seed: int,
+) -> FloatArray:
+    """The margins of tests that account for the choice, from those of tests that do not.
+
+    `inference.rivals` says how: with the pairs that count at 5%, but no p-value below the largest doubt about the
+    others; or with all of them.
+    """
+    near, wide = doubts >= CHOSEN_AT, doubts >= SURE
+    doubtful = wide & ~near
+    margins = []
+    for counted in (near, wide):
+        z = plain.copy()
+        several = np.isfinite(plain) & (counted.sum(axis=1) > 1)
+        for some in np.unique(counted[several], axis=0):
+            points = several & (counted == some).all(axis=1)
+            z[points] = rivals_margin(values[points], covariance, pairs, np.flatnonzero(some), delta, form, seed)
+        margins.append(z)
+        if not doubtful.any():
+            return z
+    firm = np.where(doubtful, doubts, 0.0).max(axis=1)
+    firmly = np.clip(-ndtri(firm), -LARGEST, LARGEST)
+    return np.asarray(np.maximum(np.minimum(margins[0], firmly), margins[1]))
 
 
 def rivals_margin(

@@ -39,7 +39,7 @@ from improvable.inference.statistics import (
     with_formulas,
 )
 from improvable.question.claim import Claim
-from improvable.studies.power.choosing import rival_pairs, rivals_margin
+from improvable.studies.power.choosing import chosen_margin, doubts_about
 from improvable.studies.power.outlook import Outlook, root
 
 FOLDED_DRAWS = 400
@@ -373,12 +373,8 @@ def _fairness_margin(
         return z
     both = block.direction * values[:, which].reshape(len(values), -1, 2)
     covariance = spread[np.ix_(which, which)]
-    pairs, rival = rival_pairs(status_quo, covariance[STATUS_QUO::2, STATUS_QUO::2], references, block.protected)
-    several = np.isfinite(z) & (rival.sum(axis=1) > 1)
-    for some in np.unique(rival[several], axis=0):
-        points = several & (rival == some).all(axis=1)
-        z[points] = rivals_margin(both[points], covariance, pairs, np.flatnonzero(some), block.delta, claim.form, seed)
-    return z
+    pairs, doubts = doubts_about(status_quo, covariance[STATUS_QUO::2, STATUS_QUO::2], references, block.protected)
+    return chosen_margin(z, both, covariance, pairs, doubts, block.delta, claim.form, seed)
 
 
 def _references(status_quo: FloatArray, protected: int | None) -> IntArray:
