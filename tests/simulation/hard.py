@@ -356,6 +356,8 @@ LIMITS = (
     Limit("three groups, tied, small and large", (WIDE, WIDE, 0), (2, 1, 0.5)),
     Limit("four groups tied", (WIDE, WIDE, 0, 0), (1,) * 4),
     Limit("eight groups tied", (*[WIDE] * 4, *[0] * 4), (1,) * 8),
+    Limit("two groups, no gap", (0, 0), (1, 1)),
+    Limit("two groups, 2 se apart", (2 * 2**0.5, 0), (1, 1)),
 )
 PRECISIONS = ((0.1, 0.0), (1.0, 0.5), (1.0, 0.9))
 """Standard errors of the candidate relative to the status quo's, and their correlation."""

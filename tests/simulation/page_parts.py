@@ -12,15 +12,16 @@ Study = Mapping[str, Found]
 """What was found, by the name of the unit."""
 
 
-def exceeds(one: Rate) -> bool:
-    return one.exceeds(ALPHA, ERRORS)
+def exceeds(one: Rate, level: float = ALPHA) -> bool:
+    """Whether a rate is above the level by more than three Monte Carlo errors."""
+    return one.exceeds(level, ERRORS)
 
 
-def shown(one: Rate, mark: bool = False) -> str:
+def shown(one: Rate, mark: bool = False, level: float = ALPHA) -> str:
     """A share with its Monte Carlo error; where `mark`, in bold if it is above the level beyond that error."""
-    error = one.error or (ALPHA * (1 - ALPHA) / one.repetitions) ** 0.5
+    error = one.error or (level * (1 - level) / one.repetitions) ** 0.5
     text = f"{one.share:.3f} ± {error:.3f}"
-    return f"**{text}**" if mark and exceeds(one) else text
+    return f"**{text}**" if mark and exceeds(one, level) else text
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
