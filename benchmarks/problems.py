@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 import improvable
-from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
+from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management, diabetes_screening
 
 Draw = Callable[[np.random.Generator], pl.DataFrame]
-BODY = ["age", "bmi", "waist", "height", "weight_kg", "arm", "sex", "relatives_had_diabetes"]
+BODY = ["age", "bmi", "waist", "height", "weight_kg", "arm", "woman", "family_history"]
 
 
 @dataclass(frozen=True)
@@ -223,13 +223,9 @@ def compas(path: Path) -> list[Problem]:
     ]
 
 
-def screening(path: Path) -> Problem:
-    """The guideline reads age and body mass; candidates read a few things more, and screen the same share.
-
-    Where the question for relatives was not asked or not answered, none is known.
-    """
-    people = _read(path).with_columns(pl.col("relatives_had_diabetes").fill_null("No")).drop_nulls(["race", *BODY])
-    people = people.with_columns(screened=(pl.col("age").is_between(35, 70) & (pl.col("bmi") >= 25)).cast(pl.Int8))
+def screening() -> Problem:
+    """The guideline reads age and body mass; candidates read a few things more, and screen the same share."""
+    people = diabetes_screening()
     return real(
         "diabetes screening",
         f"NHANES 2011-2018, {len(people):,} adults of four groups: the guideline screens at age 35 to 70 with a BMI of "
@@ -237,7 +233,7 @@ def screening(path: Path) -> Problem:
         "and the gap are of the share of diabetes that is screened.",
         people,
         0.7,
-        {"outcome": "diabetes", "group": "race", "status_quo": "screened", "features": BODY,
+        {"outcome": "diabetes", "group": "race", "status_quo": "guideline", "features": BODY,
          "accuracy": "true_positive_rate", "capacity": "status_quo"},
         {"weight": "weight", "cluster": "psu", "stratum": "stratum"},
     )  # fmt: skip
@@ -249,9 +245,7 @@ def _read(path: Path) -> pl.DataFrame:
 
 def problems(data: Path, care_rows: int = 8_000) -> list[Problem]:
     """All of them; real data are those in the folder."""
-    found = [care(care_rows), credit(3_000), hiring(1_500), bends(1_500)]
-    if (data / "nhanes_diabetes.csv").exists():
-        found.append(screening(data / "nhanes_diabetes.csv"))
+    found = [care(care_rows), credit(3_000), hiring(1_500), bends(1_500), screening()]
     if (data / "obermeyer_holdout.csv").exists():
         found.append(held_out_third(data / "obermeyer_holdout.csv"))
     if (data / "compas.csv").exists():
