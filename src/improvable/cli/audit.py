@@ -22,7 +22,7 @@ def audit(
     context: typer.Context,
     source: Annotated[
         str,
-        typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
+        typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{o.DATA_FILE}; or a protocol."),
     ],
     data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
     *,
@@ -55,7 +55,7 @@ def audit(
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
     Rules: lasso (the default), linear, boosting, forest and logistic predict the target and select the highest;
-    ridge:10 has a strength; linear_search and linear_program look for a linear classifier that improves (:balanced,
+    ridge:10 sets a penalty; linear_search and linear_program look for a linear classifier that improves (:balanced,
     :fairest or :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are
     Fairlearn's; drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's score;
     tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament alone lets

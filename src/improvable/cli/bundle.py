@@ -20,12 +20,13 @@ def bundle(
 
     A bundle has the cells (distinct contributions of test rows to the utilities, and how many rows share each), the
     seed, and digests of the data, the protocol and the run. improvable verify BUNDLE draws again and compares to the
-    bit. It shows that the p-values follow from the cells; that the cells follow from the data only someone with the
-    data can check.
+    bit. That shows that the p-values follow from the cells. Only someone with the data can check that the cells follow
+    from the data.
 
     Example:
 
     \b
+      improvable demo --simulated --write patients.csv
       improvable audit patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable bundle run --merge

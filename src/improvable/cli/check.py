@@ -15,7 +15,7 @@ def check(
     context: typer.Context,
     source: Annotated[
         str,
-        typer.Argument(metavar="DATA|PROTOCOL.toml", help="A CSV or Parquet file, one row per person; or a protocol."),
+        typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{o.DATA_FILE}; or a protocol."),
     ],
     data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
     *,
@@ -30,7 +30,7 @@ def check(
     audit takes the same look.
 
     A feature that determines the outcome or the group is refused. Warnings name features that nearly do, an outcome
-    that may be the wrong way round, ids that repeat, and values that are probably not meant as they stand.
+    that may be the wrong way around, ids that repeat, and values that look like mistakes.
 
     Example:
 

@@ -85,8 +85,8 @@ def game(
     two procedures stand K repetitions in folds, each of which tests all rows. With --run, also: would the audit have
     decided otherwise with other random splits, or folds, of the same data?
 
-    Costs increase and are weakly convex. A table has the columns repetition and cost (of so many splits together) and,
-    where the median has its own price, cost_median.
+    Costs increase and are weakly convex. A table has the columns repetition and cost (of that many splits together)
+    and, where the median has its own price, cost_median.
 
     Example:
 

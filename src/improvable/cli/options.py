@@ -8,9 +8,8 @@ import typer
 from improvable.errors import OptionError
 from improvable.question.settings import SETTINGS
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV or Parquet file, or a folder of Parquet, one row per person.")
-]
+DATA_FILE = "A data file (CSV, Parquet, Excel, Stata, SPSS or SAS) or a folder of Parquet files, one row per person"
+Data = Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_FILE}.")]
 Candidates = Annotated[
     str | None, typer.Option(help="Rules that compete inside the training rows: linear,lasso,boosting.")
 ]

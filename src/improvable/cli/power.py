@@ -24,7 +24,7 @@ OF_ASSUMPTIONS = (
 @with_settings("power")
 def power(
     data: Annotated[
-        str | None, typer.Argument(metavar="[PILOT]", help="A CSV or Parquet file of rows like those to come.")
+        str | None, typer.Argument(metavar="[PILOT]", help="A data file of rows like those to come.")
     ] = None,
     *,
     asked: dict[str, Any],

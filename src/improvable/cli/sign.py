@@ -20,11 +20,11 @@ def sign(
     """Sign one statement about a result: SHA-256 digests of its files, of what was declared, of the rule's code.
 
     The statement is in in-toto's format, in a DSSE envelope, RUN.dsse.json. improvable verify --key PUBLIC_KEY checks
-    it. Whoever checks must have the public key from you by another way than the result.
+    it. Whoever checks needs your public key, and must get it by another route than the result.
 
     Needs the package cryptography: pip install 'improvable[sign]'.
 
-    Example:
+    Example, after that of improvable seal --help:
 
     \b
       openssl genpkey -algorithm ed25519 -out key.pem

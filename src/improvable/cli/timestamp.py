@@ -16,13 +16,13 @@ def timestamp(
 ) -> int:
     """Let a third party sign that a file existed now, and keep its token beside the file.
 
-    Only a SHA-256 digest is sent. The token is FILE.tsr; of a ledger, whose last line is stamped,
+    Only a SHA-256 digest is sent. The token is kept as FILE.tsr. Of a ledger the last line is stamped, and the token is
     DATA.ledger.LINE.tsr. improvable verify --root CERTIFICATE checks all of them offline, and that the protocol is
     older than the seal, and the seal older than the ledger's lines.
 
     Needs the package rfc3161-client: pip install 'improvable[timestamp]'.
 
-    Example:
+    Example, after that of improvable seal --help:
 
     \b
       improvable timestamp care.toml --authority https://freetsa.org/tsr

@@ -124,13 +124,13 @@ class Settings:
         metadata=of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one."),
     )
     separator: str | None = field(
-        default=None, metadata=of_columns(TEXT, "What separates values in a text file: ';', tab.", unset="found out")
+        default=None, metadata=of_columns(TEXT, "What separates values in a text file: ';', tab.", unset="detected")
     )
     encoding: str | None = field(
-        default=None, metadata=of_columns(TEXT, "Encoding of a text file: windows-1252.", unset="found out")
+        default=None, metadata=of_columns(TEXT, "Encoding of a text file: windows-1252.", unset="detected")
     )
     decimal: Decimal | None = field(
-        default=None, metadata=of_columns(TEXT, "Decimal mark in a text file.", unset="found out")
+        default=None, metadata=of_columns(TEXT, "Decimal mark in a text file.", unset="detected")
     )
     sheet: str | None = field(default=None, metadata=of_columns(TEXT, "Sheet of an Excel file.", unset="the first"))
     status_quo: Any = field(metadata=about(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=()))
@@ -169,7 +169,9 @@ class Settings:
     )
     selection_gap: float | None = field(
         default=None,
-        metadata=of_rule(NUMBER, "Largest difference of selection rates between groups.", flag="--max-selection-gap"),
+        metadata=of_rule(
+            NUMBER, "Largest difference in selection rates between groups.", flag="--max-selection-gap"
+        ),
     )
     group_blind: bool = field(
         default=True,
@@ -245,7 +247,7 @@ class Settings:
         default=None,
         metadata=of_test(
             WHOLE,
-            "Test every row in every repetition, in so many folds; 2 is recommended.",
+            "Test every row in every repetition, in this many folds; 2 is recommended.",
             unset="the paper's split",
             commands=SEARCHING,
         ),
@@ -265,7 +267,7 @@ class Settings:
         default=None,
         metadata=of_test(
             TEXT,
-            "Draw p-values by the bootstrap, or from its normal limit (delta).",
+            "Take p-values from the bootstrap, or from its normal limit (delta).",
             unset="by the number of cells",
             commands=TESTING,
         ),
@@ -276,7 +278,7 @@ class Settings:
     )
     train_rows: int = field(
         default=100_000,
-        metadata=of_test(WHOLE, "Most rows of a split that a rule and cutoffs learn from.", commands=(AUDIT,)),
+        metadata=of_test(WHOLE, "At most this many rows of a split train the rule and set cutoffs.", commands=(AUDIT,)),
     )
     row_id: str | None = field(
         default=None,
@@ -304,7 +306,7 @@ class Settings:
     organization: str | None = field(default=None, metadata=of_report(TEXT, "Whose algorithm this is."))
     system: str | None = field(default=None, metadata=of_report(TEXT, "What the algorithm in use is called."))
     author: str | None = field(default=None, metadata=of_report(TEXT, "Who ran the audit."))
-    date: str | None = field(default=None, metadata=of_report(TEXT, "When, as it is to be printed."))
+    date: str | None = field(default=None, metadata=of_report(TEXT, "The date, as the report should print it."))
     labels: Mapping[str, str] | None = field(
         default=None, metadata=of_report(LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.")
     )
