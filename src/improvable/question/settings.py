@@ -169,9 +169,7 @@ class Settings:
     )
     selection_gap: float | None = field(
         default=None,
-        metadata=of_rule(
-            NUMBER, "Largest difference in selection rates between groups.", flag="--max-selection-gap"
-        ),
+        metadata=of_rule(NUMBER, "Largest difference in selection rates between groups.", flag="--max-selection-gap"),
     )
     group_blind: bool = field(
         default=True,
