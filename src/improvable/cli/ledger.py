@@ -20,7 +20,7 @@ def ledger(
 ) -> int:
     """List the runs on a data file, and check that no line was changed, moved or removed.
 
-    improvable audit and compare write a line beside the data before a run does anything else, and when it ends;
+    improvable audit and compare write a line beside the data before a run tests anything, and when it ends;
     improvable seal, power and verify write one each. For every seal the order of events is shown: protocol, seal,
     challenge, run.
     Lines are chained by hashes. If lines were cut off at the end, or the ledger was rewritten, the hash that a run

@@ -1,6 +1,6 @@
 """Attack 9: runs that leave no line, lines that say two things, clocks turned back, splits forged before a resume.
 
-A line is written before anything else is, by verifications, plans and every engine too. A torn last line is repaired,
+A line is written before anything is tested, by verifications, plans and every engine too. A torn last line is repaired,
 and said; a key said twice is refused; time that goes backward is flagged. Each split carries a digest chained to its
 run, so that forged splits, and those of another run, are found at the resume.
 """
