@@ -96,6 +96,15 @@ def test_a_finished_audit_in_folds_says_what_reruns_gain(tmp_path: Path, capsys:
     assert "of 5 repetitions have a p-value below the threshold. With fresh random folds of the same data" in out
 
 
+@pytest.mark.parametrize(("folds", "level"), [(2, "0.05"), (5, "0.025")])
+def test_the_table_says_at_which_level_folds_are_judged(
+    folds: int, level: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"--folds {folds} --fold-correlation 0.8") == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "must be below" in line)
+    assert line.split()[-3:] == ["0.05", "0.025", level]
+
+
 def test_the_game_of_folds_is_that_of_its_correlation(capsys: pytest.CaptureFixture[str]) -> None:
     """By simulation: normal scores with a common factor, the median of 7 at alpha, the best of 1, 5 and 20 runs."""
     assert run("--fold-correlation 0.8 --cost 0.01 --json -") == 0

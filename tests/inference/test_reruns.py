@@ -69,10 +69,11 @@ def test_one_split_is_judged_at_alpha_and_more_splits_at_half_of_it() -> None:
     assert (risk.reject, risk.rejecting, risk.share) == (True, 1, 0.25)
 
 
-def test_repetitions_in_folds_are_judged_at_alpha() -> None:
+def test_repetitions_in_two_folds_are_judged_at_alpha_and_in_more_at_half_of_it() -> None:
     risk, halves = rerun_risk([0.04, 0.03, 0.001], folds=2), rerun_risk([0.04, 0.03, 0.001])
     assert (risk.reject, risk.rejecting, risk.share) == (True, 3, 3.5 / 4)
     assert (halves.reject, halves.rejecting, halves.share) == (False, 1, 1.5 / 4)
+    assert rerun_risk([0.04, 0.03, 0.001], folds=5) == halves
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.58, 0.7, 0.95])

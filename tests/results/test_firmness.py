@@ -33,6 +33,13 @@ def test_the_probability_of_a_rerun_stands_beside_every_verdict(audit: improvabl
     assert audit.splits[0].facts["rerun"] is None, "a comparison splits nothing"
 
 
+def test_one_split_cannot_tell_how_firm_it_is(audit: improvable.Audit) -> None:
+    facts: Facts = {**audit.facts, "rerun": None}
+    assert rerun_words(facts) == "One split cannot tell whether another seed would decide otherwise. Make several."
+    assert "repetition cannot tell" in rerun_words({**facts, "folds": 2})
+    assert rerun_words(audit.splits[0].facts) == ""
+
+
 def with_rerun(facts: Facts, otherwise: float) -> Facts:
     return {**facts, "rerun": {"otherwise": otherwise, "otherwise_range": [0.0, 0.5], "splits": 5, "rejecting": 2}}
 

@@ -5,6 +5,8 @@ import pytest
 
 import improvable
 from conftest import Case
+from improvable.report.tables import CANDIDATE, STATUS_QUO, Block, PaperTable
+from improvable.report.text import aligned
 from improvable.results.facts import CandidateGapFacts, Facts
 from improvable.results.words import conditions_words
 
@@ -66,6 +68,18 @@ def test_levels_of_any_length_keep_the_table_aligned() -> None:
     for lines in map(str.splitlines, tables):
         assert len({line.count("|") for line in lines if "|" in line}) <= 1
         assert max(map(len, lines)) < 100
+
+
+def test_the_name_of_the_median_never_runs_over_its_number() -> None:
+    """Where the p-values go below the other columns, nothing is left of them for a long name to run over."""
+    table = PaperTable(
+        (Block("A" * 40, (STATUS_QUO, CANDIDATE)), Block("B" * 45, (STATUS_QUO, CANDIDATE)), Block("", ("p",))),
+        [*(["Split 1", "0.1", "0.2", "0.3", "0.4", "0.5780"],) * 2, ["Lower median", "", "", "", "", "0.5780"]],
+        1,
+        "",
+    )
+    last = aligned(table).splitlines()[-1]
+    assert last.split() == ["Lower", "median", "0.5780"]
 
 
 def test_the_representation_is_one_line(case: Case) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.pvalues import threshold_for
+from improvable.inference.combining import combined_threshold
 from improvable.question.checks import check_integer, check_number
 
 CONFIDENCE = 0.9
@@ -150,8 +150,8 @@ def rerun_risk(
     target : float
         Two runs of enough splits disagree with a probability below this.
     threshold : float, optional
-        What a p-value must be below; by default alpha for one split or with folds, and half of it for more splits. A
-        sequential run is taken to make as many splits again.
+        What a p-value must be below; by default alpha for one split or in two folds, and half of it for more splits
+        or folds. A sequential run is taken to make as many splits again.
     folds : int, optional
         Where repetitions in so many folds decide, rather than splits.
 
@@ -171,8 +171,8 @@ def rerun_risk(
     check_number("target", target, 0, 0.5)
     p = _checked_p_values(p_values)
     count = len(p)
-    # An audit of one split rejects at alpha; one of several, which is what `enough` is about, at alpha / 2.
-    level, of_several = (threshold_for(alpha, count), alpha / 2) if folds is None else (alpha, alpha)
+    # An audit of one split rejects at alpha; `enough` is about several.
+    level, of_several = (combined_threshold(alpha, some, "median", folds) for some in (count, max(count, 3)))
     rejecting, needed = int((p < (level if threshold is None else threshold)).sum()), (count + 1) // 2
     reject = rejecting >= needed
     first, second = rejecting + 0.5, count - rejecting + 0.5

@@ -219,6 +219,12 @@ def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: i
     def joined(name: str, parts: list[str], bar: str = " | ") -> str:
         return bar.join(parts if width is None else [name, *parts]).rstrip()
 
+    if width is not None:
+        # A long name runs over blanks; where the panel has too few of them, the column of names is as wide as it.
+        for name, one, *cells in zip(names, alone, *(map(block.line, block.rows) for block in blocks), strict=True):
+            text = joined(" " * width, cells, "   ")
+            if one and text.strip() and len(text) - len(text.lstrip()) <= len(name):
+                width = max(width, len(name))
     numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
     lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
     lines.append(joined(blank, [block.head(0) for block in blocks]))

@@ -257,7 +257,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "disparity": plain[0],
         "disparities": plain,
         "splits": [split_facts(split) for split in result.splits],
-        "rerun": rerun_facts(result) if kind == "audit" else None,
+        "rerun": rerun_facts(result) if kind == "audit" and len(result.splits) > 1 else None,
         "shortfall": None if result.reject else shortfall_facts(result, rows),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),

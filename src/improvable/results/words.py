@@ -256,12 +256,14 @@ def _chance(probability: float) -> str:
 
 
 def rerun_words(facts: Facts) -> str:
-    """How often another seed would decide otherwise, where that is more than one time in ten."""
+    """How often another seed would decide otherwise, where that is more than one time in ten or cannot be told."""
     rerun = facts["rerun"]
-    if rerun is None or rerun["otherwise"] <= OFTEN:
-        return ""
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
+    if rerun is None and facts["kind"] == "audit":
+        return f"One {round_name(facts['folds'])} cannot tell whether {source} would decide otherwise. Make several."
+    if rerun is None or rerun["otherwise"] <= OFTEN:
+        return ""
     return f"With {source} this audit would decide otherwise about {_one_in(rerun['otherwise'])}."
 
 
