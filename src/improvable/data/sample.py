@@ -45,6 +45,14 @@ class Sample:
         backend: nw.Implementation = self.rows.frame.implementation
         return backend
 
+    @property
+    def relative_weights(self) -> FloatArray | None:
+        """Weights of mean one, for models with a penalty: it must not depend on the unit in which weights are given."""
+        if self.weights is None:
+            return None
+        mean = float(self.weights.mean())
+        return self.weights / mean if mean > 0 else self.weights
+
     def unit_codes(self) -> IntArray:
         """What is split and resampled, numbered: the cluster of every row, or the row."""
         if self.clusters is None:

@@ -117,7 +117,7 @@ class PredictiveRule:
                     "Use a regression such as 'linear'.",
                 )
             target = target.astype(np.int64)
-        model.fit(matrix, target, **_weights(model, training.sample.weights))
+        model.fit(matrix, target, **_weights(model, training.sample.relative_weights))
         if "n_jobs" in model.get_params():
             model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
         return FittedModel(model, training.features, encoder)

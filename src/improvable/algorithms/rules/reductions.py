@@ -178,7 +178,8 @@ class ThresholdOptimizer:
         problem = _problem(self.name, training)
         kept_close, bound = _kept_close(training), training.constraints.selection_gap
         kept_close = kept_close if kept_close in _THRESHOLD_CONSTRAINTS else _SELECTION
-        weights = {} if training.sample.weights is None else {_WEIGHT_NAME: training.sample.weights}
+        relative = training.sample.relative_weights
+        weights = {} if relative is None else {_WEIGHT_NAME: relative}
         fitted = postprocessing.ThresholdOptimizer(
             estimator=problem.estimator.fit(problem.matrix, problem.target, **weights),
             constraints=_THRESHOLD_CONSTRAINTS[kept_close],

@@ -217,7 +217,7 @@ def guess_group(training: Training, attribute: Attribute, strength: float | None
             "every feature is monotone, so none is left to bound the selection gap with.",
             "Give features that are not monotone, or use the rule 'linear_search'.",
         )
-    weights = training.sample.weights
+    weights = training.sample.relative_weights
     scaler = StandardScaler().fit(matrix[:, free])
     level = attribute.member[training.sample.grouping.codes]
     standard = scaler.transform(matrix[:, free])
