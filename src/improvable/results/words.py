@@ -15,21 +15,6 @@ OFTEN = 0.1
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
-def delta_text(delta: float | Mapping[str, Any]) -> str:
-    """A delta in short, whatever it names.
-
-    Examples
-    --------
-    >>> delta_text({"calibration": {"a": 0.02, "b": 0.0}, "lift": 0.1})
-    'calibration (a: 0.02, b: 0), lift: 0.1'
-    """
-    if not isinstance(delta, Mapping):
-        return f"{delta:g}"
-    return ", ".join(
-        f"{name} ({delta_text(one)})" if isinstance(one, Mapping) else f"{name}: {one:g}" for name, one in delta.items()
-    )
-
-
 def measure_words(measure: UtilityFacts) -> str:
     """What a utility measures, with the column it reads."""
     return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
