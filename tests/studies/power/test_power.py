@@ -18,9 +18,10 @@ from improvable.inference.components import gaps
 from improvable.question.claim import Claim
 from improvable.studies.power import AssumedGroup, PowerPlan, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power.assumptions import assume
+from improvable.studies.power.claim_margins import margins
 from improvable.studies.power.outlook import Outlook
 from improvable.studies.power.pilot import learn
-from improvable.studies.power.simulation import Setting, margins, simulate, split_means
+from improvable.studies.power.simulation import Setting, simulate, split_means
 
 GROUPS = (
     AssumedGroup("a", 0.4, rates=(0.2, 0.25), means=(3.2, 3.9), spread=1.5, overlap=0.5),
