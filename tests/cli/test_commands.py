@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer.main
 
@@ -108,6 +109,8 @@ def test_the_example_in_the_help_of_audit_runs_as_printed(
     assert len(commands) == 6
     for command in commands:
         assert run([word.strip("'") for word in command]) == 0
+        if "--write" in command:  # fewer rows, so that the rest takes less time
+            pl.read_csv("patients.csv").head(12_000).write_csv("patients.csv")
     assert "REJECTED" in capsys.readouterr().out
 
 
