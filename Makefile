@@ -15,8 +15,11 @@ ENGINES := $(VENV)/engines-installed
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
 
+# One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time. Stealing
+# work keeps the tests of a file, and what they share, on one worker.
+test test-engines: export OMP_NUM_THREADS = 1
 test: lint types browser $(DEV)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
 test-engines: java $(ENGINES)

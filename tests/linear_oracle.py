@@ -81,10 +81,9 @@ def naive(problem: LinearProblem, decisions: BoolArray, objective: str) -> float
     if problem.selection_gap is not None and max(rates) - min(rates) > problem.selection_gap + 1e-12:
         return np.nan
     kind, _, target = objective.partition(":")
-    spare = [(amount - iota) for amount, iota in exceeding(problem, sums, utility)]
     if kind == "balanced":
         return float(min(amount / error for amount, error in exceeding(problem, sums, utility, errors=True)))
-    if min(spare) < -1e-12:
+    if min(amount - iota for amount, iota in exceeding(problem, sums, utility)) < -1e-12:
         return np.nan
     if kind == "most_accurate":
         return float(utility[int(target), problem.accuracy[0]])

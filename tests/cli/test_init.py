@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from improvable.cli import app, run
-from improvable.question.settings import SECTIONS, section_keys
+from improvable.question.describing import SECTIONS
+from improvable.question.settings import section_keys
 from people import make_people
 from protocol_room import said
 

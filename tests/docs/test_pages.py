@@ -17,3 +17,9 @@ def test_pages_print_what_they_show(
         shutil.copy(request.getfixturevalue("shared_data") / need, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert rerun(path) == path.read_text(encoding="utf-8"), "run python tests/pages.py and look at what changed"
+
+
+def test_only_the_page_that_engines_run_has_other_python() -> None:
+    """A ```python block is not run here: `tests/engines/test_large_data_page.py` runs those of that page."""
+    found = [path.stem for path in sorted(DOCS.rglob("*.md")) if "\n```python\n" in path.read_text(encoding="utf-8")]
+    assert found == ["large-data"]

@@ -5,10 +5,9 @@ whose work grows with the columns (a copy of a frame, a sum over a matrix) must 
 second test counts.
 """
 
-import sys
 from collections import Counter
+from cProfile import Profile
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import narwhals as nw
@@ -46,24 +45,14 @@ def wide(columns: int, kind: str) -> pl.DataFrame:
 
 def calls(work: Any) -> int:
     """How many calls a piece of work makes."""
-    made = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal made
-        made += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return made
+    profile = Profile()
+    profile.runcall(work)
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 def audit(frame: Any, rule: str) -> improvable.Audit:
     return improvable.audit(
-        frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, splits=2,
+        frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, splits=1,
         draws=100, n_jobs=1, progress=False,
     )  # fmt: skip
 

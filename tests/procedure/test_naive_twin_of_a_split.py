@@ -25,7 +25,7 @@ from improvable.procedure.selecting import Fitted, fit_part
 from improvable.procedure.splitting import DRAWING, Part, seed_of
 from improvable.question.settings import Settings
 from improvable.results.comparison import Comparison
-from improvable.results.facts import split_facts
+from improvable.results.stating import split_facts
 from people import make_people
 
 OPTIONS: list[dict[str, Any]] = [

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from improvable.question import kinds
 from improvable.question.checks import SAME_SHARE
 from improvable.question.declaration import declare, digest_of, from_declaration
+from improvable.question.describing import Setting
 from improvable.question.identity import asked_identity
 from improvable.question.reference import protocol_schema
-from improvable.question.settings import SETTINGS, Setting, Settings
+from improvable.question.settings import SETTINGS, Settings
 
 NAME = st.text("abc_é", min_size=1, max_size=4)
 NUMBER = st.floats(0.01, 0.99)

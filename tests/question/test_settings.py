@@ -18,11 +18,12 @@ from improvable.cli import app, run
 from improvable.cli.settings import options_of, parsed
 from improvable.data.engines import ENGINES
 from improvable.question.declaration import declare, digest_of, from_declaration
+from improvable.question.describing import Setting
 from improvable.question.design import make_design
 from improvable.question.identity import asked_identity
 from improvable.question.kinds import FLAG
 from improvable.question.reference import protocol_schema
-from improvable.question.settings import SETTINGS, EngineName, Setting, Settings, section_keys
+from improvable.question.settings import SETTINGS, EngineName, Settings, section_keys
 
 ROOT = Path(__file__).parents[2]
 FIELDS = {field.name: field for field in fields(Settings)}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import improvable
 from improvable.question.declaration import declare, digest_of, from_declaration
-from improvable.question.settings import SECTIONS, SETTINGS, Settings, section_keys
+from improvable.question.describing import SECTIONS
+from improvable.question.settings import SETTINGS, Settings, section_keys
 from improvable.trust.files import protocol_text, read_protocol, write_protocol
 
 FULL = Settings(

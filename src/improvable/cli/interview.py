@@ -10,8 +10,9 @@ from improvable.cli.output import say
 from improvable.cli.settings import parsed, status_quo_from
 from improvable.errors import ImprovableError, OptionError, nearest
 from improvable.question.checks import SAME_SHARE, as_names
+from improvable.question.describing import STATUS_QUO, Setting
 from improvable.question.kinds import FLAG, parse_names
-from improvable.question.settings import SETTINGS, STATUS_QUO, STATUS_QUO_KEYS, Setting, Settings
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 
 NONE = "none"
 """The answer that takes a proposal back."""

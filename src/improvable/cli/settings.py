@@ -9,8 +9,9 @@ import typer
 
 from improvable.errors import OptionError
 from improvable.question.checks import SAME_SHARE, as_names, check_choice
+from improvable.question.describing import STATUS_QUO, Setting
 from improvable.question.kinds import FLAG, TEXTS, parse_names
-from improvable.question.settings import SETTINGS, STATUS_QUO, STATUS_QUO_KEYS, Setting
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 ASKED = "asked"
 """The parameter of a command whose place the options take, and which gets their values by name."""

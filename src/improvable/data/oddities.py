@@ -97,12 +97,9 @@ def _counted(counts: Mapping[str, int]) -> str:
 def code_cautions(name: str, values: FloatArray) -> list[Caution]:
     """An outcome with a few values such as 9 or 99 beside 0 and 1, or far above all others."""
     distinct, counts = np.unique(values, return_counts=True)
-    codes = [
-        (value, int(count))
-        for value, count in zip(distinct, counts, strict=True)
-        if value in MISSING_CODES and count <= MOST_OF_A_CODE * len(values)
-    ]
-    others = np.array([value for value in distinct if value not in {code for code, _ in codes}])
+    coded = np.isin(distinct, list(MISSING_CODES)) & (counts <= MOST_OF_A_CODE * len(values))
+    codes = [(value, int(count)) for value, count in zip(distinct[coded], counts[coded], strict=True)]
+    others = distinct[~coded]
     if not codes or len(others) < 2:
         return []
     binary = bool(np.isin(others, (0.0, 1.0)).all())

@@ -7,7 +7,8 @@ from typing import Any
 
 from improvable.errors import OptionError, nearest
 from improvable.question.checks import as_specs
-from improvable.question.settings import REPORT, SECTIONS, SETTINGS, STATUS_QUO, Setting, Settings, section_keys
+from improvable.question.describing import REPORT, SECTIONS, STATUS_QUO, Setting
+from improvable.question.settings import SETTINGS, Settings, section_keys
 from improvable.question.status_quo import check_written, in_writing
 
 Declaration = dict[str, dict[str, Any]]

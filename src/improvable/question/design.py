@@ -9,7 +9,8 @@ from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
 from improvable.question.claim import Claim, make_claim
 from improvable.question.conforming import check_types
-from improvable.question.settings import REPORT, SETTINGS, Combine, Method, Settings, Small, section_keys
+from improvable.question.describing import REPORT
+from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small, section_keys
 from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000

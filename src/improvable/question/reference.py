@@ -3,8 +3,9 @@
 from typing import Any
 
 from improvable.errors import one_of
+from improvable.question.describing import SECTIONS, STATUS_QUO, Setting
 from improvable.question.kinds import FLAG
-from improvable.question.settings import SECTIONS, SETTINGS, STATUS_QUO, STATUS_QUO_KEYS, Setting, section_keys
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, section_keys
 from improvable.question.status_quo import WAYS
 
 ESCAPED = r"\*"

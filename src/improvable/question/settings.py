@@ -5,14 +5,28 @@ from the fields of `Settings`. The signatures of `audit` and `compare` are writt
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 from improvable.errors import OptionError
 from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
+from improvable.question.describing import (
+    AUDIT,
+    EVERYWHERE,
+    SEARCHING,
+    STATUS_QUO,
+    TESTING,
+    Setting,
+    about,
+    described,
+    of_claim,
+    of_columns,
+    of_report,
+    of_rule,
+    of_test,
+)
 from improvable.question.kinds import (
     CAPACITY,
     DELTA,
@@ -25,7 +39,6 @@ from improvable.question.kinds import (
     TEXTS,
     WEIGHTS,
     WHOLE,
-    Kind,
 )
 from improvable.question.utilities import Selection, Utility
 
@@ -38,42 +51,6 @@ Capacity = float | Literal["status_quo"] | None
 Decimal = Literal[".", ","]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
-AUDIT, COMPARE, POWER = "audit", "compare", "power"
-EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
-COLUMNS, STATUS_QUO, RULE, CLAIM, TEST, REPORT = "columns", "status_quo", "rule", "claim", "test", "report"
-SECTIONS = {
-    COLUMNS: "Columns and groups of the data.",
-    STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
-    RULE: "How a candidate is found, and what it may do.",
-    CLAIM: "The improvement to be shown.",
-    TEST: "How it is tested.",
-    REPORT: "Whose audit this is, and in what words. Nothing here changes a number.",
-}
-"""Sections of a protocol, in order, with what each is about."""
-
-
-def about(
-    kind: Kind,
-    help: str,  # noqa: A002
-    *,
-    commands: tuple[str, ...],
-    section: str = "",
-    key: str = "",
-    flag: str = "",
-    flag_help: str = "",
-    unset: str = "",
-    needs: tuple[str, str] | None = None,
-    identity: bool = True,
-) -> dict[str, Any]:
-    """The metadata of a field; see `Setting`."""
-    return {name: value for name, value in locals().items() if value or name in ("identity", "commands")}
-
-
-of_columns = partial(about, section=COLUMNS, commands=EVERYWHERE)
-of_rule = partial(about, section=RULE, commands=SEARCHING)
-of_claim = partial(about, section=CLAIM, commands=EVERYWHERE)
-of_test = partial(about, section=TEST)
-of_report = partial(about, section=REPORT, commands=TESTING, identity=False)
 SEQUENTIAL = ("combine", "sequential")
 
 
@@ -345,78 +322,11 @@ def named(name: str, value: Any) -> tuple[str, ...]:
         raise OptionError(f"{name} is a {type(value).__name__}.", "Give names, as a list of texts.") from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """What is known of one setting.
-
-    Attributes
-    ----------
-    name : str
-        In Python.
-    help : str
-        What it means, in one line.
-    kind : Kind
-    commands : tuple of str
-        Commands that take it.
-    section, key : str
-        Where a protocol has it; nowhere without a section.
-    flag : str
-        How the command line spells it. A flag that takes no value turns the default around.
-    flag_help : str
-        What the flag does, where that is not `help`.
-    unset : str
-        What holds where it is None, in words.
-    needs : pair of str, optional
-        The setting and its value without which this one means nothing.
-    identity : bool
-        Whether two runs that differ in it are two audits.
-    default : Any
-    required : bool
-    choices : tuple of str
-        The only texts that are allowed; any text where empty.
-    """
-
-    name: str
-    help: str
-    kind: Kind
-    commands: tuple[str, ...]
-    section: str = ""
-    key: str = ""
-    flag: str = ""
-    flag_help: str = ""
-    unset: str = ""
-    needs: tuple[str, str] | None = None
-    identity: bool = True
-    default: Any = None
-    required: bool = False
-    choices: tuple[str, ...] = ()
-
-
-def _setting(name: str, annotation: Any, default: Any, metadata: Mapping[str, Any]) -> Setting:
-    spelled = {"key": name, "flag": f"--{name.replace('_', '-')}", **metadata}
-    required = default is MISSING
-    return Setting(
-        name=name,
-        default=None if required else default,
-        required=required,
-        choices=_choices(annotation) if metadata["kind"] is TEXT else (),
-        **spelled,
-    )
-
-
-def _choices(annotation: Any) -> tuple[str, ...]:
-    """The texts of a Literal, also where None is allowed beside it."""
-    for part in (annotation, *get_args(annotation)):
-        if get_origin(part) is Literal:
-            return get_args(part)
-    return ()
-
-
-SETTINGS = {one.name: _setting(one.name, one.type, one.default, one.metadata) for one in fields(Settings)}
+SETTINGS = {one.name: described(one.name, one.type, one.default, one.metadata) for one in fields(Settings)}
 """Every setting by its name."""
 
 STATUS_QUO_KEYS = {
-    name: _setting(name, str | None, None, about(kind, words, section=STATUS_QUO, commands=commands))
+    name: described(name, str | None, None, about(kind, words, section=STATUS_QUO, commands=commands))
     for name, kind, words, commands in (
         ("score", TEXT, "Column with the status quo's score.", SEARCHING),
         ("capacity", NUMBER, "With a score: the status quo selects this share of rows, the highest.", ()),

@@ -17,9 +17,10 @@ from improvable.inference.estimates import Disparity
 from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.comparison import Comparison, change_question
-from improvable.results.facts import Facts, state
+from improvable.results.facts import Facts
 from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
+from improvable.results.stating import state
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
 """What another question of the same evidence no longer has: it was not declared before the run."""

@@ -21,9 +21,10 @@ from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
 from improvable.question.design import Question
 from improvable.results import storage
-from improvable.results.facts import Facts, state
+from improvable.results.facts import Facts
 from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
+from improvable.results.stating import state
 
 
 @dataclass(frozen=True, repr=False)

@@ -41,8 +41,8 @@ from improvable.question.design import Question
 from improvable.question.utilities import Measure
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from, plain_counts
-from improvable.results.facts import component_facts
 from improvable.results.loading import MALFORMED, load
+from improvable.results.stating import component_facts
 from improvable.results.versions import versions
 from improvable.showing import json_text
 

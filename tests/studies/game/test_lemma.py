@@ -1,19 +1,21 @@
 """The lemma behind Theorem 3, against brute force: every K and every m, one by one."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import improvable
+from improvable.data.arrays import FloatArray
 from improvable.studies.game.game import best_response, linear_costs, play
 from improvable.studies.game.increments import Cost
 from improvable.studies.game.lemma import lemma_bounds
 from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
 from improvable.studies.game.payoff import payoff_picture, payoffs
+from mixings import NEAR_HALF
 
-NEAR_HALF = DiscreteMixing({0.05: ([0.0, 0.9], [17 / 18, 1 / 18]), 0.025: ([0.0, 0.45], [17 / 18, 1 / 18])})
 ABOVE_HALF = DiscreteMixing({0.05: ([0.0, 1.0], [0.95, 0.05]), 0.025: ([0.0, 0.55], [21 / 22, 1 / 22])})
 MIXINGS: list[Mixing] = [INDEPENDENT, BetaMixing(0.2), BetaMixing(0.7), GaussianMixing(0.6), NEAR_HALF, ABOVE_HALF]
 COSTS: list[Cost] = [lambda m: 0.03 * m, lambda m: 0.002 * m**1.5 + 1, lambda m: 0.0005 * m]
@@ -22,9 +24,15 @@ FARTHEST = 600
 
 def slow_value(mixing: Mixing, splits: int, m: int, alpha: float) -> float:
     """v_K(m), from the definition: P(some of m repetitions has at least half of its K splits below alpha / 2)."""
-    q, weights = mixing.points(alpha / 2)
-    misses = binom.cdf(np.ceil(splits / 2) - 1, splits, q)
+    weights, misses = one_repetition(MIXINGS.index(mixing), splits, alpha)
     return float(weights @ (1 - misses**m))
+
+
+@cache
+def one_repetition(mixing: int, splits: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """The chance that less than half of K splits reject, at every point of a mixture, and the points' weights."""
+    q, weights = MIXINGS[mixing].points(alpha / 2)
+    return weights, binom.cdf(np.ceil(splits / 2) - 1, splits, q)
 
 
 @pytest.mark.paper("Lemma D.1")

@@ -1,19 +1,13 @@
-"""Section 5 of the paper, statement by statement; and every number against a slow, obvious twin."""
+"""Section 5 of the paper, statement by statement."""
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import betaln, comb
 from scipy.stats import binom
 
-import improvable
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import lower_median
-from improvable.inference.reruns import estimate_correlation, rerun_risk, splits_to_agree
 from improvable.studies.game.game import (
     best_response,
     fewest_splits,
@@ -25,199 +19,13 @@ from improvable.studies.game.game import (
     sufficient_splits,
 )
 from improvable.studies.game.increments import Cost
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
+from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, Mixing
 from improvable.studies.game.picture import picture
-
-# For one data set in eighteen nearly half of all splits reject: the median needs many to see that they are a minority.
-NEAR_HALF = DiscreteMixing({0.05: ([0.0, 0.9], [17 / 18, 1 / 18]), 0.025: ([0.0, 0.45], [17 / 18, 1 / 18])})
-MIXINGS: list[Mixing] = [INDEPENDENT, BetaMixing(0.05), BetaMixing(0.6), GaussianMixing(0.5), NEAR_HALF]
-MIXED = pytest.mark.parametrize("mixing", MIXINGS, ids=lambda mixing: mixing.name)
-
-
-def one(repetitions: int, **options: Any) -> float:
-    return float(rejection_probability([repetitions], **options)[0])
-
-
-def enumerated(chance: float, splits: int, repetitions: int) -> float:
-    """P(some repetition has at least half of its splits reject): every outcome of every split, one by one."""
-    total = 0.0
-    for outcome in itertools.product((0, 1), repeat=splits * repetitions):
-        rows = np.reshape(outcome, (repetitions, splits))
-        if (rows.mean(axis=1) >= 0.5).any():
-            total += chance ** sum(outcome) * (1 - chance) ** (splits * repetitions - sum(outcome))
-    return total
-
-
-def counted(correlation: float, level: float, splits: int, repetitions: int) -> float:
-    """The same for a Beta mixture, exactly: count the arrays without a rejecting row by their number of ones."""
-    a, b = level * (1 / correlation - 1), (1 - level) * (1 / correlation - 1)
-    row = [comb(splits, j) if 2 * j < splits else 0.0 for j in range(splits + 1)]
-    arrays = np.array([1.0])
-    for _ in range(repetitions):
-        arrays = np.convolve(arrays, row)
-    ones = np.flatnonzero(arrays)
-    missed = np.log(arrays[ones]) + betaln(a + ones, b + splits * repetitions - ones) - betaln(a, b)
-    return float(1 - np.exp(missed).sum())
+from mixings import MIXED, NEAR_HALF, one
 
 
 def cost_table(paid: FloatArray) -> Cost:
     return lambda m: float(paid[m]) if m < len(paid) else math.inf
-
-
-# The numbers
-
-
-@pytest.mark.parametrize(("splits", "repetitions"), [(1, 3), (2, 3), (3, 3), (4, 2), (5, 2)])
-def test_independent_probabilities_equal_full_enumeration(splits: int, repetitions: int) -> None:
-    level = 0.3 if splits == 1 else 0.15
-    expected = enumerated(level, splits, repetitions)
-    assert one(repetitions, alpha=0.3, splits=splits) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("correlation", [0.001, 0.05, 0.3, 0.9, 0.999])
-@pytest.mark.parametrize(("splits", "repetitions"), [(1, 1), (1, 40), (2, 5), (3, 20), (7, 1), (7, 20), (20, 4)])
-def test_beta_probabilities_equal_exact_counts(correlation: float, splits: int, repetitions: int) -> None:
-    expected = counted(correlation, 0.05 if splits == 1 else 0.025, splits, repetitions)
-    assert abs(one(repetitions, splits=splits, mixing=BetaMixing(correlation)) - expected) < 1e-10
-
-
-@pytest.mark.parametrize("correlation", [1e-6, 0.2, 0.8, 0.9999])
-def test_a_million_repetitions_are_still_exact(correlation: float) -> None:
-    a, b = 0.05 * (1 / correlation - 1), 0.95 * (1 / correlation - 1)
-    for m in (10**3, 10**6):
-        expected = -math.expm1(betaln(a, b + m) - betaln(a, b))
-        # For a tiny correlation it is the twin that loses digits.
-        assert abs(one(m, mixing=BetaMixing(correlation)) - expected) < (1e-8 if correlation < 0.01 else 1e-10)
-
-
-def test_normal_factor_probabilities_equal_a_simulation_of_p_values() -> None:
-    rng = np.random.default_rng(5)
-    from scipy.special import ndtr
-
-    sets, m, splits, rho = 40_000, 4, 5, 0.6
-    factor = rng.normal(size=(sets, 1, 1))
-    p = ndtr(math.sqrt(rho) * factor + math.sqrt(1 - rho) * rng.normal(size=(sets, m, splits)))
-    single = (p[:, :, 0] < 0.2).any(axis=1).mean()
-    repeated = ((p < 0.1).mean(axis=2) >= 0.5).any(axis=1).mean()
-    mixing = GaussianMixing(rho)
-    assert one(m, alpha=0.2, mixing=mixing) == pytest.approx(single, abs=4 * math.sqrt(0.25 / sets))
-    assert one(m, alpha=0.2, splits=splits, mixing=mixing) == pytest.approx(repeated, abs=4 * math.sqrt(0.25 / sets))
-
-
-@pytest.mark.parametrize("family", [BetaMixing, GaussianMixing])
-def test_mixing_has_the_level_as_mean_and_is_independence_at_zero(family: Callable[[float], Mixing]) -> None:
-    for level, correlation in itertools.product((0.001, 0.025, 0.4), (1e-6, 0.1, 0.5, 0.9, 0.999999)):
-        q, weights = family(correlation).points(level)
-        assert abs(weights @ q - level) < 1e-12
-        if family is BetaMixing:
-            assert weights @ (q - level) ** 2 == pytest.approx(correlation * level * (1 - level), rel=1e-9)
-    assert one(5, splits=3, mixing=family(0.0)) == one(5, splits=3)
-    assert one(5, splits=3, mixing=family(1e-9)) == pytest.approx(one(5, splits=3), rel=1e-5)
-
-
-@pytest.mark.parametrize("splits", range(1, 10))
-def test_the_lower_median_is_below_a_level_when_at_least_half_of_the_p_values_are(splits: int) -> None:
-    for outcome in itertools.product((0.01, 0.5), repeat=splits):
-        rejecting = sum(p < 0.025 for p in outcome)
-        assert (lower_median(outcome) < 0.025) == (rejecting / splits >= 0.5) == (rejecting >= (splits + 1) // 2)
-
-
-# Best responses
-
-
-@MIXED
-@pytest.mark.parametrize("splits", [1, 2, 7])
-def test_gains_are_concave_in_repetitions(mixing: Mixing, splits: int) -> None:
-    gains = np.diff(rejection_probability(np.arange(200), splits=splits, mixing=mixing))
-    assert (gains > -1e-15).all()
-    assert (np.diff(gains) < 1e-15).all()
-
-
-@pytest.mark.paper("Section 5.1")
-@MIXED
-@pytest.mark.parametrize("splits", [1, 3, 7])
-@pytest.mark.parametrize(
-    "cost",
-    [lambda m: 0.004 * m, lambda m: 0.0003 * m**2 + 1e-5 * m, lambda m: 3 + 1e-4 * (math.exp(0.3 * m))],
-    ids=["linear", "quadratic", "exponential"],
-)
-def test_the_best_response_is_the_first_maximum_over_all_repetitions(mixing: Mixing, splits: int, cost: Cost) -> None:
-    every = np.arange(1_500)
-    payoffs = rejection_probability(every, splits=splits, mixing=mixing)
-    payoffs -= [cost(m) if m < 1_000 else math.inf for m in every.tolist()]
-    response = best_response(cost, splits=splits, mixing=mixing)
-    assert response.repetitions == payoffs.argmax()
-    assert response.analyst == pytest.approx(payoffs.max(), abs=1e-14)
-    assert response.policymaker == 1 - response.rejection
-    assert response.rejection == one(response.repetitions, splits=splits, mixing=mixing)
-
-
-@pytest.mark.parametrize("mixing", [INDEPENDENT, BetaMixing(0.3), GaussianMixing(0.3)])
-def test_ties_go_to_the_smallest_number(mixing: Mixing) -> None:
-    assert best_response(lambda m: 0.05 * m, mixing=mixing).repetitions == 0
-    assert best_response(lambda m: 0.05 * 0.95 * m).repetitions == 1
-    assert best_response(lambda m: 0.05 * 0.95**2 * m).repetitions == 2
-
-
-@pytest.mark.parametrize("correlation", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9])
-def test_the_last_digit_of_an_integral_breaks_no_tie(correlation: float) -> None:
-    for alpha in (0.01, 0.05, 0.1, 0.3):
-        worth = alpha * (1 - alpha) * (1 - correlation)
-        cost = linear_costs(worth, 1)[0]
-        assert best_response(cost, alpha=alpha, mixing=BetaMixing(correlation)).repetitions == 1
-
-
-@pytest.mark.parametrize(
-    ("cost", "said"),
-    [
-        (lambda m: -0.01 * m, "the cost of 1 repetitions is not above that of 0. A cost must increase"),
-        (lambda m: 0.0, "is not above that of 0"),
-        (lambda m: 0.001 * m if m < 5 else 0.004, "is not above that of"),
-        (lambda m: 0.01 * math.sqrt(m), "the cost is concave: repetition"),
-        (lambda m: 0.001 * m if m < 9 else 0.009 + 0.0001 * (m - 9), "the cost is concave"),
-        (lambda m: math.nan, "is not a number"),
-    ],
-)
-def test_costs_that_fall_stand_still_or_are_concave_are_refused(cost: Cost, said: str) -> None:
-    with pytest.raises(improvable.OptionError, match=said.replace(".", r"\.")) as caught:
-        best_response(cost)
-    assert "\n" not in str(caught.value)
-
-
-def test_rounding_of_large_costs_is_not_concavity() -> None:
-    assert best_response(lambda m: 1e6 + 1e-7 * m, splits=2, mixing=BetaMixing(0.5)).repetitions > 1_000
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: BetaMixing(1.0),
-        lambda: BetaMixing(-0.1),
-        lambda: GaussianMixing(1.5),
-        lambda: GaussianMixing(math.nan),
-        lambda: rejection_probability([1], mixing=DiscreteMixing({0.05: ([0.1], [1.0])})),
-        lambda: rejection_probability([1], mixing=DiscreteMixing({0.1: ([0.1], [1.0])})),
-        lambda: rejection_probability([-1]),
-        lambda: rejection_probability([0.5]),
-        lambda: rejection_probability([1], alpha=0.0),
-        lambda: play(*linear_costs(0.1, 1), splits=1),
-        lambda: linear_costs(0.0, 7),
-        lambda: best_response(lambda m: 1e-20 * m, mixing=BetaMixing(0.9)),
-        lambda: estimate_correlation([0.3], 100),
-        lambda: estimate_correlation([0.0, 0.0, 0.0], 100),
-        lambda: rerun_risk([]),
-        lambda: rerun_risk([1.2]),
-        lambda: splits_to_agree(1.2),
-    ],
-)
-def test_bad_input_is_one_line(wrong: Callable[[], object]) -> None:
-    with pytest.raises(improvable.OptionError) as caught:
-        wrong()
-    assert caught.value.hint
-    assert "\n" not in str(caught.value)
-
-
-# The statements of Section 5
 
 
 @pytest.mark.paper("Lemma D.2")
@@ -408,9 +216,6 @@ def test_the_policymaker_prefers_the_procedure_with_fewer_false_rejections(mixin
     assert facts["single"]["policymaker"] == 1 - facts["single"]["rejection"]
     assert (facts["more_robust"] == "s2") == (facts["repeated"]["rejection"] < facts["single"]["rejection"])
     assert facts["mixing"] == mixing.name
-
-
-# The picture
 
 
 @pytest.mark.parametrize("cost", [0.06, 0.01, 1e-6])

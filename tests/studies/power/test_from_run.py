@@ -11,13 +11,13 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
 import improvable
+from assumed import GROUPS, AlwaysNew, assumed_rows
 from conftest import Case
 from improvable.data.arrays import FloatArray
 from improvable.studies.power import AssumedGroup, power_from_run
 from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
 from improvable.studies.power.from_run import gap_rejections
 from improvable.studies.power.gap_process import gap_covariance, gap_process
-from studies.power.test_power import GROUPS, AlwaysNew, assumed_rows
 
 QUICK: dict[str, Any] = {"repetitions": 300, "draws": 300}
 

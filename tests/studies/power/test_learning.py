@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import improvable
+from assumed import GROUPS
 from improvable.errors import OptionError
 from improvable.studies.power import Learning, power_from_assumptions, power_from_pilot
 from improvable.studies.power.learning import LearningPoint, _step, learning_of
-from studies.power.test_power import GROUPS
 
 QUESTION: dict[str, Any] = {
     "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2), "rule": "linear",

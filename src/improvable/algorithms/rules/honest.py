@@ -43,12 +43,13 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
     refit : callable
         Fits the same model on other training rows.
     """
-    found = _left_out(fitted, training) if training.sample.clusters is None else None
+    own = fitted.score(training.rows)
+    found = _left_out(fitted, training, own) if training.sample.clusters is None else None
     if found is None and training.sample.clusters is None:
         found = _out_of_bag(fitted.estimator)
     if found is None:
-        return _cross_fitted(fitted, training, refit)
-    return np.where(_recurring(training), fitted.score(training.rows), found)
+        return _cross_fitted(own, training, refit)
+    return np.where(_recurring(training), own, found)
 
 
 def may_keep_out_of_bag(model: Any) -> bool:
@@ -77,7 +78,7 @@ def forget_out_of_bag(estimator: Any) -> None:
             delattr(estimator, name)
 
 
-def _left_out(fitted: FittedModel, training: Training) -> FloatArray | None:
+def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> FloatArray | None:
     """Each row's prediction by the regression that is fitted without it: y - e / (1 - h), h from the hat matrix.
 
     A row that alone carries a coefficient (h = 1) gets the mean of the target.
@@ -99,7 +100,7 @@ def _left_out(fitted: FittedModel, training: Training) -> FloatArray | None:
     scaled = centered * np.sqrt(weights)[:, None]
     penalty = float(final.alpha) if isinstance(final, Ridge) else 0.0
     leverage = weights / weights.sum() + _leverage(scaled, penalty)
-    residual = training.target - fitted.score(training.rows)
+    residual = training.target - own
     alone = 1 - leverage < 1e-8
     out: FloatArray = training.target - residual / np.where(alone, 1.0, 1 - leverage)
     return np.where(alone, mean, out)
@@ -118,9 +119,8 @@ def _leverage(matrix: FloatArray, penalty: float) -> FloatArray:
     return np.asarray((along**2 / (values[seen] + penalty)).sum(axis=1))
 
 
-def _cross_fitted(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:
-    """Every fold is scored by a model of the others, and the score mapped to the final model by its rank."""
-    own = fitted.score(training.rows)
+def _cross_fitted(own: FloatArray, training: Training, refit: Fit) -> FloatArray:
+    """Every fold is scored by a model of the others, and the score mapped to the final model's own by its rank."""
     out = own.copy()
     folds = fold_rows(training, FOLDS, child(training.seed, CUTOFF))
     for k, (learn, judge) in enumerate(folds):
