@@ -197,10 +197,11 @@ def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
         low = np.where(slope > 0, np.maximum(low, root), low)
         high = np.where(slope < 0, np.minimum(high, root), high)
         high = np.where((slope == 0) & (level < 0), -np.inf, high)
-    starts, ends, never = _united(low, high)
+    starts, ends = _united(low, high)
     turn, back = np.isfinite(ends), starts > 0  # x runs from 0 up, against delta
     always = len(undefined) + int((~turn & ~back).sum())
-    turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(never, BEYOND)]
+    absent = len(after) - int((~back).sum())  # where x is 0; more than all of the gap is against every draw
+    turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(absent, BEYOND)]
     between = int((turn & back).sum())
     return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total, rivals.surcharge)
 
@@ -217,8 +218,8 @@ def _envelope(slopes: FloatArray, levels: FloatArray) -> list[int]:
     return out
 
 
-def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Unions of intervals [low, high] from 0 up, by row: all starts, all ends, and how many rows have none."""
+def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Unions of intervals [low, high] from 0 up, by row: all starts and all ends."""
     empty = (low > high) | (high < 0)
     low, high = np.where(empty, np.inf, low), np.where(empty, -np.inf, high)
     order = np.argsort(low, axis=1, kind="stable")
@@ -229,7 +230,7 @@ def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, 
     closes = np.ones_like(opens)
     closes[:, :-1] = opens[:, 1:] | (low[:, 1:] == np.inf)
     closes &= low < np.inf
-    return low[opens], reached[closes], int((~opens.any(axis=1)).sum())
+    return low[opens], reached[closes]
 
 
 def _for_or_against(against: BoolArray) -> FloatArray:

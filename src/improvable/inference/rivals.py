@@ -194,9 +194,9 @@ class Rivals:
     def tail(self, delta: float, form: Form, scale: float) -> Tail:
         """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
         undefined = int((~self.defined).sum())
-        if not (np.isfinite(self.before).all() and np.isfinite(self.after)):
-            return Tail(1.0, undefined, degenerate=False)
         share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
+        if share < 0 or not (np.isfinite(self.before).all() and np.isfinite(self.after)):
+            return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
         before, after = self.deviations
         apart = share * before - after[:, None]
         counted = self.weights > 0
