@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import in_words
 from improvable.report.opening import mean_shares
 from improvable.report.plots.style import (
@@ -19,8 +19,8 @@ from improvable.report.plots.style import (
     room_for,
     with_title,
 )
-from improvable.report.spread import Key, Spread, spreads
-from improvable.results.facts import Facts, by_component, mean_of
+from improvable.report.spread import Key, Spread, gap_by, spreads
+from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import value_text
 from improvable.results.words import round_name
 from improvable.showing import shown
@@ -61,8 +61,8 @@ def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str
     panels: list[tuple[str, list[dict[str, Any]], bool]] = []
     shares = mean_shares(facts)
     for measure in dict.fromkeys(one["name"] for one in facts["accuracy_utilities"]):
-        named = [group for name, group, _ in found if name == measure and " minus " not in group]
-        groups = [g for g in dict.fromkeys(named) if g in facts["groups"] or facts["overall"] is not None]
+        named = [group for name, group, _ in found if name == measure]
+        groups = [g for g in dict.fromkeys(named) if g in facts["groups"] or g == EVERYONE]
         rows = [_row(group, [found[measure, group, one] for one in ALGORITHMS]) for group in groups]
         rows = [row for row in rows if row]
         for row in rows:
@@ -75,23 +75,12 @@ def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str
 
 
 def _gap_panel(one: Any, facts: Facts, found: Mapping[Key, Spread]) -> tuple[str, list[dict[str, Any]], bool]:
-    """The gap: of two groups with its interval; the widest of more has none that could be trusted."""
+    """The gap, the widest of more than two groups, with its interval."""
     name, attribute = one[0]["utility"], one[0]["group"]
-    gap = next(g for g in facts["disparities"] if (g["utility"], g["group"]) == (name, attribute))
-    values = [Spread(mean_of(one, algorithm), None, None) for algorithm in ("status_quo", "candidate")]
-    if len(facts["groups"]) == 2:
-        pair = [found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] for algorithm in ALGORITHMS]
-        if all(_covers(two, value) for two, value in zip(pair, values, strict=True)):
-            values = [Spread(value.estimate, two.low, two.high) for two, value in zip(pair, values, strict=True)]
     several = len({g["group"] for g in facts["disparities"]}) > 1
-    row = _row(f"Gap by {attribute}" if several else "Gap", values)
+    pair = [found[name, gap_by(attribute), algorithm] for algorithm in ALGORITHMS]
+    row = _row(f"Gap by {attribute}" if several else "Gap", pair)
     return f"Gap between groups: {name}", [row] if row else [], True
-
-
-def _covers(interval: Spread, value: Spread) -> bool:
-    """Whether the interval of the pair is one of the gap too: of a pair that changes sign in some split it is not."""
-    ends = interval.low, interval.high, value.estimate
-    return None not in ends and interval.low <= value.estimate <= interval.high  # type: ignore[operator]
 
 
 def _row(group: str, pair: Sequence[Spread]) -> dict[str, Any]:
