@@ -39,33 +39,30 @@ def driving_section(facts: Facts) -> list[Block]:
         cells += [_correlation(mine, column, labels.get(column, column), facts) for column in columns]
         rows.append((*cells, *_told(tells.get(label), groups)))
     rest = len(drivers_of(facts)) - len(shown)
-    others = f"Features that change fewer decisions, or none: {rest:,}." if rest else ""
+    others = f" Features that change fewer decisions, or none: {rest:,}." if rest else ""
     return [
         Heading("What drives the candidate", 3),
-        Sentence(_words(facts, bool(worth), bool(groups))),
-        Table("drivers-table", tuple(heads), tuple(rows), note=others),
+        Sentence(
+            "What happens if one feature's values are shuffled among held-out rows (permutation importance, in the "
+            f"first {round_name(facts['folds'])})."
+        ),
+        Table("drivers-table", tuple(heads), tuple(rows), note=_words(facts, bool(worth), bool(groups)) + others),
     ]
 
 
 def _words(facts: Facts, worth: bool, told: bool) -> str:
     """What the columns are."""
-    said = [
-        f"Each feature's values were shuffled among held-out rows of the first {round_name(facts['folds'])} "
-        "(permutation importance). Decisions changed: of those whom the candidate selects, the share it would then "
-        "decide otherwise about."
-    ]
+    said = ["Decisions changed: of those whom the candidate selects, the share it would decide otherwise about."]
     if worth:
         measure = facts["accuracy_utilities"][0]["name"]
-        said.append(
-            f"Accuracy lost: by how much {measure}, over everyone, would then get worse (below zero: better), where "
-            "the cutoff stays and the share selected may move."
-        )
-    alone = [
-        "its correlation with being in a group (from -1 to 1; none where the feature is not a number or does not vary)"
-    ] * worth
-    alone += ["how well it tells the group (AUC: 0.5 is not at all, 1 is exactly)"] * told
-    if alone:
-        said.append(f"Of each feature alone: {', and '.join(alone)}.")
+        said += [
+            f"Accuracy lost: how much worse accuracy ({measure}) would be over everyone; below zero is better. The "
+            "cutoff stays, so that the share selected may move.",
+            "Correlation: of the feature with being in the group, from -1 to 1; none where the feature is not a number "
+            "or does not vary.",
+        ]
+    if told:
+        said.append("AUC: how well the feature alone tells the group; 0.5 is not at all, 1 is exactly.")
     return " ".join(said)
 
 

@@ -6,7 +6,7 @@ from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.blocks import Answer, Tile, Tiles, Title
 from improvable.report.spread import Key, Spread, gap_by
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
-from improvable.results.numbers import bound_text, p_equals, value_text
+from improvable.results.numbers import p_equals, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     component_name,
@@ -183,13 +183,14 @@ def _worse_off_tile(facts: Facts) -> Tile:
     gap = facts["disparity"]
     measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
     sense = f": {measure['sense']}" if measure["sense"] else ""
-    low, high = (bound_text(end) for end in gap["interval"])
-    size = f"{value_text(gap['gap'])} ({low} to {high})"
+    low, high = gap["interval"]
+    doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
     return Tile(
         title="Worse off under the status quo",
         before="",
         after=gap["worse_off"],
-        words=f"{measure_words(measure)} is {measure['worse_off']} by {size} than for {gap['better_off']}{sense}",
+        words=f"{measure_words(measure)} is {measure['worse_off']} by {value_text(gap['gap'])} than for "
+        f"{gap['better_off']}{sense}{doubt}",
     )
 
 

@@ -97,9 +97,16 @@ def draw_dumbbells(facts: Facts, found: Mapping[Key, Spread], width: int) -> Any
     import altair as alt
 
     panels = dumbbell_panels(facts, found)
+    if width < WIDE:
+        panels = [(title, [_shorter(row) for row in rows], gap) for title, rows, gap in panels]
     room = room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
     drawn = [_panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels]
     return plain_style(alt.vconcat(*drawn, spacing=26).resolve_scale(color="shared", shape="shared"))
+
+
+def _shorter(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose label has room on a phone: the words above the picture say what the shares are."""
+    return {**row, "label": row["label"].replace("\nselected ", "\n")}
 
 
 def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
