@@ -167,7 +167,11 @@ def _letters(table: Table) -> int:
         max(*(len(word) for word in head.split() or [""]), *(len(row[c]) for row in table.rows), 0)
         for c, head in enumerate(table.heads)
     ]
-    return sum(cells) + 2 * len(cells)
+    start, titles = 1, 0
+    for title, width in table.spans:
+        titles += max(0, len(title) - sum(cells[start : start + width]) - 2 * (width - 1))
+        start += width
+    return sum(cells) + titles + 2 * len(cells)
 
 
 def _head(head: str) -> str:

@@ -76,9 +76,9 @@ def _gathered(shown: list[str], bounds: list[Bound]) -> list[str]:
         return shown
     first, size = told[groups[0]]
     pairs = [" ".join(told[words]) for words in groups]
-    one = groups[0].replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
-    one = one.replace(f"by at least {size}", "by at least so much", 1).removesuffix(".")
-    return [*(words for words in shown if words not in told), f"{one}: {', '.join(pairs)}."]
+    start, kept = groups[0].removesuffix(".").split(f" by at least {size}", 1)
+    start = start.replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
+    return [*(words for words in shown if words not in told), f"{start}{kept} by at least: {', '.join(pairs)}."]
 
 
 def size_section(bounds: list[Bound]) -> list[Block]:

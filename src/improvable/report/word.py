@@ -239,7 +239,7 @@ def _widen(page: "Page", grid: Any, table: Table) -> None:
     needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
     grid.autofit = False
     for column, need in zip(grid.columns, needs, strict=True):
-        width = Emu(int(whole * need / sum(needs)))
+        column.width = width = Emu(int(whole * need / sum(needs)))
         for cell in column.cells:
             cell.width = width
 
