@@ -234,17 +234,21 @@ def test_bounds_that_are_not_shown_share_a_sentence() -> None:
 
 
 def test_bounds_of_many_groups_share_a_sentence() -> None:
-    bounds = [bound for bound in many_groups(10).bounds() if bound.value > 0]
-    alone = [bound for bound in bounds if bound.what.startswith("accuracy of ")]
-    *whole, gathered = bound_words(bounds)
-    assert len(alone) > 4
-    assert whole == [bound.words for bound in bounds if bound not in alone]
-    start = "With 95% confidence, the accuracy of a group by itself can rise with no wider gap by at least: "
-    assert gathered.startswith(start)
-    for said, bound in zip(gathered.removeprefix(start).removesuffix(".").split(", "), alone, strict=True):
-        group = bound.what.removeprefix("accuracy of ")
-        assert said.startswith(f"{group} ")
-        assert f"the accuracy of {group} can rise by at least {said.removeprefix(group).strip()} with" in bound.words
+    words = "With 95% confidence, the accuracy of {} can rise by at least {}% with no wider gap."
+    nothing = "The data do not show that the accuracy of {} can rise with no wider gap."
+    bounds = [Bound("fairness", 0.1, "The gap can be cut.")]
+    bounds += [
+        Bound(f"accuracy of {g}", size / 100, words.format(g, size))
+        for g, size in zip("ABCD", (2.5, 3, 10, 7), strict=True)
+    ]
+    assert bound_words(bounds[:-1]) == [bound.words for bound in bounds[:-1]], "three are few"
+    bounds += [Bound(f"accuracy of {g}", -np.inf, nothing.format(g)) for g in "EF"]
+    gathered = (
+        "With 95% confidence, the accuracy of a group by itself can rise with no wider gap by at least: A 2.5%, B 3%, "
+        "C 10%, D 7%."
+    )
+    assert bound_words(bounds) == ["The gap can be cut.", gathered, nothing.format("E or F")]
+    assert bound_words(bounds[:-1]) == ["The gap can be cut.", gathered, nothing.format("E")]
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])

@@ -58,7 +58,8 @@ def bound_words(bounds: list[Bound]) -> list[str]:
     shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
     others = [bound for bound in bounds if bound.words not in shown]
     if len(others) < 2:
-        return _gathered([bound.words for bound in bounds], bounds)
+        together = _gathered(shown, bounds)
+        return [*together, *(bound.words for bound in others)] if together != shown else [one.words for one in bounds]
     first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
     listed = f"{', '.join(names[:-1])} or {names[-1]}"
     return [*_gathered(shown, bounds), first.words.replace(first.what, f"accuracy of {listed}", 1)]
@@ -106,7 +107,7 @@ def table_section(facts: Facts) -> list[Block]:
             else "One condition decides."
         ),
         paper_block(facts, MOST_ON_A_PAGE),
-        *([Sentence(worth.replace("->", "→"), "note")] if worth else []),
+        *([Sentence(worth, "note")] if worth else []),
     ]
 
 
