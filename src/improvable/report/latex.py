@@ -51,6 +51,13 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[margin=2.2cm]{geometry}
 \usepackage{booktabs,longtable}
+% A letter that pdfLaTeX has no font for is printed by its number; other engines know nothing of this.
+\makeatletter
+\ifdefined\UTFviii@hexcodepoint
+\def\ByNumber#1:#2\relax{[\expandafter\UTFviii@hexcodepoint\expandafter{\the\numexpr\decode@UTFviii#2\relax}]}
+\def\UTFviii@undefined@err#1{\expandafter\ByNumber\string#1\relax}
+\fi
+\makeatother
 \setlength{\parindent}{0pt}\setlength{\parskip}{4pt}\sloppy
 \begin{document}
 """

@@ -233,7 +233,7 @@ def _widen(page: "Page", grid: Any, table: Table) -> None:
     section = page.sections[0]
     whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
     needs = [
-        max(5, len(head) / 2, *(len(word) for word in head.split()), *(len(row[c]) for row in table.rows))
+        2 + max(5, len(head) / 2, *(len(word) for word in head.split()), *(len(row[c]) for row in table.rows))
         for c, head in enumerate(table.heads)
     ]
     needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
