@@ -120,7 +120,9 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     axis = alt.Axis(labelLimit=room, minExtent=room, labelExpr="split(datum.value, '\\n')", grid=False)
     y = alt.Y("label:N", sort=names, title=None, axis=axis)
-    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT))
+    # No gap is below zero: what is left of it is only room for numbers.
+    said = "datum.value < 0 ? '' : datum.label" if gap else "datum.label"
+    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT, labelExpr=said))
     points = [
         {
             "label": row["label"], "algorithm": called, "value": row[name], "low": row[f"{name}_low"],
