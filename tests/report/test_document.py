@@ -9,6 +9,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.inference.pvalues import interval
+from improvable.inference.widest import gap_interval
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -230,3 +231,44 @@ def test_bounds_that_are_not_shown_share_a_sentence() -> None:
         "The gap can be cut.", "Not all.", "Nor is any improvement shown for a group by itself.",
     ]  # fmt: skip
     assert bound_words(many_groups(2).bounds()) == [bound.words for bound in many_groups(2).bounds()]
+
+
+def test_bounds_of_many_groups_share_a_sentence() -> None:
+    words = "With 95% confidence, the accuracy of {} can rise by at least {}% with no wider gap."
+    nothing = "The data do not show that the accuracy of {} can rise with no wider gap."
+    bounds = [Bound("fairness", 0.1, "The gap can be cut.")]
+    bounds += [
+        Bound(f"accuracy of {g}", size / 100, words.format(g, size))
+        for g, size in zip("ABCD", (2.5, 3, 10, 7), strict=True)
+    ]
+    assert bound_words(bounds[:-1]) == [bound.words for bound in bounds[:-1]], "three are few"
+    bounds += [Bound(f"accuracy of {g}", -np.inf, nothing.format(g)) for g in "EF"]
+    gathered = (
+        "With 95% confidence, the accuracy of a group by itself can rise with no wider gap by at least: A 2.5%, B 3%, "
+        "C 10%, D 7%."
+    )
+    assert bound_words(bounds) == ["The gap can be cut.", gathered, nothing.format("E or F")]
+    assert bound_words(bounds[:-1]) == ["The gap can be cut.", gathered, nothing.format("E")]
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_the_gap_has_an_interval_for_any_number_of_groups(count: int) -> None:
+    result = many_groups(count)
+    tile = next(tile for tile in first(make_document(result), Tiles).tiles if tile.title.startswith("Gap"))
+    found = spreads(result)
+    for t, name in enumerate(("status_quo", "candidate")):
+        one = found["mean outcome of the selected", "gap by group", name]
+        values, drawn = (x[..., 0, t] for x in (result.evidence.values[0], result.evidence.drawn[0]))
+        assert (one.low, one.high) == gap_interval(values, drawn, 0.95)
+        assert one.estimate == pytest.approx(np.ptp(values))
+        assert one.ends in tile.words
+    assert ("farthest apart" in tile.words) == (count > 2)
+
+
+def test_who_is_worse_off_is_said_with_its_doubt() -> None:
+    for result in (make_audit(), compare_case(candidate="now"), many_groups(5)):
+        gap = result.facts["disparity"]
+        tile = next(tile for tile in first(make_document(result), Tiles).tiles if tile.title.startswith("Worse off"))
+        low, high = gap["interval"]
+        assert value_text(gap["gap"]) in tile.words
+        assert ("chance alone" in tile.words) == (low is None or high is None or low <= 0 <= high)

@@ -7,18 +7,20 @@ import subprocess
 from pathlib import Path
 from typing import cast
 
+import polars as pl
 import pytest
 
 import improvable
 from conftest import Case
 from improvable.report.html import notebook_html
-from improvable.report.latex import latex_table
+from improvable.report.latex import latex, latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_table
 from improvable.report.text import summary
 from improvable.report.write import write_report, write_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import p_text
+from reported import many_groups
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 
@@ -143,18 +145,40 @@ def test_latex_escapes_text_from_data(evil: improvable.Comparison) -> None:
     assert r"50\%\_of \{A\&B\} \textbackslash{}input\{x\} \#1 \textasciitilde{}\textasciicircum{}" in text
 
 
-def test_latex_compiles_where_there_is_a_compiler(
-    audit: improvable.Audit, evil: improvable.Comparison, tmp_path: Path
-) -> None:
+def compiled(source: str, folder: Path) -> str:
+    """What the compiler says of a document."""
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no LaTeX compiler is installed")
+    (folder / "page.tex").write_text(source, encoding="utf-8")
+    command = [program, "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
+    said = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, said[-2_000:]
+    return said
+
+
+def test_latex_compiles_where_there_is_a_compiler(
+    audit: improvable.Audit, evil: improvable.Comparison, tmp_path: Path
+) -> None:
     body = latex_table(audit.facts) + latex_table(evil.facts)
-    source = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + body + "\\end{document}\n"
-    (tmp_path / "table.tex").write_text(source, encoding="utf-8")
-    command = [program, "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout[-2_000:]
+    compiled("\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + body + "\\end{document}\n", tmp_path)
+
+
+def test_whole_reports_compile_and_their_tables_fit_on_the_page(audit: improvable.Audit, tmp_path: Path) -> None:
+    for result in (audit, many_groups(10)):
+        assert "in alignment" not in compiled(latex(result), tmp_path), "a table is too wide"
+
+
+def test_letters_that_latex_has_no_font_for_are_printed_by_their_number(
+    evil: improvable.Comparison, tmp_path: Path
+) -> None:
+    compiled(latex(evil), tmp_path)
+    foreign = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": "東京", "b": "Größe Ω"}))
+    result = improvable.compare(
+        foreign, outcome="count", group="group", status_quo="now", candidate="new", draws=100
+    )  # fmt: skip
+    compiled(latex(result), tmp_path)
 
 
 def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -> None:

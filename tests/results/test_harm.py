@@ -13,7 +13,7 @@ from improvable.inference.diagnostics import selection_rates
 from improvable.report.html import html_page, notebook_html
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown
-from improvable.results.words import harm_words
+from improvable.results.words import harm_words, rates_words
 from oracle import NAIVE_UTILITIES, naive_values
 
 # For each utility: on which side a group is worse off if selection is a benefit, and if it is a burden.
@@ -136,6 +136,52 @@ def test_four_fifths_flag_the_group_that_is_disadvantaged() -> None:
     assert [(one.ratio, one.below_four_fifths) for one in spared] == [(0.0, True), (1.0, False)]
     nobody = selection_rates([attribute], rows, np.array([0, 0]), "burden")
     assert [(one.ratio, one.below_four_fifths) for one in nobody] == [(None, False)] * 2
+
+
+def pointed_at(rates: dict[str, float], worse: str, selection: str) -> str | None:
+    """Slow and obvious: whom rates point to where the gap points elsewhere."""
+    ordered = sorted(rates, key=lambda group: rates[group], reverse=selection == "burden")
+    last, best = ordered[0], ordered[-1]
+    low, high = sorted((rates[last], rates[best]))
+    return last if low / high < 0.8 and last != worse else None
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize("seed", range(12))
+def test_rates_name_the_group_that_is_selected_least_or_most_often(seed: int, selection: Any) -> None:
+    rng = np.random.default_rng(seed)
+    names = [f"District {letter}" for letter in "ABCDEFGHIJ"[: int(rng.choice([2, 3, 10]))]]
+    group = rng.integers(0, len(names), 4_000)
+    chance = rng.uniform(0.3, 0.6, len(names))
+    rows = pl.DataFrame(
+        {
+            "y": rng.poisson(2.0, 4_000), "g": np.array(names)[group],
+            "d0": (rng.random(4_000) < chance[group]).astype(int), "d1": rng.integers(0, 2, 4_000),
+        }
+    )  # fmt: skip
+    facts = improvable.compare(
+        rows, outcome="y", group="g", status_quo="d0", candidate="d1", selection=selection, draws=100
+    ).facts
+    rates = {name: float(rows.filter(pl.col("g") == name)["d0"].mean()) for name in names}  # type: ignore[arg-type]
+    worse = facts["disparity"]["worse_off"]
+    named, text = pointed_at(rates, worse, selection), rates_words(facts)
+    least = {"benefit": ("less", "least"), "burden": ("more", "most")}[selection][len(names) > 2]
+    if named is None:
+        assert text == ""
+    else:
+        assert f"{named} is selected {least} often, but by what the gap measures {worse} is worse off." in text
+
+
+def test_rates_that_point_to_the_group_of_the_gap_say_nothing_and_ties_are_all_named() -> None:
+    facts = compared(Case()).facts
+    worse = facts["disparity"]["worse_off"]
+    facts["diagnostics"]["selection_rates"] = [
+        {**facts["diagnostics"]["selection_rates"][0], "group": group, "ratio": ratio, "below_four_fifths": ratio < 0.8}
+        for group, ratio in (("p", 1.0), ("q", 0.5), ("r", 0.5), (worse, 0.4))
+    ]
+    assert rates_words(facts) == ""
+    facts["diagnostics"]["selection_rates"].pop()
+    assert ": q and r are selected least often, but " in rates_words(facts)
 
 
 def test_a_utility_of_ones_own_says_who_is_worse_off() -> None:

@@ -5,7 +5,7 @@ and tested by the package's own functions, and p-values are those of `audit` to 
 (`test_the_fast_path_equals_audit_of_a_rule_that_learns`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,7 +84,7 @@ class Learning:
     capacity: float | None = None
 
     def names(self) -> tuple[str, ...]:
-        return tuple("abc"[: self.groups])
+        return tuple("abcdefghij"[: self.groups])
 
 
 def least_squares(features: FloatArray, outcome: FloatArray) -> Decide:
@@ -247,29 +247,59 @@ def evidence_of(
     return evidence, [cells]
 
 
-def p_values_of(
+@dataclass(frozen=True)
+class Round:
+    """What one split, or one repetition of all folds, has tested.
+
+    Attributes
+    ----------
+    evidence : Evidence
+    cells : list of Cells
+    clusters : array or None
+        Of the tested rows.
+    trained : list of arrays of bool
+        By fold, the rows that its candidate learned from.
+    """
+
+    evidence: Evidence
+    cells: list[Cells]
+    clusters: IntArray | None
+    trained: list[BoolArray]
+
+
+def rounds_of(
     case: Learning, table: Table, seed: int, folds: int | None, draws: int, splits: int = SPLITS
-) -> tuple[list[float], list[str]]:
-    """The p-value of every split (`folds` None) or repetition, and the kinds of cautions of the first."""
+) -> Iterator[Round]:
+    """Every split (`folds` None) or repetition of an audit."""
     splitting = make_splitting(seed, 0.5, "row", (), folds)
     keys = divided(table, splitting)
-    p_values, cautions = [], []
     for split in range(1, splits + 1):
-        parts = []
+        parts, trained = [], []
         for part in (Part(split, fold) for fold in range(folds or 1)):
             places = splitting.places(keys, part)
             train, test = splitting.trains(places, part), splitting.tests(places, part)
             parts.append((test, *contributed(case, table, train, test)))
+            trained.append(train)
         rows = np.concatenate([np.flatnonzero(test) for test, _, _ in parts])
         vectors = np.concatenate([some for _, some, _ in parts])
         clusters = None if table.cluster is None else table.cluster[rows]
         reference = parts[0][2] if folds is None else None
         chance = seed_of(seed, split, DRAWING)
         evidence, cells = evidence_of(case, vectors, table.group[rows], clusters, reference, chance, draws)
-        p_values.append(assess(evidence, Claim()).p_value)
-        if split == 1:
-            many = None if clusters is None else len(np.unique(clusters))
-            cautions = [one.kind.split()[0] for one in reliability_cautions(evidence, Claim(), cells, many)]
+        yield Round(evidence, cells, clusters, trained)
+
+
+def p_values_of(
+    case: Learning, table: Table, seed: int, folds: int | None, draws: int, splits: int = SPLITS
+) -> tuple[list[float], list[str]]:
+    """The p-value of every split (`folds` None) or repetition, and the kinds of cautions of the first."""
+    p_values: list[float] = []
+    cautions: list[str] = []
+    for one in rounds_of(case, table, seed, folds, draws, splits):
+        if not p_values:
+            many = None if one.clusters is None else len(np.unique(one.clusters))
+            cautions = [said.kind.split()[0] for said in reliability_cautions(one.evidence, Claim(), one.cells, many)]
+        p_values.append(assess(one.evidence, Claim()).p_value)
     return p_values, sorted(set(cautions))
 
 

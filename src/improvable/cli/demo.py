@@ -1,7 +1,8 @@
 """`improvable demo`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 
 PATIENTS, FEWER_PATIENTS = 48_784, 16_000
 QUICK_DRAWS = 2_000
+SCREENING_WORDS: dict[str, Any] = {
+    "system": "the diabetes screening guideline",
+    "labels": {
+        "diabetes": "diabetes", "race": "race", "weight": "survey weight", "psu": "survey area",
+        "stratum": "survey stratum", "age": "age", "bmi": "body mass index", "waist": "waist", "height": "height",
+        "weight_kg": "body weight", "arm": "arm circumference", "woman": "woman",
+        "family_history": "diabetes in the family", "guideline": "guideline",
+    },
+}  # fmt: skip
+"""What the demo's report calls things."""
 
 
 def demo(
@@ -74,7 +85,9 @@ def _screening(quick: bool, seed: int, report: str | None) -> int:
         )
 
     result = audited(people)
-    write_documents(result, report, None)
+    if report is not None:
+        named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
+        write_documents(named, report, None, data="NHANES 2011-2018")
     say(result.summary())
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))

@@ -29,6 +29,7 @@ from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.driving import drivers
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.exporting import split_rows
+from improvable.procedure.importance import importance
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.memorizing import memorizes, memorizing_cautions
@@ -295,7 +296,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     if plan.folds is not None:
         notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
     if first.part.split == 1 and first.selection.algorithm is not None:
-        notes["drivers"] = _drivers(ready, first)
+        notes |= _drivers(ready, first)
     return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
 
 
@@ -319,12 +320,14 @@ def _memorizing(ready: Prepared, result: Comparison, fitted: Sequence[Fitted]) -
     return memorizing_cautions(found, label, ready.sample().rows, ready.features.columns)
 
 
-def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, float]:
-    """What the candidate of the first split decides by."""
-    some = ready.held_out(fitted.part)
+def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, Any]:
+    """What the candidate of the first split decides by, and what that is worth to it."""
+    some, candidate = ready.held_out(fitted.part), steady(fitted.candidate)
     keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.split, SHUFFLING)
     whose = candidate_name(ready.plan, fitted.part)
-    return drivers(steady(fitted.candidate), some, ready.features.columns, keys, seed, whose)
+    found = drivers(candidate, some, ready.features.columns, keys, seed, whose)
+    worth = importance(candidate, ready.plan.design, some, found, keys, seed, whose) if found else {}
+    return {"drivers": found, "importance": worth}
 
 
 def _share_hint(plan: Plan) -> str:

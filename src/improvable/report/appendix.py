@@ -91,8 +91,12 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
     one = round_name(facts["folds"])
     note = (
         f"Means over the {one}s. An interval holds what most {one}s do not exclude, at a confidence that allows for it."
+        if len(facts["splits"]) > 1
+        else ""
     )
-    return Table("groups-table", heads, tuple(rows), note=note if len(facts["splits"]) > 1 else "")
+    if len(facts["groups"]) > 2:
+        note += " That of a gap allows for every pair of groups, and is wider than that of one pair."
+    return Table("groups-table", heads, tuple(rows), note=note.strip())
 
 
 def features_table(facts: Facts) -> Table:

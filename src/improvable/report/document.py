@@ -61,7 +61,7 @@ def make_document(
         (
             title,
             answer,
-            tiles_block(facts, found, bounds),
+            tiles_block(facts, found),
             *size_section(bounds),
             *table_section(facts),
             *picture_blocks(result, facts, found),

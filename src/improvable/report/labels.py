@@ -45,11 +45,16 @@ def utility_words(measure: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     'mean cost of care of the selected'
     >>> utility_words({"name": "true_positive_rate:sick", "outcome": "sick"}, {})
     'share selected, of those with outcome 1: sick'
+    >>> utility_words({"name": "true_positive_rate", "outcome": "sick"}, {"sick": "diabetes"})
+    'share selected, of those with diabetes'
     """
     name, _, outcome = str(measure["name"]).partition(":")
     short, label = UTILITY_WORDS.get(name, name), labels.get(measure["outcome"])
-    if label and "mean outcome" in short:
-        return short.replace("mean outcome", f"mean {label}")
+    if label and short in UTILITY_WORDS.values():
+        told = short.replace("mean outcome", f"mean {label}")
+        told = told.replace("with outcome 1", f"with {label}").replace("with outcome 0", f"without {label}")
+        if told != short:
+            return told
     return f"{short}: {label or outcome}" if outcome else short
 
 

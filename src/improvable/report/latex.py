@@ -51,11 +51,18 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[margin=2.2cm]{geometry}
 \usepackage{booktabs,longtable}
+% A letter that pdfLaTeX has no font for is printed by its number; other engines know nothing of this.
+\makeatletter
+\ifdefined\UTFviii@hexcodepoint
+\def\ByNumber#1:#2\relax{[\expandafter\UTFviii@hexcodepoint\expandafter{\the\numexpr\decode@UTFviii#2\relax}]}
+\def\UTFviii@undefined@err#1{\expandafter\ByNumber\string#1\relax}
+\fi
+\makeatother
 \setlength{\parindent}{0pt}\setlength{\parskip}{4pt}\sloppy
 \begin{document}
 """
-WIDEST = 8
-"""A table with more columns is set smaller."""
+SIZES = ((r"\footnotesize", 105), (r"\scriptsize", 130), (r"\tiny", 10_000))
+"""Sizes of type for tables, each with the letters that fit beside each other; two for the room between columns."""
 
 
 def latex(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
@@ -73,7 +80,7 @@ def latex_block(block: Block) -> str:
     """One block; all text in it is escaped."""
     match block:
         case Title():
-            simulated = [r"{\LARGE\bfseries SIMULATED DATA}"] if block.simulated else []
+            simulated = [r"\medskip{\LARGE\bfseries SIMULATED DATA\par}"] if block.simulated else []
             facts = _items(f"{name}: {words}" for name, words in block.facts)
             return "\n\n".join([rf"{{\LARGE\bfseries {escaped(block.text)}\par}}", *simulated, facts])
         case Answer():
@@ -93,7 +100,7 @@ def latex_block(block: Block) -> str:
         case FactList():
             return _items(f"{name}: {words}" for name, words in block.pairs)
         case Table():
-            size = r"\scriptsize" if len(block.heads) > WIDEST else r"\footnotesize"
+            size = next(size for size, letters in SIZES if _letters(block) <= letters)
             note = rf"{{\small {escaped(block.note)}}}" if block.note else ""
             body = rf"{{{size}\setlength{{\tabcolsep}}{{3pt}}{chr(10)}{_table(block, 'longtable')}}}"
             return "\n\n".join(part for part in (body, note) if part)
@@ -159,6 +166,19 @@ def _table(table: Table, environment: str) -> str:
         rf"\end{{{environment}}}",
     ]
     return "\n".join(lines)
+
+
+def _letters(table: Table) -> int:
+    """How many letters stand beside each other in the widest line that a table may have."""
+    cells = [
+        max(*(len(word) for word in head.split() or [""]), *(len(row[c]) for row in table.rows), 0)
+        for c, head in enumerate(table.heads)
+    ]
+    start, titles = 1, 0
+    for title, width in table.spans:
+        titles += max(0, len(title) - sum(cells[start : start + width]) - 2 * (width - 1))
+        start += width
+    return sum(cells) + titles + 2 * len(cells)
 
 
 def _head(head: str) -> str:

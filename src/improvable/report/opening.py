@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.blocks import Answer, Tile, Tiles, Title
-from improvable.report.spread import Key, Spread
+from improvable.report.spread import Key, Spread, gap_by
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
-from improvable.results.frontier import Bound
-from improvable.results.numbers import bound_text, p_equals, value_text
+from improvable.results.numbers import p_equals, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     component_name,
@@ -100,13 +99,13 @@ def error_words(facts: Facts) -> str:
     return f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time."
 
 
-def tiles_block(facts: Facts, found: Mapping[Key, Spread], bounds: list[Bound]) -> Tiles:
+def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:
     """Accuracy of groups, the gap, shares, who is worse off, how firm."""
     components = by_component(facts)
     accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
     tiles = [_accuracy_tile(one, facts, found) for one in _chosen(accuracy, facts)]
     gaps = [one for one in components if one[0]["kind"] == "fairness"]
-    tiles += [_gap_tile(one, facts, found, bounds) for one in gaps[:1]]
+    tiles += [_gap_tile(one, facts, found) for one in gaps[:1]]
     shares = mean_shares(facts)
     if shares is not None:
         by_group = "; ".join(f"{group} {_arrow(*shares[group])}" for group in facts["groups"][:4])
@@ -168,18 +167,15 @@ def _accuracy_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping
     )
 
 
-def _gap_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread], bounds: list[Bound]) -> Tile:
-    gap = next(g for g in facts["disparities"] if (g["utility"], g["group"]) == (one[0]["utility"], one[0]["group"]))
-    words = next((bound.words for bound in bounds if bound.what == "fairness"), "")
-    if len(facts["groups"]) == 2:
-        pair = f"{gap['higher']} minus {gap['lower']}"
-        ends = [found[gap["utility"], pair, algorithm].ends for algorithm in ALGORITHMS]
-        words = f"{_level(facts)} intervals of {pair}: {ends[0]} → {ends[1]}"
+def _gap_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread]) -> Tile:
+    name, attribute = one[0]["utility"], one[0]["group"]
+    ends = [found[name, gap_by(attribute), algorithm].ends for algorithm in ALGORITHMS]
+    widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
     return Tile(
-        title=f"Gap between groups: {gap['utility']}",
+        title=f"Gap between groups: {name}",
         before=value_text(mean_of(one, "status_quo")),
         after=value_text(mean_of(one, "candidate")),
-        words=words,
+        words=f"{_level(facts)} intervals {ends[0]} → {ends[1]}{widest}",
     )
 
 
@@ -187,13 +183,14 @@ def _worse_off_tile(facts: Facts) -> Tile:
     gap = facts["disparity"]
     measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
     sense = f": {measure['sense']}" if measure["sense"] else ""
-    low, high = (bound_text(end) for end in gap["interval"])
-    size = f"{value_text(gap['gap'])} ({low} to {high})"
+    low, high = gap["interval"]
+    doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
     return Tile(
         title="Worse off under the status quo",
         before="",
         after=gap["worse_off"],
-        words=f"{measure_words(measure)} is {measure['worse_off']} by {size} than for {gap['better_off']}{sense}",
+        words=f"{measure_words(measure)} is {measure['worse_off']} by {value_text(gap['gap'])} than for "
+        f"{gap['better_off']}{sense}{doubt}",
     )
 
 

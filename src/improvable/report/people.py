@@ -8,6 +8,7 @@ from improvable.report.blocks import Table
 from improvable.report.opening import mean_shares
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
+from improvable.results.words import round_name
 
 PEOPLE = 1_000
 NAMES = {
@@ -60,7 +61,7 @@ def people_by_group(facts: Facts) -> dict[str, dict[str, Kind]]:
 
 def people_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
-    over = " Means over the splits." if len(facts["splits"]) > 1 else ""
+    over = f" Means over the {round_name(facts['folds'])}s." if len(facts["splits"]) > 1 else ""
     return f"Of {PEOPLE:,} people in each group, who would be selected", [
         f"The first two parts of a bar are the status quo's selection, the last two the candidate's; all others are "
         f"selected by neither.{over}"

@@ -1,5 +1,6 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ from improvable.results.words import (
 if TYPE_CHECKING:
     from improvable.results.result import Result
 
+MANY = 4
+"""Groups whose bounds share a sentence."""
 MOST_ON_A_PAGE = 3
 """Conditions that stand beside each other on a page; more stand below each other."""
 FOUR_FIFTHS = {
@@ -55,10 +58,28 @@ def bound_words(bounds: list[Bound]) -> list[str]:
     shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
     others = [bound for bound in bounds if bound.words not in shown]
     if len(others) < 2:
-        return [bound.words for bound in bounds]
+        together = _gathered(shown, bounds)
+        return [*together, *(bound.words for bound in others)] if together != shown else [one.words for one in bounds]
     first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
     listed = f"{', '.join(names[:-1])} or {names[-1]}"
-    return [*shown, first.words.replace(first.what, f"accuracy of {listed}", 1)]
+    return [*_gathered(shown, bounds), first.words.replace(first.what, f"accuracy of {listed}", 1)]
+
+
+def _gathered(shown: list[str], bounds: list[Bound]) -> list[str]:
+    """Sentences that differ in a group and a size, as one, where there are many."""
+    told = {
+        bound.words: (bound.what.removeprefix("accuracy of "), match.group())
+        for bound in bounds
+        if bound.what.startswith("accuracy of ") and (match := re.search(r"(?<=by at least )\S+", bound.words))
+    }
+    groups = [words for words in shown if words in told]
+    if len(groups) < MANY:
+        return shown
+    first, size = told[groups[0]]
+    pairs = [" ".join(told[words]) for words in groups]
+    start, kept = groups[0].removesuffix(".").split(f" by at least {size}", 1)
+    start = start.replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
+    return [*(words for words in shown if words not in told), f"{start}{kept} by at least: {', '.join(pairs)}."]
 
 
 def size_section(bounds: list[Bound]) -> list[Block]:
@@ -234,8 +255,9 @@ def checked_section(facts: Facts) -> list[Block]:
         )
         blocks.append(
             Sentence(
-                f"The status quo's gap in {gap['utility']} by {gap['group']} is {value_text(gap['gap'])}, "
-                f"{gap['higher']} above {gap['lower']} ({level} interval {low} to {high}, {facts['rows']:,} rows). "
+                f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
+                f"{gap['higher']} stands above {gap['lower']} ({level} interval of these two {low} to {high}, "
+                f"{facts['rows']:,} rows). "
                 f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
             )
         )

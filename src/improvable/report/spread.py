@@ -4,6 +4,9 @@ Each split has an interval from its own draws, at the confidence that makes a vo
 where their median decides, as p-values must be below alpha / 2 (Corollary 1), and 1 - alpha where repetitions test
 every row or there is one split. A value is excluded where most splits exclude it, so the ends are medians of the
 splits' ends, each taken on the wider side.
+
+What an interval covers is the mean, over the splits, of the true value of what each split tested: with a rule that
+learns, every split has a candidate of its own.
 """
 
 from collections.abc import Sequence
@@ -13,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
 from improvable.inference.pvalues import interval
-from improvable.inference.statistics import gap_between
+from improvable.inference.statistics import gap_between, unfairness
+from improvable.inference.widest import gap_interval
 from improvable.report.labels import utility_words
 from improvable.results.numbers import value_text
 
@@ -40,7 +44,12 @@ class Spread:
 
 
 Key = tuple[str, str, str]
-"""Utility in words, group or "A minus B", algorithm."""
+"""Utility in words; group, "A minus B" or "gap by G"; algorithm."""
+
+
+def gap_by(attribute: str) -> str:
+    """What stands in a key in place of a group for the gap between the groups of a column."""
+    return f"gap by {attribute}"
 
 
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
@@ -54,14 +63,31 @@ def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: flo
     """
     if not np.isfinite(estimates).all():
         return Spread(None, None, None)
-    ends = [interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)]
+    return voted(estimates, [interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)])
+
+
+def voted(estimates: Sequence[float], ends: Sequence[tuple[float, float]]) -> Spread:
+    """The mean of the splits, with what most of their intervals do not exclude."""
     low = sorted(low for low, _ in ends)[(len(ends) - 1) // 2]
     high = sorted(high for _, high in ends)[len(ends) // 2]
     return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in (low, high)))
 
 
+def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
+    """The gap of one utility between the groups of one attribute under one algorithm, from all splits."""
+    estimates, ends = [], []
+    for one in every:
+        direction, relative = one.direction(m, protected), one.relative(m, protected)
+        values, drawn = direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]
+        estimates.append(float(unfairness(values, protected, relative)))
+        if not np.isfinite(estimates[-1]):
+            return Spread(None, None, None)
+        ends.append(gap_interval(values, drawn, level, protected, relative))
+    return voted(estimates, ends)
+
+
 def spreads(result: "Result") -> dict[Key, Spread]:
-    """Every utility of every group under both algorithms, and its difference in the pair that is worst off and best."""
+    """Every utility of every group under both algorithms, every gap, and the status quo's widest difference."""
     level, facts = 1 - result.threshold, result.facts
     labels = facts["about"].get("labels", {})
     words = {
@@ -85,14 +111,16 @@ def spreads(result: "Result") -> dict[Key, Spread]:
     for gap in facts["disparities"]:
         m = next(m for m, measure in enumerate(every[0].measures) if measure.label == gap["utility"])
         a = next(a for a, attribute in enumerate(every[0].attributes) if attribute.name == gap["group"])
-        levels = every[0].attributes[a].levels
+        levels, name = every[0].attributes[a].levels, words[gap["utility"]]
         high, low = levels.index(gap["higher"]), levels.index(gap["lower"])
         relative = int(every[0].measures[m].between == "ratio")
+        protected = every[0].attributes[a].place_of(result.question.claim.protected)
         for t, algorithm in enumerate(ALGORITHMS):
             values = [
                 float(gap_between(one.values[a][high, m, t], one.values[a][low, m, t], relative)) for one in every
             ]
             draws = [gap_between(one.drawn[a][:, high, m, t], one.drawn[a][:, low, m, t], relative) for one in every]
-            pair = f"{gap['higher']} minus {gap['lower']}"
-            found[words[gap["utility"]], pair, algorithm] = combined(values, draws, level)
+            found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(values, draws, level)
+            by = gap_by(labels.get(gap["group"], gap["group"]))
+            found[name, by, algorithm] = widest(every, a, m, t, protected, level)
     return found

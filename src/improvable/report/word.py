@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from docx.document import Document as Page
 
 SMALL, TINY = 9, 6.5
+INK, LINE = "16202A", "C9D1D8"
+"""Colors of headings and of lines in tables."""
 SCALE = 3
 """Pixels of a picture for each of a screen."""
 WIDEST = 9
@@ -49,13 +51,16 @@ def word_document(document: Document) -> bytes:
     import datetime
 
     import docx
-    from docx.shared import Cm, Pt
+    from docx.shared import Cm, Pt, RGBColor
 
     page = docx.Document()
     page.core_properties.title, page.core_properties.author = document.title, "improvable"
     # The same result makes the same file: its date is not the file's.
     page.core_properties.created = page.core_properties.modified = datetime.datetime(2000, 1, 1)
     page.styles["Normal"].font.name, page.styles["Normal"].font.size = "Calibri", Pt(10.5)
+    page.styles["Normal"].paragraph_format.space_after = Pt(4)
+    for name in ("Title", "Heading 1", "Heading 2"):
+        page.styles[name].font.color.rgb = RGBColor.from_string(INK)
     for section in page.sections:
         section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Cm(2)
     for block in flat(document.blocks):
@@ -148,7 +153,8 @@ def _answer(page: "Page", block: Answer) -> None:
 def _tiles(page: "Page", block: Tiles) -> None:
     """Three to a row."""
     rows = (len(block.tiles) + 2) // 3
-    grid = page.add_table(rows=rows, cols=3, style="Table Grid")
+    grid = page.add_table(rows=rows, cols=3)
+    _rule(grid, 0, upright=True)
     for i, tile in enumerate(block.tiles):
         _tile(grid.rows[i // 3].cells[i % 3], tile)
     page.add_paragraph()
@@ -172,7 +178,9 @@ def _table(page: "Page", table: Table) -> None:
     from docx.shared import Pt
 
     first = 1 if table.spans else 0
-    grid = page.add_table(rows=first + 1 + len(table.rows), cols=len(table.heads), style="Light List")
+    grid = page.add_table(rows=first + 1 + len(table.rows), cols=len(table.heads))
+    _rule(grid, first + 1)
+    _widen(page, grid, table)
     size = Pt(TINY if len(table.heads) > WIDEST else 8)
     lines: list[tuple[str, ...]] = [table.heads, *table.rows]
     for r, line in enumerate(lines):
@@ -186,6 +194,7 @@ def _table(page: "Page", table: Table) -> None:
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
     start = 1
     for title, width in table.spans:
+        grid.cell(0, start).paragraphs[0].paragraph_format.space_after = Pt(0)
         cell = grid.cell(0, start).merge(grid.cell(0, start + width - 1))
         run = cell.paragraphs[0].add_run(_clean(title))
         run.font.size, run.bold = size, True
@@ -197,12 +206,50 @@ def _table(page: "Page", table: Table) -> None:
         page.add_paragraph()
 
 
+def _rule(grid: Any, heads: int, *, upright: bool = False) -> None:
+    """Thin lines between rows, and between columns where `upright`; heads stand again on every page, rows whole."""
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+
+    borders = OxmlElement("w:tblBorders")
+    for side in ("top", "left", "bottom", "right", "insideH", "insideV"):
+        line = OxmlElement(f"w:{side}")
+        drawn = upright or side in ("top", "bottom", "insideH")
+        for name, value in (("val", "single" if drawn else "nil"), ("sz", "4"), ("space", "0"), ("color", LINE)):
+            line.set(qn(f"w:{name}"), value)
+        borders.append(line)
+    grid._tbl.tblPr.append(borders)
+    for r, row in enumerate(grid.rows):
+        properties = row._tr.get_or_add_trPr()
+        properties.append(OxmlElement("w:cantSplit"))
+        if r < heads:
+            properties.append(OxmlElement("w:tblHeader"))
+
+
+def _widen(page: "Page", grid: Any, table: Table) -> None:
+    """Columns as wide as their longest cell needs, a head in two lines; the first one may take a third of the page."""
+    from docx.shared import Emu
+
+    section = page.sections[0]
+    whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
+    needs = [
+        2 + max(5, len(head) / 2, *(len(word) for word in head.split()), *(len(row[c]) for row in table.rows))
+        for c, head in enumerate(table.heads)
+    ]
+    needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
+    grid.autofit = False
+    for column, need in zip(grid.columns, needs, strict=True):
+        column.width = width = Emu(int(whole * need / sum(needs)))
+        for cell in column.cells:
+            cell.width = width
+
+
 def _picture(page: "Page", block: Picture) -> None:
     from docx.shared import Cm
 
     page.add_heading(_clean(block.title), 2)
     for text in block.words:
-        _paragraph(page, text, small=True)
+        _paragraph(page, text, small=True).paragraph_format.keep_with_next = True
     content = chart_png(block.draw(WIDE), SCALE)
     pixels = int.from_bytes(content[16:20], "big")  # a PNG file says its width here
     shape = page.add_picture(io.BytesIO(content), width=Cm(min(16.0, 16 * pixels / (SCALE * WIDE))))

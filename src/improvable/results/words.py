@@ -205,16 +205,27 @@ def harm_words(gap: DisparityFacts, facts: Facts) -> str:
 
 
 def rates_words(facts: Facts) -> str:
-    """Where selection rates point to another group than the gap does, that they do; else nothing."""
-    worse = {gap["worse_off"] for gap in facts["disparities"]}
-    for rate in facts["diagnostics"]["selection_rates"]:
-        if rate["below_four_fifths"] and rate["group"] not in worse:
-            named = " and ".join(sorted(worse))
-            often = "less" if facts["selection"] == "benefit" else "more"
-            return (
-                f"Selection rates and the gap point to different groups: {rate['group']} is selected {often} often, "
-                f"but by what the gap measures {named} is worse off. Rates do not look at the outcome."
-            )
+    """Where selection rates point to another group than the gap does, that they do; else nothing.
+
+    Of a group column's groups the rates point to the one farthest from the best off, if it is below four fifths.
+    """
+    rates = facts["diagnostics"]["selection_rates"]
+    for attribute in dict.fromkeys(rate["attribute"] for rate in rates):
+        mine = [rate for rate in rates if rate["attribute"] == attribute]
+        worse = {gap["worse_off"] for gap in facts["disparities"] if gap["group"] == attribute}
+        flagged = [(rate["ratio"], rate["group"]) for rate in mine if rate["below_four_fifths"]]
+        farthest = [group for ratio, group in flagged if ratio == min(flagged)[0]]
+        if not farthest or worse & set(farthest):
+            continue
+        often = "less" if facts["selection"] == "benefit" else "more"
+        often = often if len(mine) == 2 else {"less": "least", "more": "most"}[often]
+        are = "is" if len(farthest) == 1 else "are"
+        also = "is" if len(worse) == 1 else "are"
+        return (
+            f"Selection rates and the gap point to different groups: {' and '.join(farthest)} {are} selected {often} "
+            f"often, but by what the gap measures {' and '.join(sorted(worse))} {also} worse off. Rates do not look at "
+            "the outcome."
+        )
     return ""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import in_words
 from improvable.report.opening import mean_shares
 from improvable.report.plots.style import (
@@ -19,8 +19,8 @@ from improvable.report.plots.style import (
     room_for,
     with_title,
 )
-from improvable.report.spread import Key, Spread, spreads
-from improvable.results.facts import Facts, by_component, mean_of
+from improvable.report.spread import Key, Spread, gap_by, spreads
+from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import value_text
 from improvable.results.words import round_name
 from improvable.showing import shown
@@ -61,8 +61,8 @@ def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str
     panels: list[tuple[str, list[dict[str, Any]], bool]] = []
     shares = mean_shares(facts)
     for measure in dict.fromkeys(one["name"] for one in facts["accuracy_utilities"]):
-        named = [group for name, group, _ in found if name == measure and " minus " not in group]
-        groups = [g for g in dict.fromkeys(named) if g in facts["groups"] or facts["overall"] is not None]
+        named = [group for name, group, _ in found if name == measure]
+        groups = [g for g in dict.fromkeys(named) if g in facts["groups"] or g == EVERYONE]
         rows = [_row(group, [found[measure, group, one] for one in ALGORITHMS]) for group in groups]
         rows = [row for row in rows if row]
         for row in rows:
@@ -75,23 +75,12 @@ def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str
 
 
 def _gap_panel(one: Any, facts: Facts, found: Mapping[Key, Spread]) -> tuple[str, list[dict[str, Any]], bool]:
-    """The gap: of two groups with its interval; the widest of more has none that could be trusted."""
+    """The gap, the widest of more than two groups, with its interval."""
     name, attribute = one[0]["utility"], one[0]["group"]
-    gap = next(g for g in facts["disparities"] if (g["utility"], g["group"]) == (name, attribute))
-    values = [Spread(mean_of(one, algorithm), None, None) for algorithm in ("status_quo", "candidate")]
-    if len(facts["groups"]) == 2:
-        pair = [found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] for algorithm in ALGORITHMS]
-        if all(_covers(two, value) for two, value in zip(pair, values, strict=True)):
-            values = [Spread(value.estimate, two.low, two.high) for two, value in zip(pair, values, strict=True)]
     several = len({g["group"] for g in facts["disparities"]}) > 1
-    row = _row(f"Gap by {attribute}" if several else "Gap", values)
+    pair = [found[name, gap_by(attribute), algorithm] for algorithm in ALGORITHMS]
+    row = _row(f"Gap by {attribute}" if several else "Gap", pair)
     return f"Gap between groups: {name}", [row] if row else [], True
-
-
-def _covers(interval: Spread, value: Spread) -> bool:
-    """Whether the interval of the pair is one of the gap too: of a pair that changes sign in some split it is not."""
-    ends = interval.low, interval.high, value.estimate
-    return None not in ends and interval.low <= value.estimate <= interval.high  # type: ignore[operator]
 
 
 def _row(group: str, pair: Sequence[Spread]) -> dict[str, Any]:
@@ -108,9 +97,16 @@ def draw_dumbbells(facts: Facts, found: Mapping[Key, Spread], width: int) -> Any
     import altair as alt
 
     panels = dumbbell_panels(facts, found)
+    if width < WIDE:
+        panels = [(title, [_shorter(row) for row in rows], gap) for title, rows, gap in panels]
     room = room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
     drawn = [_panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels]
     return plain_style(alt.vconcat(*drawn, spacing=26).resolve_scale(color="shared", shape="shared"))
+
+
+def _shorter(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose label has room on a phone: the words above the picture say what the shares are."""
+    return {**row, "label": row["label"].replace("\nselected ", "\n")}
 
 
 def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
@@ -124,7 +120,9 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     axis = alt.Axis(labelLimit=room, minExtent=room, labelExpr="split(datum.value, '\\n')", grid=False)
     y = alt.Y("label:N", sort=names, title=None, axis=axis)
-    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT))
+    # No gap is below zero: what is left of it is only room for numbers.
+    said = "datum.value < 0 ? '' : datum.label" if gap else "datum.label"
+    x = alt.X("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, labelColor=SOFT, labelExpr=said))
     points = [
         {
             "label": row["label"], "algorithm": called, "value": row[name], "low": row[f"{name}_low"],

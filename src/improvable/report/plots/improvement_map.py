@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from improvable.results.frontier import Frontier
     from improvable.results.result import Result
 
+FINE = 0.1
+"""An axis that spans less has ticks of a tenth of a percent."""
+APART, NEAR_AXIS = 0.12, 0.45
+"""Shares of the picture's height that two texts need, and of its width that one does."""
 NOTHING = "No size of improvement is shown in accuracy and the gap at once, so there is no map of sizes to draw."
 
 
@@ -53,6 +57,12 @@ def _size(value: float, share: bool) -> str:
     return f"{np.floor(value * 1000 + 1e-9) / 10:g}%" if share else f"{float(f'{value:.4g}'):g}"
 
 
+def ends_of(marks: list[dict[str, Any]], height: float) -> list[dict[str, Any]]:
+    """Of the corners the two ends, which are told in words; one where their texts would stand on each other."""
+    first, last = marks[0], marks[-1]
+    return [last] if first is last or first["a"] - last["a"] < APART * height else [first, last]
+
+
 def draw_map(result: "Result", width: int) -> Any:
     """The picture for a page of so many pixels, without a title."""
     import altair as alt
@@ -68,15 +78,16 @@ def draw_map(result: "Result", width: int) -> Any:
         steps.append({"f": left, "f2": f, "a": starts[1], "a2": a})
         left = f
     every = "of every group " if len(frontier.groups) > 1 else ""
-    form = ".0%" if share else "~g"
+    spans = [end - start for start, end in zip(starts, ends, strict=True)]
+    forms = [(".0%" if span > FINE else ".1%") if share else "~g" for span in spans]
     better = "better" if frontier.lower_is_better else "higher"
     x = alt.X(
         "f:Q", title="gap smaller by", scale=alt.Scale(domain=[starts[0], ends[0]], nice=False),
-        axis=alt.Axis(format=form, labelColor=SOFT, tickCount=5),
+        axis=alt.Axis(format=forms[0], labelColor=SOFT, tickCount=5),
     )  # fmt: skip
     y = alt.Y(
         "a:Q", title=f"accuracy {every}{better} by", scale=alt.Scale(domain=[starts[1], ends[1]], nice=False),
-        axis=alt.Axis(format=form, labelColor=SOFT, tickCount=5),
+        axis=alt.Axis(format=forms[1], labelColor=SOFT, tickCount=5),
     )  # fmt: skip
     region = chart(steps).mark_rect(color=REGION, opacity=1).encode(x=x, x2="f2:Q", y=y, y2="a2:Q")
     path = [{"f": starts[0], "a": max(a for _, a in found), "order": 0}]
@@ -86,12 +97,15 @@ def draw_map(result: "Result", width: int) -> Any:
         path += [{"f": f, "a": below, "order": len(path)}]
     edge = chart(path).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y, order="order:Q")
     marks = [{"f": f, "a": a, "text": f"gap -{_size(f, share)}, accuracy +{_size(a, share)}"} for f, a in sorted(found)]
-    few = marks if len(marks) <= 3 else [marks[0], marks[-1]]
-    dots = chart(few).encode(x=x, y=y)
-    layers = [region, edge, dots.mark_point(filled=True, size=90, color=AFTER, opacity=1)]
-    layers.append(
-        dots.mark_text(align="right", baseline="bottom", dx=6, dy=-7, color=INK, fontSize=12).encode(text="text:N")
-    )
+    few = ends_of(marks, spans[1])
+    layers = [region, edge, chart(few).mark_point(filled=True, size=90, color=AFTER, opacity=1).encode(x=x, y=y)]
+    for mark in few:
+        # Below and left of its corner a text is inside of the region, where no line is; near the axis, outside of it.
+        inside = mark["f"] - starts[0] > NEAR_AXIS * spans[0]
+        place = {"align": "right", "baseline": "top", "dx": -8, "dy": 8}
+        place = place if inside else {"align": "left", "baseline": "bottom", "dx": 4, "dy": -8}
+        text = chart([mark]).mark_text(color=INK, fontSize=12, **place)
+        layers.append(text.encode(x=x, y=y, text="text:N"))
     cross = chart([{"f": asked[0], "a": asked[1]}]).mark_point(
         shape="cross", size=150, color=LIMIT, filled=True, opacity=1, clip=False
     )
