@@ -11,6 +11,7 @@ from improvable.results.words import (
     alternative_hypothesis,
     component_name,
     measure_words,
+    rerun_words,
     rounds,
     shortfall_words,
 )
@@ -66,7 +67,7 @@ def firm_words(facts: Facts) -> str:
     """How often other random splits would decide otherwise."""
     rerun = facts["rerun"]
     if rerun is None:
-        return ""
+        return rerun_words(facts)
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
     return f"A rerun with {source} would decide otherwise {chance(rerun['otherwise'])}."
