@@ -186,12 +186,13 @@ def _worse_off_tile(facts: Facts) -> Tile:
     sense = f": {measure['sense']}" if measure["sense"] else ""
     low, high = gap["interval"]
     doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
+    rows = ", on all rows" if len(facts["splits"]) > 1 else ""
     return Tile(
         title="Worse off under the status quo",
         before="",
         after=gap["worse_off"],
         words=f"{measure_words(measure)} is {measure['worse_off']} by {value_text(gap['gap'])} than for "
-        f"{gap['better_off']}{sense}{doubt}",
+        f"{gap['better_off']}{rows}{sense}{doubt}",
     )
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SMALL, TINY = 9, 6.5
 INK, LINE = "16202A", "C9D1D8"
 """Colors of headings and of lines in tables."""
+LETTERS = 95
+"""How many letters of a table stand beside each other on a page."""
 SCALE = 3
 """Pixels of a picture for each of a screen."""
 WIDEST = 9
@@ -232,16 +234,26 @@ def _widen(page: "Page", grid: Any, table: Table) -> None:
 
     section = page.sections[0]
     whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
-    needs = [
-        2 + max(5, len(head) / 2, *(len(word) for word in head.split()), *(len(row[c]) for row in table.rows))
-        for c, head in enumerate(table.heads)
-    ]
-    needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
+    needs = _needs(table, 1)
+    if sum(needs) > LETTERS:
+        needs = _needs(table, 2)
     grid.autofit = False
     for column, need in zip(grid.columns, needs, strict=True):
         column.width = width = Emu(int(whole * need / sum(needs)))
         for cell in column.cells:
             cell.width = width
+
+
+def _needs(table: Table, lines: int) -> list[float]:
+    """Letters that each column needs where a cell takes so many lines; heads are bold, and no word is broken."""
+    needs = []
+    for c, head in enumerate(table.heads):
+        cells = [row[c] for row in table.rows]
+        words = max((len(word) for cell in cells for word in cell.split()), default=0)
+        cell = max((len(cell) / lines for cell in cells), default=0)
+        needs.append(2 + max(5, len(head) / 2, *(1.2 * len(word) for word in head.split()), words, cell))
+    needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
+    return needs
 
 
 def _picture(page: "Page", block: Picture) -> None:
