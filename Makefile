@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test test-engines lint types browser java bench board validity docs notebooks pictures dist clean
+.PHONY: demo test test-engines lint types browser latex java bench board validity docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -18,7 +18,7 @@ demo: $(RUNTIME)
 # One thread a worker: two workers whose estimators start a thread a core wait for each other most of the time. Stealing
 # work keeps the tests of a file, and what they share, on one worker.
 test test-engines: export OMP_NUM_THREADS = 1
-test: lint types browser $(DEV)
+test: lint types browser latex $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Real Dask, Spark, DuckDB and Ray on this machine. Spark needs Java; where there is none its tests fail and say so.
@@ -41,6 +41,11 @@ types: $(DEV)
 browser:
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null) || true
+
+# LaTeX that is written is compiled. Where there is no compiler and it cannot be installed, that test is skipped.
+latex:
+	@command -v pdflatex > /dev/null || \
+	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends texlive-latex-recommended > /dev/null) || true
 
 # Levels and power by simulation, written to docs/validity.md: hours. What is done is kept in build/validity, so that it
 # continues where it stopped; SHARE=0.1 makes a tenth of all repetitions.
