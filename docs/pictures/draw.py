@@ -35,7 +35,7 @@ def screening() -> None:
     unknown = everybody.filter(pl.col("diagnosed") == 0)
     audits = [improvable.audit(people, **DIABETES_SCREENING) for people in (everybody, unknown)]
     plots.save_chart(detection(*audits), HERE / "screening.svg")
-    plots.save_chart(audits[0].plot("intervals"), HERE / "screening_intervals.svg")
+    plots.save_chart(audits[0].plot("dumbbells"), HERE / "screening_dumbbells.svg")
     plots.save_chart(audits[0].plot("surface"), HERE / "screening_surface.svg")
 
 
@@ -88,7 +88,7 @@ def care_program() -> None:
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
         n_jobs=-1,
     )
-    for name in ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"):
+    for name in ("dumbbells", "utilities", "p_values"):
         plots.save_chart(audit.plot(name), HERE / f"{name}.svg")
     curves = [
         row | {"series": f"n = {row['size']}", "variant": row["gap"]} for row in curve_rows(appendix_e(workers=2))

@@ -89,12 +89,16 @@ def rule_table(study: Study, scene: str) -> str:
 def again_table(found: Mapping[str, Study]) -> str:
     lines = []
     first = {**found["audit"], **found["rules"]}
-    for name, again in found["again"].items():
+    for name, again in ((name, one) for name, one in found["again"].items() if was_run(one)):
         before = first[name.replace(" again/", "/")]
         for when, one in (("first", before), ("again", again)):
             rates = [shown(way(one), True) for way in WAYS.values()]
             lines.append([name.partition("/")[2], when, f"{one.repetitions:,}", *rates])
-    return table(["process or rule", "run", "repetitions", *WAYS], lines) if lines else "None was that high."
+    return (
+        table(["process or rule", "run", "repetitions", *WAYS], lines)
+        if lines or found["again"]
+        else "None was that high."
+    )
 
 
 def gap_table(study: Study, name: str) -> str:
