@@ -149,7 +149,8 @@ def test_rows_left_out_are_predicted_as_by_refitting(model: Any, weighted: bool,
     fitted = rule.fit(training)
     found = honest_scores(fitted, training, rule.fit)
     matrix, target = training.rows.matrix(training.features), training.target
-    weights = np.ones(80) if training.sample.weights is None else training.sample.weights
+    relative = training.sample.relative_weights
+    weights = np.ones(80) if relative is None else relative
     if not isinstance(model, LinearRegression):  # the scale is learned from all rows
         matrix, model = StandardScaler().fit_transform(matrix, sample_weight=None), Ridge(10.0)
     for i in (0, 7, 79):

@@ -94,7 +94,8 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     if final is not estimator:
         matrix = estimator[:-1].transform(matrix)
     matrix = np.asarray(matrix, dtype=np.float64)
-    weights = np.ones(len(matrix)) if training.sample.weights is None else training.sample.weights
+    relative = training.sample.relative_weights
+    weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
     centered = matrix - np.average(matrix, axis=0, weights=weights)
     scaled = centered * np.sqrt(weights)[:, None]
