@@ -64,7 +64,7 @@ def test_the_page_tells_what_every_data_set_is(audits: list[dict[str, Any]]) -> 
 
 def test_problems_do_without_real_data(tmp_path: Path) -> None:
     found = problems(tmp_path)
-    assert len(found) == 6
+    assert len(found) == 7
     assert [problem.name for problem in found if problem.null] == ["nothing to find", "edge of the null"]
 
 
