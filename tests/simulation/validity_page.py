@@ -193,7 +193,7 @@ def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) ->
     seed : int
     """
     found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
-    found["again"] = everything["again"]
+    found["again"] = dict(everything["again"])
     hours = sum(one.seconds for study in found.values() for one in study.values()) / 3600
     compared, audited = part(found["compare"], "compare level"), part(found["audit"], "audit level")
     stronger, audits_stronger = part(found["compare"], "compare power"), part(found["audit"], "audit power")
