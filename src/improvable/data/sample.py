@@ -47,7 +47,7 @@ class Sample:
 
     @property
     def relative_weights(self) -> FloatArray | None:
-        """Weights of mean one, for models with a penalty: it must not depend on the unit in which weights are given."""
+        """Weights of mean one: what a rule learns must not depend on the unit in which weights are given."""
         if self.weights is None:
             return None
         mean = float(self.weights.mean())

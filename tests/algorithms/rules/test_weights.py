@@ -7,9 +7,9 @@ import pytest
 import improvable
 
 
-@pytest.mark.parametrize("rule", ["ridge:100", "logistic", "lasso", "boosting"])
+@pytest.mark.parametrize("rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "linear_search"])
 def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
-    """A penalty is beside the number of rows, not beside the number of people whom they stand for."""
+    """A penalty, and a capacity of one row, are beside the number of rows, not of people whom they stand for."""
     rng = np.random.default_rng(3)
     rows = 600
     x = rng.normal(size=(rows, 3))
@@ -33,7 +33,8 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
             seed=1,
             progress=False,
         )
-        for unit in (1.0, 2.0**14)
+        for unit in (1.0, 2.0**14, 2.0**-14)
     ]
-    assert found[0].p_value == found[1].p_value
-    assert found[0].facts["splits"][0]["components"] == found[1].facts["splits"][0]["components"]
+    for other in found[1:]:
+        assert found[0].p_value == other.p_value
+        assert found[0].facts["splits"][0]["components"] == other.facts["splits"][0]["components"]

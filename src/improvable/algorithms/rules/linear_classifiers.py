@@ -256,7 +256,8 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     # The problem raises accuracy; where lower is better, that of the negative. A gap does not change with the sign.
     rows[..., U] *= np.array([1 if utility.higher_is_better or m not in design.accuracy else -1
                               for m, utility in enumerate(design.utilities)])[:, None]  # fmt: skip
-    count = np.ones(len(now)) if sample.weights is None else sample.weights
+    relative = sample.relative_weights
+    count = np.ones(len(now)) if relative is None else relative
     levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]
     sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
