@@ -295,13 +295,19 @@ def test_the_example_is_run_and_verified(browser: Browser, tmp_path: Path) -> No
         assert "you agreed to 0000" in said
 
 
+def planned(browser: Browser, server: Server) -> Visitor:
+    """Someone who asks whether there are enough rows."""
+    visitor = Visitor(browser, server.address)
+    to_question(visitor)
+    visitor.click("Go on")
+    visitor.click("Estimate")
+    return visitor
+
+
 def test_a_plan_is_shown(browser: Browser, tmp_path: Path) -> None:
     write_loans(tmp_path, rows=4_000)
     with serving(tmp_path) as server:
-        visitor = Visitor(browser, server.address)
-        to_question(visitor)
-        visitor.click("Go on")
-        visitor.click("Estimate")
+        visitor = planned(browser, server)
         visitor.page.get_by_alt_text("Power against the number of rows").wait_for()
         assert visitor.page.get_by_text("the test rejects with probability").is_visible()
         assert visitor.page.get_by_text("Declare the procedure before the audit.").is_visible()
@@ -312,9 +318,6 @@ def test_a_plan_is_shown(browser: Browser, tmp_path: Path) -> None:
 def test_a_pilot_that_is_too_small_is_refused_in_words(browser: Browser, tmp_path: Path) -> None:
     write_loans(tmp_path, rows=1_200)
     with serving(tmp_path) as server:
-        visitor = Visitor(browser, server.address)
-        to_question(visitor)
-        visitor.click("Go on")
-        visitor.click("Estimate")
+        visitor = planned(browser, server)
         assert "the pilot is too small" in visitor.page.get_by_role("alert").inner_text()
         assert visitor.page.get_by_role("button", name="Estimate").is_visible()

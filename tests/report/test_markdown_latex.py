@@ -162,7 +162,8 @@ def test_latex_compiles_where_there_is_a_compiler(
     audit: improvable.Audit, evil: improvable.Comparison, tmp_path: Path
 ) -> None:
     body = latex_table(audit.facts) + latex_table(evil.facts)
-    compiled("\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + body + "\\end{document}\n", tmp_path)
+    page = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n" + body + "\\end{document}\n"
+    assert "Output written on page.pdf" in compiled(page, tmp_path)
 
 
 def test_whole_reports_compile_and_their_tables_fit_on_the_page(audit: improvable.Audit, tmp_path: Path) -> None:
@@ -173,12 +174,14 @@ def test_whole_reports_compile_and_their_tables_fit_on_the_page(audit: improvabl
 def test_letters_that_latex_has_no_font_for_are_printed_by_their_number(
     evil: improvable.Comparison, tmp_path: Path
 ) -> None:
-    compiled(latex(evil), tmp_path)
     foreign = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": "東京", "b": "Größe Ω"}))
     result = improvable.compare(
         foreign, outcome="count", group="group", status_quo="now", candidate="new", draws=100
     )  # fmt: skip
-    compiled(latex(result), tmp_path)
+    for one in (evil, result):
+        said = compiled(latex(one), tmp_path)
+        assert "Output written on page.pdf" in said
+        assert "Missing character" not in said
 
 
 def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -> None:

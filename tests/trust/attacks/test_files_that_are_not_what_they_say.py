@@ -148,7 +148,7 @@ def test_a_result_whose_values_have_other_types(
     change: Callable[[dict[str, Any]], Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     edited("result.json", change)
-    said_in_one_line(["verify", "result.json", "--data", "people.csv"], capsys)
+    assert said_in_one_line(["verify", "result.json", "--data", "people.csv"], capsys)
 
 
 @pytest.mark.usefixtures("room")
@@ -182,8 +182,8 @@ def test_a_run_folder_whose_head_is_not_as_written(
     change: Callable[[dict[str, Any]], Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     edited("run/result.json", change)
-    said_in_one_line(VERIFY, capsys)
-    said_in_one_line(["frontier", "run"], capsys)
+    for command in (VERIFY, ["frontier", "run"]):
+        assert said_in_one_line(command, capsys)
 
 
 @pytest.mark.usefixtures("room")
@@ -253,7 +253,8 @@ def test_nobody_waits_for_a_pipe(name: str, capsys: pytest.CaptureFixture[str]) 
     Path(name).unlink()
     os.mkfifo(name)
     commands = {"result.json": ["verify", "result.json", "--data", "people.csv"], "care.toml": ["audit", "care.toml"]}
-    said_in_one_line([*commands.get(name, VERIFY), *(["--data", "people.csv"] if name == "care.toml" else [])], capsys)
+    command = [*commands.get(name, VERIFY), *(["--data", "people.csv"] if name == "care.toml" else [])]
+    assert Path(name).name in said_in_one_line(command, capsys)
 
 
 @pytest.mark.usefixtures("room")
