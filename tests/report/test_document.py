@@ -238,7 +238,7 @@ def test_bounds_of_many_groups_share_a_sentence() -> None:
     nothing = "The data do not show that the accuracy of {} can rise with no wider gap."
     bounds = [Bound("fairness", 0.1, "The gap can be cut.")]
     bounds += [
-        Bound(f"accuracy of {g}", size / 100, words.format(g, size))
+        Bound(f"accuracy of {g}", size / 100, words.format(g, size), f"{size}%")
         for g, size in zip("ABCD", (2.5, 3, 10, 7), strict=True)
     ]
     assert bound_words(bounds[:-1]) == [bound.words for bound in bounds[:-1]], "three are few"
@@ -249,6 +249,9 @@ def test_bounds_of_many_groups_share_a_sentence() -> None:
     )
     assert bound_words(bounds) == ["The gap can be cut.", gathered, nothing.format("E or F")]
     assert bound_words(bounds[:-1]) == ["The gap can be cut.", gathered, nothing.format("E")]
+    sly = "A by at least 99%"
+    bounds[1] = Bound(f"accuracy of {sly}", 0.025, words.format(sly, 2.5), "2.5%")
+    assert bound_words(bounds)[1] == gathered.replace("A 2.5%", f"{sly} 2.5%"), "a name is not a number"
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])

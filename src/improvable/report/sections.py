@@ -1,6 +1,5 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -68,16 +67,16 @@ def bound_words(bounds: list[Bound]) -> list[str]:
 def _gathered(shown: list[str], bounds: list[Bound]) -> list[str]:
     """Sentences that differ in a group and a size, as one, where there are many."""
     told = {
-        bound.words: (bound.what.removeprefix("accuracy of "), match.group())
+        bound.words: (bound.what.removeprefix("accuracy of "), bound.size)
         for bound in bounds
-        if bound.what.startswith("accuracy of ") and (match := re.search(r"(?<=by at least )\S+", bound.words))
+        if bound.what.startswith("accuracy of ") and bound.size
     }
     groups = [words for words in shown if words in told]
     if len(groups) < MANY:
         return shown
     first, size = told[groups[0]]
     pairs = [" ".join(told[words]) for words in groups]
-    start, kept = groups[0].removesuffix(".").split(f" by at least {size}", 1)
+    start, kept = groups[0].removesuffix(".").rsplit(f" by at least {size}", 1)
     start = start.replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
     return [*(words for words in shown if words not in told), f"{start}{kept} by at least: {', '.join(pairs)}."]
 

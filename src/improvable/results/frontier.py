@@ -32,11 +32,14 @@ class Bound:
     value : float
         The supremum of the deltas that are rejected; minus infinity where none is.
     words : str
+    size : str
+        The value in words, rounded down; empty where nothing is shown.
     """
 
     what: str
     value: float
     words: str
+    size: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class Frontier:
             out += [Bound(f"accuracy of {g}", *self._bound("accuracy", g, gap)) for g in self.groups]
         return out
 
-    def _bound(self, what: str, group: str | None, gap: Gap) -> tuple[float, str]:
+    def _bound(self, what: str, group: str | None, gap: Gap) -> tuple[float, str, str]:
         zero = np.array([0.0])
         edges = []
         for split in self.splits:
@@ -148,13 +151,16 @@ class Frontier:
             edge = largest_delta(own, self.level)
             edges.append(edge if holds else -np.inf)
         value = self._combined(edges)
-        return value, self._words(what, group, value)
+        size = ""
+        if np.isfinite(value) and value > 0:
+            size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
+        return value, self._words(what, group, size), size
 
     def _combined(self, edges: Sequence[float]) -> float:
         """The edge that enough splits reach: as many as make their lower median reject."""
         return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
-    def _words(self, what: str, group: str | None, value: float) -> str:
+    def _words(self, what: str, group: str | None, size: str) -> str:
         sure = f"With {100 * (1 - self.alpha):g}% confidence{' in all bounds at once' if self.simultaneous else ''}"
         whose = "accuracy of every group" if group is None else f"accuracy of {group}"
         whose = "accuracy" if self.groups == ("everyone",) else whose
@@ -163,11 +169,10 @@ class Frontier:
             kept = " with no loss to another group"
         if self.ask == "both":
             kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
-        if not np.isfinite(value) or value <= 0:
+        if not size:
             if what == "fairness":
                 return f"The data do not show that the gap can be cut{kept}."
             return f"The data do not show that the {whose} can {rise}{kept}."
-        size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
         if what == "fairness":
             return f"{sure}, the gap can be cut by at least {size}{kept}."
         return f"{sure}, the {whose} can {rise} by at least {size}{kept}."
