@@ -3,7 +3,7 @@
 What is measured
 ----------------
 `improvable.audit` of 1,000,000 rows with 10 numeric features, a counted outcome and two groups, on a Polars frame.
-The status quo is a score thresholded at a capacity of 3%, the rule is 'linear', with 7 splits and 10,000 draws. The
+The status quo is a score thresholded at a capacity of 3%, the rule is 'linear', with 7 repetitions and 10,000 draws. The
 measure of time is the least that any program must do for it: seven fits of LinearRegression on 500,000 x 10 training
 matrices that are already NumPy arrays (BLAS with one thread, as in the audit, so that results do not depend on the
 number of cores).
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FEATURES = 10
-SPLITS = 7
+REPETITIONS = 7
 DRAWS = 10_000
 CAPACITY = 0.03
 TARGET_MEMORY = 1.5
@@ -90,7 +90,7 @@ def run_once(rows: int, n_jobs: int) -> Run:
         total = 0.0
         rng = np.random.default_rng(1)
         names = [f"x{j}" for j in range(FEATURES)]
-        for _ in range(SPLITS):
+        for _ in range(REPETITIONS):
             train = np.sort(rng.permutation(rows)[: rows // 2])
             target = frame["y"].to_numpy()[train].astype(np.float64)
             matrix = np.stack([frame[name].to_numpy()[train] for name in names], axis=1)
@@ -113,7 +113,7 @@ def run_once(rows: int, n_jobs: int) -> Run:
         group="g",
         status_quo=improvable.threshold("score", capacity=CAPACITY),
         rule="linear",
-        splits=SPLITS,
+        repetitions=REPETITIONS,
         draws=DRAWS,
         n_jobs=n_jobs,
         progress=False,
@@ -135,7 +135,7 @@ def main() -> None:
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
                 done.append(pool.submit(run_once, options.rows, n_jobs).result())
     print(
-        f"{options.rows:,} rows x {FEATURES} features, {SPLITS} splits, {DRAWS:,} draws, {os.cpu_count()} cores; "
+        f"{options.rows:,} rows x {FEATURES} features, {REPETITIONS} repetitions, {DRAWS:,} draws, {os.cpu_count()} cores; "
         f"medians of {options.rounds} rounds\n"
     )
     print(f"{'':44}" + "".join(f"{f'n_jobs={n_jobs}':>12}" for n_jobs in runs) + f"{'target':>12}")

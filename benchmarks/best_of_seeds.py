@@ -1,10 +1,10 @@
 """What an analyst gains who tries several seeds and reports the best: the share of true nulls rejected.
 
 Outcomes of group a are coin tosses, so that every candidate is exactly as accurate for a as the status quo: the null
-holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one split,
-seven splits in half, or seven repetitions in two folds; p-values are those of the bootstrap's normal limit, which
+holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one repetition,
+seven repetitions in half, or seven repetitions in two folds; p-values are those of the bootstrap's normal limit, which
 `agrees` checks against `improvable.compare`. All seeds of a data set share one set of random halves, 140 of them: each
-half trains, its complement is tested (splits), and the other way around, too (folds).
+half trains, its complement is tested (repetitions), and the other way around, too (folds).
 
 `--write` puts the table into docs/explanation/manipulation.md.
 """
@@ -23,7 +23,7 @@ from improvable.data.arrays import BoolArray, FloatArray
 from improvable.inference.combining import combined_threshold, lower_median
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"
-ALPHA, SPLITS, SEEDS = 0.05, 7, (1, 5, 20)
+ALPHA, REPETITIONS, SEEDS = 0.05, 7, (1, 5, 20)
 FEATURES, ROWS = 3, 600
 SHARE_OF_A = 0.5
 SEARCHED = 48
@@ -63,7 +63,7 @@ def main() -> None:
         PAGE.write_text(re.sub(marked, rf"\g<1>\n{table}\n\g<2>", page, flags=re.DOTALL), encoding="utf-8")
 
 
-PROCEDURES = ("one split, 5%", "median of 7 halves, 2.5%", "two folds, median of 7, 5%")
+PROCEDURES = ("one repetition, 5%", "median of 7 halves, 2.5%", "two folds, median of 7, 5%")
 
 
 def tried(candidate: Candidate, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -73,17 +73,17 @@ def tried(candidate: Candidate, seed: int) -> tuple[FloatArray, FloatArray]:
     """
     rng = np.random.default_rng((16, seed))
     features, outcome, status_quo, is_a = draw(rng)
-    halves = rng.random((max(SEEDS) * SPLITS, ROWS)) < 0.5
+    halves = rng.random((max(SEEDS) * REPETITIONS, ROWS)) < 0.5
     # The candidate that learned from a half, and the one that learned from the other half.
     first, second = candidate(features, outcome, halves)
     gain = np.where(halves, second, first)[:, is_a].astype(np.int8)  # each row is judged by the one that did not see it
     gain = (gain == outcome[is_a]).astype(np.int8) - (status_quo == outcome)[is_a].astype(np.int8)
-    in_halves = p_values(gain, ~halves[:, is_a]).reshape(max(SEEDS), SPLITS)
-    in_folds = p_values(gain, np.ones_like(halves[:, is_a])).reshape(max(SEEDS), SPLITS)
+    in_halves = p_values(gain, ~halves[:, is_a]).reshape(max(SEEDS), REPETITIONS)
+    in_folds = p_values(gain, np.ones_like(halves[:, is_a])).reshape(max(SEEDS), REPETITIONS)
     by_seed = np.stack([
         in_halves[:, 0] < combined_threshold(ALPHA, 1, "median"),
-        lower_median(in_halves.T) < combined_threshold(ALPHA, SPLITS, "median"),
-        lower_median(in_folds.T) < combined_threshold(ALPHA, SPLITS, "median", folds=2),
+        lower_median(in_halves.T) < combined_threshold(ALPHA, REPETITIONS, "median"),
+        lower_median(in_folds.T) < combined_threshold(ALPHA, REPETITIONS, "median", folds=2),
     ])  # fmt: skip
     scatter = [ndtri(np.clip(p, 1e-9, 1 - 1e-9)).var(ddof=1) for p in (in_halves, in_folds)]
     return np.stack([by_seed[:, :m].any(axis=1) for m in SEEDS], axis=1).astype(np.float64), np.array(scatter)
@@ -132,7 +132,7 @@ def nearest_neighbor(features: FloatArray, outcome: BoolArray, halves: BoolArray
 
 
 def agrees() -> None:
-    """The formula above is the test of the package: its accuracy component on the rows of one split and of all rows."""
+    """The formula above is the test of the package: its accuracy component on the rows of one repetition and of all rows."""
     rng = np.random.default_rng(3)
     features, outcome, status_quo, is_a = draw(rng)
     halves = rng.random((1, ROWS)) < 0.5
@@ -146,7 +146,7 @@ def agrees() -> None:
             accuracy="classification_rate", ask="accuracy", draws=100_000,
         )  # fmt: skip
         ours = float(p_values(gain, tested[None, is_a])[0])
-        theirs = result.splits[0].assessment.p_accuracy["a"]
+        theirs = result.repetitions[0].assessment.p_accuracy["a"]
         assert abs(ours - theirs) < 0.006, (ours, theirs)
 
 

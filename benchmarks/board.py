@@ -32,8 +32,8 @@ SLOW = ("linear_program:fairest:nodes=20",)
 WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
 PAGE = Path(__file__).parent.parent / "docs" / "board.md"
 NONE, NOT_RUN = "none", "not run"
-ONE = "that of one split in half, or of one repetition of two folds"
-SEVERAL = "the lower median of {splits} splits in half, or of {splits} repetitions of two folds"
+ONE = "that of one repetition in half, or of one repetition of two folds"
+SEVERAL = "the lower median of {repetitions} repetitions in half, or of {repetitions} repetitions of two folds"
 WITHOUT_SLOW = (
     "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
     "`python benchmarks/board.py --slow` runs it."
@@ -59,19 +59,19 @@ The care program has fewer rows than the paper's 48,784, to keep the board's tim
 """
 
 
-def try_rule(problem: Problem, rows: Any, rule: str, way: str, splits: int, draws: int) -> dict[str, Any]:
+def try_rule(problem: Problem, rows: Any, rule: str, way: str, repetitions: int, draws: int) -> dict[str, Any]:
     """One audit as plain data; one that is refused says why."""
     begun = time.process_time()
     out: dict[str, Any] = {"problem": problem.name, "rule": rule, "way": way}
     try:
         result = improvable.audit(
-            rows, **problem.asked, **problem.design, **WAYS[way], rule=rule, splits=splits, draws=draws,
+            rows, **problem.asked, **problem.design, **WAYS[way], rule=rule, repetitions=repetitions, draws=draws,
             progress=False, drop_missing=True,
         )  # fmt: skip
     except ImprovableError as error:
         return {**out, "refused": error.message}
     facts = result.to_dict()
-    shares = [split["share_selected"] for split in facts["splits"]]
+    shares = [repetition["share_selected"] for repetition in facts["repetitions"]]
     bound = next(one.value for one in result.bounds() if one.what == "fairness")
     return {
         **out,
@@ -129,13 +129,13 @@ def _cut(one: Mapping[str, Any] | None) -> str:
     return f"{math.floor(100 * one['bound'])}%"
 
 
-def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], splits: int, draws: int) -> str:
+def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], repetitions: int, draws: int) -> str:
     """The whole page."""
     alpha = Settings(outcome="", group="", status_quo="").alpha
     today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
     head = HEAD.format(
-        draws=draws, alpha=alpha, how=ONE if splits == 1 else SEVERAL.format(splits=splits),
-        level=alpha if splits == 1 else alpha / 2, version=improvable.__version__, machine=machine,
+        draws=draws, alpha=alpha, how=ONE if repetitions == 1 else SEVERAL.format(repetitions=repetitions),
+        level=alpha if repetitions == 1 else alpha / 2, version=improvable.__version__, machine=machine,
         slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
         day=f"{today:%B} {today.day}, {today.year}",
     )  # fmt: skip
@@ -162,7 +162,7 @@ def _unfinished(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]]) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--draws", type=int, default=4_000)
     parser.add_argument("--care-rows", type=int, default=8_000, help="rows of the simulated care program")
     parser.add_argument("--rules", default=";".join(RULES), help="between semicolons")
@@ -184,11 +184,11 @@ def main() -> None:
             for rule in rules:
                 for way in WAYS:
                     if (problem.name, rule, way) not in done:
-                        one = try_rule(problem, rows, rule, way, options.splits, options.draws)
+                        one = try_rule(problem, rows, rule, way, options.repetitions, options.draws)
                         append(options.log, one)
     order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
     audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))
-    PAGE.write_text(page(found, audits, options.splits, options.draws), encoding="utf-8")
+    PAGE.write_text(page(found, audits, options.repetitions, options.draws), encoding="utf-8")
 
 
 if __name__ == "__main__":

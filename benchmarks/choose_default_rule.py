@@ -1,6 +1,6 @@
 """Which rule should be the default? Power, level and time of fast rules on simulated and real data.
 
-Each repetition is one audit with one split, on fresh simulated rows or on a random part of the real ones; all rules see
+Each repetition is one audit with one repetition, on fresh simulated rows or on a random part of the real ones; all rules see
 the same rows. Power is measured by the mean of z = Phi^-1(1 - p), which says more than the share of rejections when
 repetitions are few; a z above 1.64 rejects at 5%. Where there is nothing to find the share of rejections must not
 exceed 5%. Time is the processor's, user and system, per audit.
@@ -38,43 +38,43 @@ def judge(problem: Problem, rule: str, repetition: int) -> dict[str, Any]:
     rows = problem.draw(np.random.default_rng([11, repetition]))
     begun = time.process_time()
     result = improvable.audit(
-        rows, **problem.asked, rule=rule, splits=1, draws=DRAWS, seed=repetition, progress=False, drop_missing=True
+        rows, **problem.asked, rule=rule, repetitions=1, draws=DRAWS, seed=repetition, progress=False, drop_missing=True
     )
     seconds = time.process_time() - begun
     return {"problem": problem.name, "rule": rule, "repetition": repetition, "p": result.p_value, "seconds": seconds}
 
 
-def flagship(rule: str, splits: int) -> dict[str, Any]:
+def flagship(rule: str, repetitions: int) -> dict[str, Any]:
     """The paper's own audit on simulated rows: 48,784 of them, 149 columns, 3% selected, 10,000 draws, all cores."""
     people = care_management(48_784)
     begun, processor = time.perf_counter(), time.process_time()
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.03),
-        features=CARE_MANAGEMENT_COVARIATES, rule=rule, splits=splits, n_jobs=-1, progress=False,
+        features=CARE_MANAGEMENT_COVARIATES, rule=rule, repetitions=repetitions, n_jobs=-1, progress=False,
     )  # fmt: skip
     seconds, wall = time.process_time() - processor, time.perf_counter() - begun
-    return {"problem": FLAGSHIP, "rule": rule, "repetition": splits, "seconds": seconds, "wall": wall}
+    return {"problem": FLAGSHIP, "rule": rule, "repetition": repetitions, "seconds": seconds, "wall": wall}
 
 
 def flagship_table(audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) -> str:
-    """How long the flagship audit takes on free cores, by rule and number of splits, and its processor time."""
+    """How long the flagship audit takes on free cores, by rule and number of repetitions, and its processor time."""
     of = grouped(audits)
-    splits = sorted({times for rule in rules for times in of[FLAGSHIP, rule]})
-    lines = head(("rule", *(f"{plural(times)}: time, and processor time" for times in splits)))
+    repetitions = sorted({times for rule in rules for times in of[FLAGSHIP, rule]})
+    lines = head(("rule", *(f"{plural(times)}: time, and processor time" for times in repetitions)))
     for rule in rules:
         found = of[FLAGSHIP, rule]
         if not found:
             continue
         cells = (
             f"{found[times]['wall']:.0f} s, {found[times]['seconds']:.0f} s" if times in found else "not run"
-            for times in splits
+            for times in repetitions
         )
         lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def plural(splits: int) -> str:
-    return "one split" if splits == 1 else f"{splits} splits"
+def plural(repetitions: int) -> str:
+    return "one repetition" if repetitions == 1 else f"{repetitions} repetitions"
 
 
 def z_of(p: float) -> float:
@@ -172,7 +172,9 @@ def main() -> None:
     parser.add_argument("--problems", default="", help="only those whose name has this in it")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of real data")
     parser.add_argument("--log", type=Path, default=Path("default-rule.jsonl"), help="where audits are appended")
-    parser.add_argument("--flagship", type=int, metavar="SPLITS", help="time the flagship audit with so many splits")
+    parser.add_argument(
+        "--flagship", type=int, metavar="REPETITIONS", help="time the flagship audit with so many repetitions"
+    )
     parser.add_argument("--write", action="store_true", help="write the tables to the page; run nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)

@@ -3,7 +3,7 @@
 What is measured
 ----------------
 Wall-clock time of whole calls on made-up decisions, each varying one thing and holding the others: rows n (a thousand
-to ten million), draws Q, splits K, distinct cells, and groups. Beside every time stands its ratio to the first of its
+to ten million), draws Q, repetitions K, distinct cells, and groups. Beside every time stands its ratio to the first of its
 kind. Peak memory is that of the process after each size (it never falls). At the end, a profile of one audit.
 
 How
@@ -31,7 +31,7 @@ import polars as pl
 import improvable
 from improvable.question.settings import EngineName
 
-ROWS, DRAWS, SPLITS = 100_000, 10_000, 7
+ROWS, DRAWS, REPETITIONS = 100_000, 10_000, 7
 
 
 def people(rows: int, groups: int = 2, outcomes: int | None = 16) -> pl.DataFrame:
@@ -53,10 +53,12 @@ def compared(frame: pl.DataFrame, draws: int = DRAWS) -> Any:
     )  # fmt: skip
 
 
-def audited(frame: pl.DataFrame, splits: int = SPLITS, draws: int = DRAWS, engine: EngineName | None = None) -> Any:
+def audited(
+    frame: pl.DataFrame, repetitions: int = REPETITIONS, draws: int = DRAWS, engine: EngineName | None = None
+) -> Any:
     return improvable.audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.2), rule="linear",
-        features=["x0", "x1", "x2"], splits=splits, draws=draws, engine=engine,
+        features=["x0", "x1", "x2"], repetitions=repetitions, draws=draws, engine=engine,
     )  # fmt: skip
 
 
@@ -104,7 +106,7 @@ def main() -> None:
     warnings.simplefilter("ignore", improvable.errors.ImprovableWarning)
     base = people(ROWS)
     compared(base)
-    audited(base, splits=1)
+    audited(base, repetitions=1)
     cases = {f"Q = {q:,}": partial(case, compared, {"draws": q}) for q in (1_000, 10_000, 100_000)}
     table("compare, by draws", cases, options.rounds)
     kinds = {f"outcomes below {most}": most for most in (2, 16, 500)} | {"continuous outcome": None}
@@ -112,8 +114,8 @@ def main() -> None:
     table("compare, by distinct cells", cases, options.rounds)
     cases = {f"{g} groups": partial(case, compared, {}, groups=g) for g in (2, 5, 20)}
     table("compare, by groups", cases, options.rounds)
-    cases = {f"K = {k}": partial(case, audited, {"splits": k}) for k in (1, 7, 21)}
-    table("audit, by splits", cases, 1)
+    cases = {f"K = {k}": partial(case, audited, {"repetitions": k}) for k in (1, 7, 21)}
+    table("audit, by repetitions", cases, 1)
     sizes = [10**power for power in range(3, 8) if 10**power <= options.most]
     for engine in ("memory", None):
         cases = {f"n = {n:,}": partial(case, audited, {"engine": engine}, rows=n) for n in sizes}

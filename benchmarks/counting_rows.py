@@ -4,8 +4,8 @@ What is measured
 ----------------
 An audit of made-up decisions that lie in a folder of Parquet files, one million rows each: a count outcome, two groups,
 a score of which the top 3% are selected, eight features, and an id. The engine is Arrow, the rule a linear regression,
-the splits are seven. Each of the three passes is timed alone; the third reads every row, hashes it into every split,
-decides by both algorithms for the test rows, and counts cells. Its rate is rows times splits per second and core.
+the repetitions are seven. Each of the three passes is timed alone; the third reads every row, hashes it into every repetition,
+decides by both algorithms for the test rows, and counts cells. Its rate is rows times repetitions per second and core.
 
 How
 ---
@@ -14,7 +14,7 @@ so that it is per core whatever runs beside. Memory is the most that the process
 held, imports included (`ru_maxrss`). Files are made before the clock starts, in another process. Times are printed and
 never asserted.
 
-Run ``python benchmarks/counting_rows.py [--rows 5000000] [--splits 7]``; ``--rows 100000000`` is the long version and
+Run ``python benchmarks/counting_rows.py [--rows 5000000] [--repetitions 7]``; ``--rows 100000000`` is the long version and
 needs 4 GB of disk.
 """
 
@@ -77,26 +77,26 @@ def write_files(folder: Path, rows: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--splits", type=int, default=7)
+    parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--folder", help="where to make the files, or where they are already")
     parser.add_argument("--step", choices=["write", "measure"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step == "write":
         write_files(Path(options.folder), options.rows)
     elif options.step == "measure":
-        measure(Path(options.folder), options.rows, options.splits)
+        measure(Path(options.folder), options.rows, options.repetitions)
     else:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(options.folder or temporary)
             folder.mkdir(exist_ok=True)
-            again = [sys.executable, __file__, "--rows", str(options.rows), "--splits", str(options.splits)]
+            again = [sys.executable, __file__, "--rows", str(options.rows), "--repetitions", str(options.repetitions)]
             for step in ("measure",) if list(folder.glob("*.parquet")) else ("write", "measure"):
                 subprocess.run(
                     [*again, "--folder", str(folder), "--step", step], check=True, env={**os.environ, **ONE_THREAD}
                 )
 
 
-def measure(folder: Path, rows: int, splits: int) -> None:
+def measure(folder: Path, rows: int, repetitions: int) -> None:
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     warnings.simplefilter("ignore", improvable.errors.ImprovableWarning)
@@ -109,17 +109,17 @@ def measure(folder: Path, rows: int, splits: int) -> None:
         status_quo=improvable.threshold("score", capacity=0.03),
         rule="linear",
         features=FEATURES,
-        splits=splits,
+        repetitions=repetitions,
         row_id="id",
     )
     whole = time.process_time() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{rows:,} rows, {splits} splits, seconds of one core; p = {result.p_value:g}\n")
-    print(f"  {'pass':12}{'seconds':>10}{'million rows/s':>18}{'million rows x splits/s':>28}")
+    print(f"{rows:,} rows, {repetitions} repetitions, seconds of one core; p = {result.p_value:g}\n")
+    print(f"  {'pass':12}{'seconds':>10}{'million rows/s':>18}{'million rows x repetitions/s':>28}")
     for name, seconds in engine.passes:
-        print(f"  {name:12}{seconds:>10.2f}{rows / seconds / 1e6:>18.2f}{rows * splits / seconds / 1e6:>28.2f}")
-    print(f"  {'whole audit':12}{whole:>10.2f}{rows / whole / 1e6:>18.2f}{rows * splits / whole / 1e6:>28.2f}")
-    rate = rows * splits / dict(engine.passes)["Counting"] / TARGET_RATE
+        print(f"  {name:12}{seconds:>10.2f}{rows / seconds / 1e6:>18.2f}{rows * repetitions / seconds / 1e6:>28.2f}")
+    print(f"  {'whole audit':12}{whole:>10.2f}{rows / whole / 1e6:>18.2f}{rows * repetitions / whole / 1e6:>28.2f}")
+    rate = rows * repetitions / dict(engine.passes)["Counting"] / TARGET_RATE
     print(f"\n  counting, as a multiple of the target of {TARGET_RATE / 1e6:g} million: {rate:.2f}")
     print(f"  most memory: {memory:.2f} GiB (target: below {TARGET_MEMORY:g})")
 

@@ -3,7 +3,7 @@
 What is measured
 ----------------
 Wall-clock time of a whole audit of the made-up decisions of `counting_rows.py`, ten million rows in ten Parquet files:
-seven splits, a linear rule, 1,000 draws. *memory* has the rows as a Polars frame already, and only counts; *arrow*
+seven repetitions, a linear rule, 1,000 draws. *memory* has the rows as a Polars frame already, and only counts; *arrow*
 streams the files in each of its three passes; *dask* reads them on its threads. All must give the same
 bits.
 
@@ -75,7 +75,7 @@ def main() -> None:
                 times[name].append(time.perf_counter() - start)
     if len(said) != 1:
         raise RuntimeError("the engines disagree.")
-    print(f"{options.rows:,} rows, 7 splits, {os.cpu_count()} cores; medians of {options.rounds} rounds\n")
+    print(f"{options.rows:,} rows, 7 repetitions, {os.cpu_count()} cores; medians of {options.rounds} rounds\n")
     print(f"  {'engine':10}{'seconds':>10}{'times memory':>14}{'target':>10}")
     middle = {name: statistics.median(values) for name, values in times.items()}
     for name, seconds in middle.items():

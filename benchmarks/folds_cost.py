@@ -1,4 +1,4 @@
-"""What testing every row costs: an audit of seven repetitions in two folds against one of seven splits in half.
+"""What testing every row costs: an audit of seven repetitions in two folds against one of seven repetitions in half.
 
 Both are whole audits of the same rows with the same rule, one worker, in turns, after one that warms up; a repetition
 in two folds fits the rule twice and tests twice the rows, so twice the time is what the fits alone would take.
@@ -24,7 +24,7 @@ def main() -> None:
     people = improvable.datasets.care_management(ROWS, seed=0)
     features = [*improvable.datasets.CARE_MANAGEMENT_COVARIATES][:FEATURES]
     print(f"{ROWS:,} rows, {len(features)} features, 10,000 draws, one worker; processor seconds, medians of rounds")
-    print(f"{'rule':12} {'7 splits':>10} {'7 x 2 folds':>12} {'ratio':>8}   target <= {TARGET}")
+    print(f"{'rule':12} {'7 repetitions':>10} {'7 x 2 folds':>12} {'ratio':>8}   target <= {TARGET}")
     _audit(people, features, "linear", None)
     for rule, rounds in RULES.items():
         seconds: dict[int | None, list[float]] = {None: [], 2: []}

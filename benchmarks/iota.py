@@ -11,7 +11,7 @@ screening
     0/1 outcomes without a capacity: the rate of correct decisions as accuracy, the false positive rate as fairness.
 
 With `--null` nothing can be improved (care: features are noise; the others: the status quo is the best prediction there
-is). One split in half, the 5% level, the same data for every iota.
+is). One repetition in half, the 5% level, the same data for every iota.
 """
 
 import argparse
@@ -85,8 +85,10 @@ def outcomes(process: str, rules: list[str], null: bool, repetition: int) -> lis
     frame, options = PROCESSES[process][0](np.random.default_rng([11, int(null), repetition]), null)
     out = []
     for rule in rules:
-        result = improvable.audit(frame, **options, rule=rule, splits=1, draws=500, seed=repetition, progress=False)
-        status = result.to_dict()["splits"][0]["selection"].get("status")
+        result = improvable.audit(
+            frame, **options, rule=rule, repetitions=1, draws=500, seed=repetition, progress=False
+        )
+        status = result.to_dict()["repetitions"][0]["selection"].get("status")
         out.append((bool(result.reject), status == "nothing feasible found"))
     return out
 

@@ -2,7 +2,7 @@
 
 Under the alternative, one feature (`record`) predicts the outcome well and is lower for one group at equal need:
 selecting the highest predictions is accurate for both groups and leaves the gap wide, while a rule that weighs the gap
-as well can improve both. Under the null, the status quo is the best prediction there is. One split, 5% level.
+as well can improve both. Under the null, the status quo is the best prediction there is. One repetition, 5% level.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def rejections(rule: str, repetitions: int, rows: int, null: bool) -> float:
     for i in range(repetitions):
         frame = people(np.random.default_rng([7, int(null), i]), rows, null)
         result = improvable.audit(
-            frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"], splits=1,
+            frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"], repetitions=1,
             status_quo=improvable.threshold("score", capacity=0.25), draws=500, seed=i, progress=False,
         )  # fmt: skip
         hits += result.reject

@@ -32,19 +32,22 @@ def run(data: Any, rule: str, **options: Any) -> str:
     except ImprovableError as error:
         return f"| `{rule}` | refused: {error.message} | | | | |"
     seconds = time.perf_counter() - start
-    splits = result.to_dict()["splits"]
-    shares = [split["share_selected"]["candidate"] for split in splits]
-    gaps = [[split["selection"]["reached"][k]["selection_gap"] for split in splits] for k in ("train", "test")]
+    repetitions = result.to_dict()["repetitions"]
+    shares = [repetition["share_selected"]["candidate"] for repetition in repetitions]
+    gaps = [
+        [repetition["selection"]["reached"][k]["selection_gap"] for repetition in repetitions]
+        for k in ("train", "test")
+    ]
     apart = " / ".join(f"{sum(gap) / len(gap):.3f}" for gap in gaps)
     share = " / ".join(f"{100 * sum(s[k] for s in shares) / len(shares):.1f}%" for k in ("train", "test"))
-    unfair = sum(split["gap"]["candidate"] for split in splits) / len(splits)
+    unfair = sum(repetition["gap"]["candidate"] for repetition in repetitions) / len(repetitions)
     return f"| `{rule}` | {result.to_dict()['p_value_text']} | {unfair:.3f} | {share} | {apart} | {seconds:.0f} s |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=12_000)
-    parser.add_argument("--splits", type=int, default=7)
+    parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--compas", help="the COMPAS file")
     parser.add_argument("--only", help="rules between semicolons")
     parser.add_argument("--selection-gap", type=float, help="bound on the difference of selection rates")
@@ -54,8 +57,13 @@ def main() -> None:
         "rule", "median p", "gap of candidates", "selected, train / test", "selection gap, train / test", "time",
     )  # fmt: skip
     head = f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|"
-    common = {"splits": arguments.splits, "draws": 4_000, "n_jobs": -1, "selection_gap": arguments.selection_gap}
-    print(f"Care programme, {arguments.rows:,} simulated rows, {arguments.splits} splits\n\n{head}")
+    common = {
+        "repetitions": arguments.repetitions,
+        "draws": 4_000,
+        "n_jobs": -1,
+        "selection_gap": arguments.selection_gap,
+    }
+    print(f"Care programme, {arguments.rows:,} simulated rows, {arguments.repetitions} repetitions\n\n{head}")
     people = improvable.datasets.care_management(arguments.rows, seed=1)
     for rule in arguments.only.split(";") if arguments.only else CARE:
         print(
@@ -68,7 +76,7 @@ def main() -> None:
         )  # fmt: skip
     if arguments.compas:
         frame = pl.read_csv(arguments.compas).filter(pl.col("race").is_in(["African-American", "Caucasian"]))
-        print(f"\nCOMPAS, {len(frame):,} rows, {arguments.splits} splits\n\n{head}")
+        print(f"\nCOMPAS, {len(frame):,} rows, {arguments.repetitions} repetitions\n\n{head}")
         for rule in arguments.only.split(";") if arguments.only else COMPAS:
             print(
                 run(

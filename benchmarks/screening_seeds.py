@@ -2,7 +2,7 @@
 
 Runs the audit of `improvable demo` with each of the seeds 0 to 9, on everybody and without those already diagnosed, in
 folds and in the paper's halves. Printed: the lower median p-value, whether the null is rejected, and the smallest and
-largest p-value of single repetitions or splits. A few minutes.
+largest p-value of single repetitions or repetitions. A few minutes.
 """
 
 import warnings
@@ -26,7 +26,7 @@ def main() -> None:
             for seed in SEEDS:
                 result = improvable.audit(frame, **{**DIABETES_SCREENING, **options}, seed=seed)
                 medians.append(result.p_value)
-                singles += [split.p_value for split in result.splits]
+                singles += [repetition.p_value for repetition in result.repetitions]
                 rejected += result.reject
                 bounds.append(result.bounds()[0].words)
                 print(f"  {who}, {how}, seed {seed}: p = {result.p_value:.4f}, {bounds[-1]}", flush=True)

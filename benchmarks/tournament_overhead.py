@@ -31,7 +31,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ImprovableWarning)
     people = improvable.datasets.care_management(48_784, seed=0)
     asked = Settings(
-        outcome="gagne_sum_t", group="race", rule="linear", splits=1,
+        outcome="gagne_sum_t", group="race", rule="linear", repetitions=1,
         status_quo=improvable.threshold("risk_score_t", capacity=0.03),
         features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
     )  # fmt: skip
@@ -43,7 +43,7 @@ def main() -> None:
     )  # fmt: skip
     status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
     contest = as_tournament(RULES)
-    with limited_threads(workers=1, splits=1):
+    with limited_threads(workers=1, repetitions=1):
         parts = 0.0
         for name in RULES:
             begun = time.perf_counter()

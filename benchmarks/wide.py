@@ -1,6 +1,6 @@
 """What columns cost: an audit, and a look at a file, with 1,000 to 4,000 features and 500 rows.
 
-Processor seconds, one worker, two splits. Beside each audit stands the part that scikit-learn's own fits and
+Processor seconds, one worker, two repetitions. Beside each audit stands the part that scikit-learn's own fits and
 predictions take. Twice the columns take twice the time where the work is linear; the last column is that ratio, without
 scikit-learn's part. `python benchmarks/wide.py 20000` measures other numbers of columns, with the first rule alone.
 """
@@ -51,7 +51,15 @@ def people(columns: int, seed: int = 0) -> pl.DataFrame:
 def _audit(frame: pl.DataFrame, rule: str) -> None:
     status_quo = improvable.threshold("s", capacity=0.3)
     improvable.audit(
-        frame, outcome="y", group="g", status_quo=status_quo, rule=rule, splits=2, draws=1_000, n_jobs=1, progress=False
+        frame,
+        outcome="y",
+        group="g",
+        status_quo=status_quo,
+        rule=rule,
+        repetitions=2,
+        draws=1_000,
+        n_jobs=1,
+        progress=False,
     )
 
 

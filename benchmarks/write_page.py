@@ -20,13 +20,13 @@ DOCS = HERE.parent / "docs"
 SCRIPTS = {
     "compare_against_peers.py": "Against arch, SciPy and NumPy",
     "fairness_peers.py": "Against Fairlearn",
-    "cost_against_size.py": "Cost against rows, draws, splits, cells and groups",
+    "cost_against_size.py": "Cost against rows, draws, repetitions, cells and groups",
     "counting_rows.py": "Counting from Parquet",
     "engine_overhead.py": "Engines against memory",
     "audit_a_million_rows.py": "A million rows",
     "wide.py": "Many columns",
     "resampling_costs.py": "Where resampling by cell and by row break even",
-    "folds_cost.py": "Two folds against splits in half",
+    "folds_cost.py": "Two folds against repetitions in half",
     "tournament_overhead.py": "Tournaments",
     "linear_rules.py": "Linear classifiers",
 }
@@ -63,7 +63,7 @@ def draw_cost(output: str) -> None:
     shape = alt.Shape("how:N", sort=names, title=None, scale=alt.Scale(domain=names, range=list(SHAPES[:2])))
     base = chart(rows).encode(x=x, y=y, color=colour)
     layers = [base.mark_line(), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
-    subtitle = ["Seven splits, linear rule, 10,000 draws each, one worker."]
+    subtitle = ["Seven repetitions, linear rule, 10,000 draws each, one worker."]
     plots.save_chart(
         finished(layers, "An audit's time against its rows", subtitle, 420, 280), DOCS / "pictures/cost.svg"
     )

@@ -13,7 +13,7 @@ TABLES = {
     "common": "Every result",
     "audit": "Audits only",
     "look": "`look`",
-    "split": "Each entry of `splits`",
+    "repetition": "Each entry of `repetitions`",
     "component": "Each entry of `components`",
     "interval": "Each entry of `intervals`",
     "disparity": "`disparity`, and each entry of `disparities`",

@@ -41,7 +41,7 @@ def audited(data: Any, **options: Any) -> str:
     settings: dict[str, Any] = {
         "rule": "linear",
         "features": ["signal", "small", "insured", "holes", "region"],
-        "splits": 3,
+        "repetitions": 3,
         "draws": 300,
         "row_id": "person",
         "train_rows": 900,
@@ -53,7 +53,9 @@ def audited(data: Any, **options: Any) -> str:
         status_quo=improvable.threshold("score", capacity=0.2),
         **{**settings, **options},
     )
-    return json.dumps(result.to_dict()) + str([split.evidence.draws.tobytes() for split in result.splits])
+    return json.dumps(result.to_dict()) + str(
+        [repetition.evidence.draws.tobytes() for repetition in result.repetitions]
+    )
 
 
 def compared(data: Any, **options: Any) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.1"),
-    *("--rule", "linear", "--features", "gagne_sum_tm1,dem_female", "--splits", "3", "--draws", "300"),
+    *("--rule", "linear", "--features", "gagne_sum_tm1,dem_female", "--repetitions", "3", "--draws", "300"),
 ]
 
 

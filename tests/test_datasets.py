@@ -34,12 +34,12 @@ def people() -> pl.DataFrame:
 
 
 def test_the_published_averages_come_out_within_sampling_error(people: pl.DataFrame) -> None:
-    """The standard error of a group's mean over seven splits is about 0.1 for white and 0.2 for black patients."""
+    """The standard error of a group's mean over seven repetitions is about 0.1 for white and 0.2 for black patients."""
     result = improvable.audit(people, n_jobs=2, **OPTIONS)  # type: ignore[arg-type]
-    splits = result.to_dict()["splits"]
+    repetitions = result.to_dict()["repetitions"]
 
     def mean(group: str, name: str) -> float:
-        return float(np.mean([split["accuracy"][group][name] for split in splits]))
+        return float(np.mean([repetition["accuracy"][group][name] for repetition in repetitions]))
 
     assert mean("white", "status_quo") == pytest.approx(5.13, abs=0.3)
     assert mean("black", "status_quo") == pytest.approx(6.54, abs=0.6)
@@ -54,7 +54,7 @@ def test_with_accuracy_measured_by_cost_it_is_not_rejected(people: pl.DataFrame)
         accuracy="calibration:cost_t",
         fairness="calibration",
         n_jobs=2,
-        splits=3,
+        repetitions=3,
         **OPTIONS,  # type: ignore[arg-type]
     )
     assert result.p_value > 0.5
@@ -124,12 +124,14 @@ def test_detection_rises_in_all_groups_and_is_not_shown_for_the_undiagnosed() ->
     frames = {"everybody": everybody, "undiagnosed": everybody.filter(pl.col("diagnosed") == 0)}
     for name, people in frames.items():
         result = improvable.audit(people, **DIABETES_SCREENING, draws=2_000)
-        splits = result.to_dict()["splits"]
+        repetitions = result.to_dict()["repetitions"]
         for group, share in expected[name].items():
-            found = np.mean([split["accuracy"][group]["candidate"] for split in splits])
-            before = np.mean([split["accuracy"][group]["status_quo"] for split in splits])
+            found = np.mean([repetition["accuracy"][group]["candidate"] for repetition in repetitions])
+            before = np.mean([repetition["accuracy"][group]["status_quo"] for repetition in repetitions])
             assert found == pytest.approx(share, abs=0.03)
             assert found > before
-        assert np.mean([s["gap"]["candidate"] for s in splits]) < np.mean([s["gap"]["status_quo"] for s in splits])
+        assert np.mean([s["gap"]["candidate"] for s in repetitions]) < np.mean(
+            [s["gap"]["status_quo"] for s in repetitions]
+        )
         assert result.reject == (name == "everybody")
         assert (result.p_value < 0.016) if result.reject else (result.p_value > 0.2)

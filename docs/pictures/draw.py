@@ -51,7 +51,8 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
             {
                 "group": group,
                 "algorithm": name,
-                "share": sum(s["accuracy"][group][one] or 0.0 for s in facts["splits"]) / len(facts["splits"]),
+                "share": sum(s["accuracy"][group][one] or 0.0 for s in facts["repetitions"])
+                / len(facts["repetitions"]),
             }
             for group in facts["groups"]
             for name, one in zip(ALGORITHM_NAMES, algorithms, strict=True)
@@ -103,7 +104,7 @@ def care_program() -> None:
     )
     plots.save_chart(power, HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
-    game = play(*linear_costs(0.001, 7), splits=7, mixing=BetaMixing(0.3))
+    game = play(*linear_costs(0.001, 7), repetitions=7, mixing=BetaMixing(0.3))
     plots.save_chart(picture(game), HERE / "repetitions.svg")
 
 

@@ -22,13 +22,13 @@ result = improvable.audit(
     status_quo=improvable.threshold("risk_score_t", capacity=0.03),
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1", "*_romano_tm1", "dem_*"],
-    splits=3,
+    repetitions=3,
     draws=1_000,
 )
 print(result.summary())
 
 # %% [markdown]
-# Only three splits, to be quick. The verdict comes in words, and so do both hypotheses.
+# Only three repetitions, to be quick. The verdict comes in words, and so do both hypotheses.
 
 # %%
 print(result.null_hypothesis)

@@ -30,7 +30,7 @@ result = improvable.audit(
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],
     weight="weight",
     cluster="patient",
-    splits=3,
+    repetitions=3,
     draws=500,
 )
 print(result.summary())
@@ -50,7 +50,7 @@ crossed = improvable.audit(
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],
     cluster="patient",
-    splits=3,
+    repetitions=3,
     draws=500,
 )
 print(crossed.groups)

@@ -27,7 +27,7 @@ settings = Settings(
     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],
-    splits=3,
+    repetitions=3,
     draws=500,
 )
 declared = declare(settings)

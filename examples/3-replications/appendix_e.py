@@ -31,7 +31,7 @@ print(f"nominal 0.05: absolute {boundary.absolute:.3f}, signed {boundary.signed:
 # %% [markdown]
 # ## The same from an audit of one's own
 #
-# The paper's numbers were calibrated from the median split of its application. `power_from_run` does that with any
+# The paper's numbers were calibrated from the median repetition of its application. `power_from_run` does that with any
 # finished audit: how likely is its fairness test to reject, for candidates of any gap, with half, as many and twice as
 # many test rows?
 

@@ -67,7 +67,7 @@ CAPACITY, SHARES, LEVER = "capacity", "shares", "lever"
 
 @dataclass(frozen=True)
 class Caution:
-    """A warning, with a name by which the same warning of several splits is gathered."""
+    """A warning, with a name by which the same warning of several repetitions is gathered."""
 
     kind: str
     text: str

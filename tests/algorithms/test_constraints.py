@@ -37,7 +37,7 @@ def people() -> pl.DataFrame:
 def audited(people: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "rule": "linear", "features": ["need", "wealth", "wrong"], "splits": 2, "draws": 200,
+        "rule": "linear", "features": ["need", "wealth", "wrong"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
     return improvable.audit(people, **{**settings, **options})
 
@@ -45,10 +45,10 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
 @pytest.mark.paper("Section 2")
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
-    free = audited(people, rule=rule, splits=1).substitute()
+    free = audited(people, rule=rule, repetitions=1).substitute()
     bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
-    for split in bound.to_dict()["splits"]:
-        assert {s["monotone_violations"] for s in split["selection"]["reached"].values()} == {0}
+    for repetition in bound.to_dict()["repetitions"]:
+        assert {s["monotone_violations"] for s in repetition["selection"]["reached"].values()} == {0}
     moved = people.with_columns(wrong=pl.col("wrong") + 1)
     assert (free.decide(moved) < free.decide(people)).any()
     algorithm = bound.substitute()
@@ -65,7 +65,7 @@ def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataF
             return improvable.threshold(lambda frame: -frame["need"].to_numpy(), capacity=0.2)
 
     result = audited(people, rule=Liar(), monotone={"need": "+"})
-    assert result.to_dict()["splits"][0]["selection"]["reached"]["test"]["monotone_violations"] > 10
+    assert result.to_dict()["repetitions"][0]["selection"]["reached"]["test"]["monotone_violations"] > 10
 
 
 def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> None:
@@ -110,7 +110,7 @@ def test_a_group_may_be_read_when_allowed(people: pl.DataFrame) -> None:
 
 def test_features_that_only_lean_towards_a_group_are_no_proxies(people: pl.DataFrame) -> None:
     leaning = people.with_columns(lean=pl.when(pl.int_range(pl.len()) % 50 == 0).then(0).otherwise("proxy"))
-    assert list(audited(leaning, features=["need", "lean"], splits=1).setting["features"]) == ["need", "lean"]
+    assert list(audited(leaning, features=["need", "lean"], repetitions=1).setting["features"]) == ["need", "lean"]
 
 
 @pytest.mark.paper("Section 2")
@@ -120,6 +120,6 @@ def test_every_rule_says_what_it_honors() -> None:
 
 
 def test_selection_rates_are_reported_on_both_samples(people: pl.DataFrame) -> None:
-    for split in audited(people).to_dict()["splits"]:
-        assert set(split["selection"]["reached"]) == {"train", "test"}
-        assert 0 <= split["selection"]["reached"]["test"]["selection_gap"] <= 1
+    for repetition in audited(people).to_dict()["repetitions"]:
+        assert set(repetition["selection"]["reached"]) == {"train", "test"}
+        assert 0 <= repetition["selection"]["reached"]["test"]["selection_gap"] <= 1

@@ -62,7 +62,7 @@ def test_a_decision_depends_on_the_row_alone(kind: Any, row_id: str | None) -> N
     assert (other.decide(frame) != whole).any()
 
 
-def test_the_draw_among_ties_is_independent_of_the_splits() -> None:
+def test_the_draw_among_ties_is_independent_of_the_repetitions() -> None:
     """Both hash the same keys; of the rows of either side the same share must be drawn."""
     rng = np.random.default_rng(3)
     rows = 40_000
@@ -70,11 +70,11 @@ def test_the_draw_among_ties_is_independent_of_the_splits() -> None:
                           "s": rng.integers(0, 2, rows), "x": rng.normal(size=rows)})  # fmt: skip
     result = improvable.audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.25), rule="linear",
-        features=["x"], splits=4, draws=100,
+        features=["x"], repetitions=4, draws=100,
     )  # fmt: skip
-    for split in result.splits:
-        assert split.shares["status_quo"]["train"] == pytest.approx(0.25, abs=4 * (0.25 * 0.5 / 20_000) ** 0.5)
-        assert split.shares["status_quo"]["test"] == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 20_000) ** 0.5)
+    for repetition in result.repetitions:
+        assert repetition.shares["status_quo"]["train"] == pytest.approx(0.25, abs=4 * (0.25 * 0.5 / 20_000) ** 0.5)
+        assert repetition.shares["status_quo"]["test"] == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 20_000) ** 0.5)
 
 
 def test_the_paper_s_letter_can_be_asked_for() -> None:

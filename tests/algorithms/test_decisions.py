@@ -25,7 +25,7 @@ def compared(data: Any, candidate: Any, **options: Any) -> improvable.Comparison
 def test_ways_to_say_the_same_thing_give_the_same_result(case: Case, kind: Any) -> None:
     columns = case.frame().to_dict(as_series=False)
     data = kind(columns)
-    expected = compared(data, improvable.threshold("count", above=1)).to_dict()["splits"]
+    expected = compared(data, improvable.threshold("count", above=1)).to_dict()["repetitions"]
 
     class Cutoff:
         def decide(self, frame: Any) -> Any:
@@ -36,7 +36,7 @@ def test_ways_to_say_the_same_thing_give_the_same_result(case: Case, kind: Any) 
         Cutoff(),
         improvable.threshold(lambda frame: np.asarray(frame["count"]), above=1),
     ):
-        assert compared(data, candidate).to_dict()["splits"] == expected
+        assert compared(data, candidate).to_dict()["repetitions"] == expected
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
@@ -45,7 +45,7 @@ def test_a_fitted_model_reads_its_own_columns(case: Case, kind: Any) -> None:
     model = LogisticRegression().fit(data[["count"]], data["binary"].to_numpy().astype(int))
     by_model = compared(data, model)
     by_function = compared(data, lambda frame: model.predict(frame[["count"]]))
-    assert by_model.to_dict()["splits"] == by_function.to_dict()["splits"]
+    assert by_model.to_dict()["repetitions"] == by_function.to_dict()["repetitions"]
     top = compared(data, improvable.threshold(model, capacity=0.2))
     assert top.shares["candidate"]["test"] == pytest.approx(0.2, abs=0.06)
 
@@ -54,8 +54,8 @@ def test_a_model_of_pyarrow_rows_reads_them_too(case: Case) -> None:
     columns = case.frame().to_dict(as_series=False)
     model = LogisticRegression().fit(pl.DataFrame(columns)[["count"]], case.binary.astype(int))
     assert (
-        compared(pa.table(columns), model).to_dict()["splits"]
-        == compared(pl.DataFrame(columns), model).to_dict()["splits"]
+        compared(pa.table(columns), model).to_dict()["repetitions"]
+        == compared(pl.DataFrame(columns), model).to_dict()["repetitions"]
     )
 
 

@@ -43,7 +43,7 @@ def people() -> pl.DataFrame:
 def audited(data: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "rule": "linear", "splits": 2, "draws": 300,
+        "rule": "linear", "repetitions": 2, "draws": 300,
     }  # fmt: skip
     return improvable.audit(data, **{**settings, **options})
 
@@ -68,10 +68,10 @@ def test_a_name_is_used_when_asked_for_by_name(people: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_every_rule_learns_from_messy_columns(people: pl.DataFrame, rule: str) -> None:
-    result = audited(people, rule=rule, splits=1, features=["age", "ward", "admitted", "insured"])
-    split = result.to_dict()["splits"][0]
+    result = audited(people, rule=rule, repetitions=1, features=["age", "ward", "admitted", "insured"])
+    repetition = result.to_dict()["repetitions"][0]
     for group in ("a", "b"):
-        assert split["accuracy"][group]["candidate"] > split["accuracy"][group]["status_quo"]
+        assert repetition["accuracy"][group]["candidate"] > repetition["accuracy"][group]["status_quo"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])

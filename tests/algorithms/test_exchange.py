@@ -56,7 +56,7 @@ def people() -> pl.DataFrame:
 def substitute(people: pl.DataFrame, rule: Any, **options: Any) -> Algorithm:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
-        "features": FEATURES, "splits": 1, "draws": 100,
+        "features": FEATURES, "repetitions": 1, "draws": 100,
     }  # fmt: skip
     return improvable.audit(people, rule=rule, **{**settings, **options}).substitute()
 

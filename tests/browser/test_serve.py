@@ -114,7 +114,7 @@ def test_a_run_that_is_stopped_reloaded_and_killed_has_the_same_bytes(browser: B
         visitor.page.locator("button:has-text('Stop')").click()
         visitor.page.get_by_text("The run was stopped").wait_for()
         visitor.click("Resume")
-        _wait_for_a_split(tmp_path)
+        _wait_for_a_repetition(tmp_path)
         server.kill()
     assert not (tmp_path / "improvable-audits" / "loans-1" / "result.json").exists()
     with serving(tmp_path) as server:
@@ -128,10 +128,10 @@ def test_a_run_that_is_stopped_reloaded_and_killed_has_the_same_bytes(browser: B
     assert again.read_bytes() == result_bytes(tmp_path)
 
 
-def _wait_for_a_split(folder: Path) -> None:
+def _wait_for_a_repetition(folder: Path) -> None:
     until = time.monotonic() + SECONDS
     run = folder / "improvable-audits" / "loans-1" / "run"
-    while not list(run.glob("split-*.npz")) and time.monotonic() < until:
+    while not list(run.glob("repetition-*.npz")) and time.monotonic() < until:
         time.sleep(0.02)
 
 

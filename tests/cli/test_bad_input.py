@@ -160,8 +160,8 @@ AUDITS = {
     f"audit good.csv {SCORE} --alpha 0": "alpha is 0",
     f"audit good.csv {SCORE} --alpha 5": "below 0.5",
     f"audit good.csv {SCORE} --train-fraction 1": "train_fraction is 1.0",
-    f"audit good.csv {SCORE} --splits 0": "splits is 0",
-    f"audit good.csv {SCORE} --splits 2.5": "valid integer",
+    f"audit good.csv {SCORE} --repetitions 0": "repetitions is 0",
+    f"audit good.csv {SCORE} --repetitions 2.5": "valid integer",
     f"audit good.csv {SCORE} --draws 5": "at least 100",
     f"audit good.csv {SCORE} --seed -1": "seed is -1",
     f"audit good.csv {SCORE} --jobs 0": "n_jobs is 0",
@@ -179,7 +179,7 @@ AUDITS = {
     f"audit good.csv {SCORE} --score flat": "'flat' is constant",
     f"audit no_gap.csv {BASE} --decision decision --capacity 0.2": "outcome 'outcome' is 1 in every row",
     f"audit good.csv {SCORE} --rule forrest": "Did you mean 'forest'",
-    f"audit good.csv {SCORE} --rule logistic": "split 1: rule 'logistic' is a classifier",
+    f"audit good.csv {SCORE} --rule logistic": "repetition 1: rule 'logistic' is a classifier",
     f"audit good.csv {SCORE} --features need,absent": "no column 'absent'",
     f"audit good.csv {SCORE} --exclude 'zz*'": "no column",
     f"audit good.csv {BASE}": "Give --score S --capacity 0.03",
@@ -320,7 +320,7 @@ COMPARISONS = {
 }
 
 
-GOOD = "--group group --rule linear --features need,other --draws 200 --splits 1"
+GOOD = "--group group --rule linear --features need,other --draws 200 --repetitions 1"
 SCORED = f"{GOOD} --score score --capacity 0.2"
 COMMA = "--group '\"a, b\"'"
 ACCEPTED = {
@@ -389,7 +389,7 @@ def test_drop_missing_drops_and_says_how_many(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    assert run([*f"audit no_outcome.csv {SCORE} --splits 1 --drop-missing".split()]) == 0
+    assert run([*f"audit no_outcome.csv {SCORE} --repetitions 1 --drop-missing".split()]) == 0
     out, err = capsys.readouterr()
     assert "warning: 7 rows with missing or infinite values were dropped." in err
     assert "393 rows" in out

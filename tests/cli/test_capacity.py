@@ -11,7 +11,7 @@ from improvable.cli import app, run
 from people import make_people
 
 COLUMNS = ["--outcome", "visits", "--group", "group", "--features", "signal,small"]
-SHORT = ["--rule", "linear", "--splits", "1", "--draws", "200"]
+SHORT = ["--rule", "linear", "--repetitions", "1", "--draws", "200"]
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_the_same_share_for_a_column_of_decisions(capsys: pytest.CaptureFixture[
     asked = ["audit", "people.csv", *COLUMNS, "--decision", "chosen", "--capacity", "same", *SHORT]
     assert run([*asked, "--json", "-"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    shares = facts["splits"][0]["share_selected"]
+    shares = facts["repetitions"][0]["share_selected"]
     assert facts["capacity"] == "status_quo"
     assert shares["candidate"]["train"] == pytest.approx(shares["status_quo"]["train"], abs=0.01)
     assert run([*asked, "--write-protocol", "care.toml"]) == 0
@@ -34,7 +34,7 @@ def test_the_same_share_for_a_column_of_decisions(capsys: pytest.CaptureFixture[
     assert 'ties = "random"' in Path("care.toml").read_text()
     capsys.readouterr()
     assert run(["audit", "care.toml", "--data", "people.csv", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["splits"] == facts["splits"]
+    assert json.loads(capsys.readouterr().out)["repetitions"] == facts["repetitions"]
 
 
 @pytest.mark.usefixtures("room")

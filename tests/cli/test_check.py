@@ -33,7 +33,7 @@ def test_check_shows_every_column_and_records_nothing(patients: Path, capsys: py
 def test_an_audit_carries_the_same_look(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", *ASKED.split(), *FEATURES, "--json", "-"]) == 0
     seen = json.loads(capsys.readouterr().out)
-    small = ["--splits", "1", "--draws", "200"]
+    small = ["--repetitions", "1", "--draws", "200"]
     assert run(["audit", *ASKED.split(), *FEATURES, *small, "--json", "-", "--report", "r.html", "--out", "run"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["look"] == {name: part for name, part in seen.items() if name != "warnings"}

@@ -15,7 +15,7 @@ from improvable.cli import app, run
 from improvable.data.frames import read_rows
 
 AUDIT = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear"
-QUICK = "--features gagne_sum_tm1,cost_*_tm1 --splits 3 --draws 300"
+QUICK = "--features gagne_sum_tm1,cost_*_tm1 --repetitions 3 --draws 300"
 COMPARE = (
     "compare patients.csv --outcome gagne_sum_t --group race --status-quo-score risk_score_t "
     "--candidate-score gagne_sum_tm1 --capacity 0.1 --draws 300"
@@ -33,11 +33,11 @@ def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_json_to_standard_output_is_only_json(command: str, patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*command.split(), "--json", "-"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    top = {"p_value", "reject", "alpha", "groups", "splits", "warnings", "version"}
+    top = {"p_value", "reject", "alpha", "groups", "repetitions", "warnings", "version"}
     assert top <= facts.keys()
-    split = {"p_value", "p_accuracy", "p_fairness", "p_fairness_other", "accuracy", "gap", "selected", "rows"}
-    for one in facts["splits"]:
-        assert split <= one.keys()
+    repetition = {"p_value", "p_accuracy", "p_fairness", "p_fairness_other", "accuracy", "gap", "selected", "rows"}
+    for one in facts["repetitions"]:
+        assert repetition <= one.keys()
         assert one["p_accuracy"].keys() == set(facts["groups"]) == {"black", "white"}
         assert one["accuracy"]["black"].keys() == one["gap"].keys() == {"status_quo", "candidate"}
         assert one["p_value"] == max(*one["p_accuracy"].values(), one["p_fairness"])
@@ -63,7 +63,7 @@ def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.C
         status_quo=improvable.threshold("risk_score_t", capacity=0.1),
         rule="linear",
         features=["gagne_sum_tm1", "cost_*_tm1"],
-        splits=3,
+        repetitions=3,
         draws=300,
         delta_accuracy={"black": 0.01, "white": 0.0},
         gap="absolute",
@@ -75,7 +75,7 @@ def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.C
 def test_the_rules_choice_on_all_rows_can_be_exported(
     patients: Path, capsys: pytest.CaptureFixture[str], rule: str
 ) -> None:
-    command = [*AUDIT.split(), *QUICK.split(), "--rule", rule, "--splits", "1", "--export", "choice.skops"]
+    command = [*AUDIT.split(), *QUICK.split(), "--rule", rule, "--repetitions", "1", "--export", "choice.skops"]
     assert run(command) == 0
     capsys.readouterr()
     algorithm = improvable.import_algorithm("choice.skops")

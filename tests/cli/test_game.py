@@ -21,7 +21,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], splits=5, draws=300,
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, draws=300,
     ).save(folder)  # fmt: skip
     return folder
 
@@ -31,18 +31,23 @@ def run(command: str) -> int:
 
 
 def test_the_command_and_the_library_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--splits 5 --cost 0.002 --correlation 0.2 --alpha 0.1 --json -") == 0
+    assert run("--repetitions 5 --cost 0.002 --correlation 0.2 --alpha 0.1 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    solved = play(*linear_costs(0.002, 5), splits=5, alpha=0.1, mixing=BetaMixing(0.2)).to_dict()
+    solved = play(*linear_costs(0.002, 5), repetitions=5, alpha=0.1, mixing=BetaMixing(0.2)).to_dict()
     assert {key: facts[key] for key in solved} == solved
-    assert facts["splits_needed"]["hoeffding"] == 6
+    assert facts["repetitions_needed"]["hoeffding"] == 6
     assert facts["rerun"] is None
 
 
 def test_the_text_has_both_procedures_and_the_choice(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--cost 0.01") == 0
     out = capsys.readouterr().out
-    for said in ("one split  median of 7", "The median of 7 splits is more robust", "Assumption 4 holds", "0.806"):
+    for said in (
+        "one repetition  median of 7",
+        "The median of 7 repetitions is more robust",
+        "Assumption 4 holds",
+        "0.806",
+    ):
         assert said in out
     assert max(map(len, out.splitlines())) <= 100
 
@@ -52,7 +57,7 @@ def test_a_game_that_nobody_plays_is_a_tie(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "equally robust" in out
     assert "Assumption 4 does not hold" in out
-    assert "no number at this cost, at which nobody tries one split" in " ".join(out.split())
+    assert "no number at this cost, at which nobody tries one repetition" in " ".join(out.split())
 
 
 def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,8 +65,8 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
     facts = json.loads(capsys.readouterr().out)
     result = improvable.load(audited)
     assert isinstance(result, improvable.Audit)
-    p_values = [split.p_value for split in result.splits]
-    assert facts["splits"] == 5
+    p_values = [repetition.p_value for repetition in result.repetitions]
+    assert facts["repetitions"] == 5
     assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values).to_dict()))
     assert facts["rerun"]["reject"] == result.reject
     assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
@@ -75,25 +80,25 @@ def test_a_finished_audit_in_folds_says_what_reruns_gain(tmp_path: Path, capsys:
     people = improvable.datasets.care_management(2_000, seed=2)
     result = improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], splits=5, folds=2, draws=300,
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, folds=2, draws=300,
     )  # fmt: skip
     result.save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'} --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    p_values = [one.p_value for one in result.splits]
+    p_values = [one.p_value for one in result.repetitions]
     assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values, folds=2).to_dict()))
     estimate = facts["fold_correlation"]["estimate"]
     assert estimate == estimate_correlation(p_values, 300).estimate
     assert facts["correlation"] is None
     assert facts["mixing"] == "independent"
     mixing = GaussianMixing(estimate)
-    expected = rejection_probability([1, 5, 20], splits=5, mixing=mixing, folds=2)
+    expected = rejection_probability([1, 5, 20], repetitions=5, mixing=mixing, folds=2)
     assert facts["best_of_seeds"]["folds"] == pytest.approx(expected.tolist())
     assert facts["folded"]["honest_rejection"] == pytest.approx(expected[0])
     assert run(f"--run {tmp_path / 'run'}") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "across the audit's repetitions (normal scores)" in out
-    assert "of 5 repetitions have a p-value below the threshold. With fresh random folds of the same data" in out
+    assert "across the audit's attempts (normal scores)" in out
+    assert "of 5 attempts have a p-value below the threshold. With fresh random folds of the same data" in out
 
 
 @pytest.mark.parametrize(("folds", "level"), [(2, "0.05"), (5, "0.025")])
@@ -115,42 +120,42 @@ def test_the_game_of_folds_is_that_of_its_correlation(capsys: pytest.CaptureFixt
     for seeds, share in zip((1, 5, 20), facts["best_of_seeds"]["folds"], strict=True):
         slow = rejects[:, :seeds].any(axis=1).mean()
         assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
-    assert facts["folded"]["repetitions"] == best_response(lambda m: 0.14 * m, splits=7, mixing=GaussianMixing(0.8),
-                                                           folds=2).repetitions  # fmt: skip
+    assert facts["folded"]["attempts"] == best_response(lambda m: 0.14 * m, repetitions=7, mixing=GaussianMixing(0.8),
+                                                           folds=2).attempts  # fmt: skip
 
 
 def test_equal_p_values_are_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], splits=1, draws=200,
+        rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=200,
     ).save(tmp_path / "run")  # fmt: skip
     assert run(f"--run {tmp_path / 'run'}") == 0
     captured = capsys.readouterr()
-    assert "warning: independence is assumed, since one split says nothing about correlation." in captured.err
+    assert "warning: independence is assumed, since one repetition says nothing about correlation." in captured.err
     assert "This audit" in captured.out
 
 
 def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"--cost 0.01 --plot {tmp_path / 'game.svg'} --json {tmp_path / 'game.json'}") == 0
-    assert "32 repetitions pay best" in (tmp_path / "game.svg").read_text()
-    assert json.loads((tmp_path / "game.json").read_text())["single"]["repetitions"] == 32
+    assert "32 attempts pay best" in (tmp_path / "game.svg").read_text()
+    assert json.loads((tmp_path / "game.json").read_text())["single"]["attempts"] == 32
     assert capsys.readouterr().out
 
 
 def test_costs_may_be_a_formula_or_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--cost-formula 0.001*m**2 --splits 3 --json -") == 0
+    assert run("--cost-formula 0.001*m**2 --repetitions 3 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    solved = play(lambda m: 0.001 * m**2, lambda m: 0.001 * (3 * m) ** 2, splits=3).to_dict()
+    solved = play(lambda m: 0.001 * m**2, lambda m: 0.001 * (3 * m) ** 2, repetitions=3).to_dict()
     assert {key: facts[key] for key in solved} == solved
-    assert facts["cost"] == "m splits cost 0.001*m**2"
+    assert facts["cost"] == "m repetitions cost 0.001*m**2"
     table = tmp_path / "costs.csv"
-    table.write_text("repetition,cost\n" + "".join(f"{m},{0.001 * m * m}\n" for m in range(400)))
-    assert run(f"--cost-table {table} --splits 3 --json -") == 0
+    table.write_text("attempt,cost\n" + "".join(f"{m},{0.001 * m * m}\n" for m in range(400)))
+    assert run(f"--cost-table {table} --repetitions 3 --json -") == 0
     again = json.loads(capsys.readouterr().out)
     for key in ("single", "repeated", "lemma"):
         assert again[key] == pytest.approx(facts[key])
-    table.write_text("repetition,cost,cost_median\n1,0.01,0.02\n")
+    table.write_text("attempt,cost,cost_median\n1,0.01,0.02\n")
     assert run(f"--cost-table {table}") == 0
     assert "the table prices a median of 7 alone" in " ".join(capsys.readouterr().out.split())
     assert run("--cost-formula 0.01*m --cost-formula-median 0.005*K*m --json -") == 0
@@ -161,12 +166,12 @@ def test_without_assumption_4_the_lemma_says_what_the_median_loses(capsys: pytes
     assert run("--cost 0.04 --correlation 0.5 --epsilon 0.001") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Assumption 4 does not hold" in out
-    assert "m-bar = 2 times, and with more than K-bar = 2 splits" in out
+    assert "m-bar = 2 times, and with more than K-bar = 2 repetitions" in out
     assert "or loses at most 0.001 with it" in out
     assert run("--cost 0.01 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["lemma"]["epsilon"] == pytest.approx(facts["single"]["rejection"] - 0.05)
-    assert facts["lemma"]["enough_splits"]
+    assert facts["lemma"]["enough_repetitions"]
 
 
 def test_the_payoff_is_drawn(tmp_path: Path) -> None:
@@ -180,16 +185,16 @@ def test_the_payoff_is_drawn(tmp_path: Path) -> None:
         ("--cost 0.01 --cost-formula 0.01*m", "there is more than one cost."),
         ("--cost-formula-median m", "--cost-formula-median needs --cost-formula."),
         ("--cost-formula sqrt(m)", "the cost is concave"),
-        ("--cost-formula 3", "the cost of 1 repetitions is not above that of 0."),
+        ("--cost-formula 3", "the cost of 1 attempts is not above that of 0."),
         ("--cost-formula m.real", "the cost formula may not have 'm.real'."),
         ("--cost-table nowhere.csv", "cannot read 'nowhere.csv'"),
         ("--epsilon 0", "epsilon is 0.0."),
         ("--plot-payoff game.gif", "has no picture format"),
         ("--correlation 1", "the correlation is 1.0. Give a number from 0 to below 1."),
         ("--correlation -0.2", "the correlation is -0.2."),
-        ("--cost 0", "the cost of a split is 0.0."),
-        ("--cost -1", "the cost of a split is -1.0."),
-        ("--splits 1", "splits is 1."),
+        ("--cost 0", "the cost of a repetition is 0.0."),
+        ("--cost -1", "the cost of a repetition is -1.0."),
+        ("--repetitions 1", "repetitions is 1."),
         ("--folds 1", "folds is 1."),
         ("--fold-correlation 1", "the correlation is 1.0."),
         ("--alpha 0.9", "alpha is 0.9."),
@@ -205,7 +210,7 @@ def test_bad_input_is_one_line(command: str, said: str, capsys: pytest.CaptureFi
     assert error.count("\n") == 1
 
 
-def test_a_comparison_has_no_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_has_no_repetitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     improvable.compare(
         Case().frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
     ).save(tmp_path / "run")

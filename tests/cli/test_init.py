@@ -58,7 +58,7 @@ SAME = {
          ""],
         "--outcome cost --lower-is-better --group group,insured --weight weight --cluster clinic --score score "
         "--capacity 0.2 --features 'si*,small' --exclude small --selection burden --accuracy calibration "
-        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --splits 3 --alpha 0.1 --draws 500 "
+        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --repetitions 3 --alpha 0.1 --draws 500 "
         "--ties strict",
     ),
 }  # fmt: skip
@@ -101,7 +101,7 @@ WRONG = {
     "a delta in words": (14, "much", "--delta-fairness is 'much'. Write 0.1"),
     "one fold": (16, "1", "folds is 1. It must be a whole number, at least 2"),
     "half a fold": (16, "2.5", "It must be a whole number"),
-    "no repetitions": (17, "0", "splits is 0"),
+    "no repetitions": (17, "0", "repetitions is 0"),
     "a level of 5": (18, "5", "below 0.5"),
     "a setting that is none": (19, "drows", "nothing else called 'drows'. Did you mean 'draws'"),
 }
@@ -131,7 +131,14 @@ def test_answers_are_kept_when_one_fails() -> None:
     assert "no column is left for the candidate to read" in result.output
     assert "Your answers are in brackets" in result.output
     protocol = written()
-    for line in ('outcome = "visits"', 'decision = "chosen"', "folds = 3", "splits = 5", "alpha = 0.1", "draws = 500"):
+    for line in (
+        'outcome = "visits"',
+        'decision = "chosen"',
+        "folds = 3",
+        "repetitions = 5",
+        "alpha = 0.1",
+        "draws = 500",
+    ):
         assert line in protocol
     assert 'features = ["signal"]' in protocol
     assert "exclude = []" in protocol
@@ -197,7 +204,7 @@ def test_it_asks_for_everything_that_a_protocol_has() -> None:
     result = answer(*COLUMNS[:-1], "person", "", *BY_DECISION, *RULE, *CLAIM, *TEST[:-1], "?", "")
     listed = {line.split(":")[0].strip() for line in result.output.splitlines() if line.startswith("  ")}
     asked = {"outcome", "lower_is_better", "group", "weight", "cluster", "stratum", "rule", "features", "exclude",
-             "capacity", "selection", "accuracy", "fairness", "delta_fairness", "delta_accuracy", "folds", "splits",
+             "capacity", "selection", "accuracy", "fairness", "delta_fairness", "delta_accuracy", "folds", "repetitions",
              "alpha"}  # fmt: skip
     keys = {one.name for section in SECTIONS for one in section_keys(section).values()}
     assert listed | asked | {"score", "above", "decision", "status_quo"} == (keys | {"status_quo"}) - {"seed"}

@@ -15,7 +15,7 @@ from improvable.errors import ImprovableError
 
 BLACK = "black:share=0.3,rates=0.2/0.25,means=3.2/3.9,spread=1.5,overlap=0.5"
 WHITE = "white:share=0.7,rates=0.3/0.25,means=2.4/3.6,spread=1.5,overlap=0.4"
-QUICK = "--repetitions 200 --fits 5 --try-splits 1,7 --try-train-fractions 0.2,0.5"
+QUICK = "--simulations 200 --fits 5 --try-repetitions 1,7 --try-train-fractions 0.2,0.5"
 PILOT = f"--outcome outcome --group group --score score --capacity 0.2 --rule linear --features need,other {QUICK}"
 
 
@@ -54,8 +54,9 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
         f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table {files['csv']} --plot {files['svg']}"
         f" --plot-learning {pilot / 'learning.svg'}"
     )
-    assert "With 6,000 rows, 50% of them for training, and 7 splits, the test rejects with probability" in " ".join(
-        out.split()
+    assert (
+        "With 6,000 rows, 50% of them for training, and 7 repetitions, the test rejects with probability"
+        in " ".join(out.split())
     )
     assert "Monte Carlo error" in out
     assert "is not evidence" in out
@@ -78,10 +79,10 @@ def test_a_plan_from_assumptions_prints_only_json_where_asked() -> None:
 
 def test_a_finished_run_gives_the_curves_of_appendix_e(pilot: Path) -> None:
     improvable.audit(
-        pilot / "pilot.csv", outcome="outcome", group="group", rule="linear", features=["need", "other"], splits=3,
+        pilot / "pilot.csv", outcome="outcome", group="group", rule="linear", features=["need", "other"], repetitions=3,
         status_quo=improvable.threshold("score", capacity=0.2), draws=300,
     ).save(pilot / "run")  # fmt: skip
-    where = f"--from-run {pilot / 'run'} --repetitions 200"
+    where = f"--from-run {pilot / 'run'} --simulations 200"
     files = f"--json {pilot / 'p.json'} --table {pilot / 'p.csv'} --plot {pilot / 'p.svg'}"
     out, _ = call(f"{where} --try-rows 500,5000 --try-deltas-fairness 0,0.5 {files}")
     assert "is the lower median" in " ".join(out.split())
@@ -108,7 +109,7 @@ BAD = {
     f"--assume {BLACK} --assume {WHITE}": "--assume needs --rows",
     f"--rows 1000 --assume {BLACK}": "at least two groups",
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",
-    f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-splits 1,x": "Write numbers between commas",
+    f"--rows 1000 --assume {BLACK} --assume {WHITE} --try-repetitions 1,x": "Write numbers between commas",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --power 1.5": "wanted power is 1.5",
     f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot plan.docx": "is not a picture we write",
     f"pilot.csv {PILOT} --plot-learning learning.doc": "is not a picture we write",

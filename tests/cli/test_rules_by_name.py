@@ -27,12 +27,14 @@ def test_on_the_simulated_programme(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     improvable.datasets.care_management(3_000, seed=1).write_csv("patients.csv")
-    command = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --splits 1"
+    command = (
+        "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --repetitions 1"
+    )
     options = ["--features", "gagne_sum_tm1,cost_*,dem_*", "--draws", "200", "--json", "-", "--rule", rule]
     assert run([*command.split(), *options]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["rule"] == rule
-    assert facts["splits"][0]["share_selected"]["candidate"]["train"] == pytest.approx(0.1, abs=0.02)
+    assert facts["repetitions"][0]["share_selected"]["candidate"]["train"] == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize("rule", ON_RATES)
@@ -42,7 +44,9 @@ def test_on_compas(
     monkeypatch.chdir(tmp_path)
     frame = pl.read_csv(shared_data / "compas.csv")
     (frame.head(240) if "program" in rule else frame).write_csv("compas.csv")
-    command = "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --splits 1"
+    command = (
+        "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --repetitions 1"
+    )
     options = (
         "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200 --json -"
     )
@@ -57,7 +61,9 @@ def test_a_rule_that_needs_the_group_runs_only_when_allowed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pl.read_csv(shared_data / "compas.csv").write_csv("compas.csv")
-    command = "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --splits 1"
+    command = (
+        "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --repetitions 1"
+    )
     options = "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200"
     words = [*command.split(), *options.split(), "--rule", "reductions:threshold_optimizer"]
     assert run(words) == 2
@@ -74,10 +80,12 @@ def test_a_tournament_needs_no_names(
     monkeypatch.chdir(tmp_path)
     people = improvable.datasets.care_management(2_000, seed=1)
     people.with_columns(high_cost=(pl.col("cost_t") > pl.col("cost_t").median()).cast(int)).write_csv("patients.csv")
-    command = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --splits 1"
+    command = (
+        "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --repetitions 1"
+    )
     options = ["--features", "gagne_sum_tm1,dem_*", "--draws", "200", "--json", "-", "--rule", "tournament"]
     assert run([*command.split(), *options, "--target", target]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["rule"] == "tournament:linear,lasso,boosting"
     assert facts["protocol"]["declared"]["rule"]["name"] == "tournament"
-    assert set(facts["splits"][0]["selection"]["margins"]) == {"linear", "lasso", "boosting"}
+    assert set(facts["repetitions"][0]["selection"]["margins"]) == {"linear", "lasso", "boosting"}

@@ -86,11 +86,11 @@ def test_decimals_and_nanoseconds_keep_all_their_digits() -> None:
 
 
 def test_only_the_columns_that_are_read_matter() -> None:
-    """An unused column, or its absence in a copy cut to what is read, changes neither the print nor the splits."""
+    """An unused column, or its absence in a copy cut to what is read, changes neither the print nor the repetitions."""
     people = improvable.datasets.care_management(3_000, seed=2)
     options: dict[str, Any] = {
         "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.2),
-        "rule": "linear", "features": ["gagne_sum_tm1", "dem_female"], "splits": 2, "draws": 200,
+        "rule": "linear", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
     whole = improvable.audit(people, **options).to_dict()
     read = ["gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female"]

@@ -88,8 +88,8 @@ def test_three_groups_of_which_two_are_merged_are_the_two_group_test(people: pl.
     merged = people.with_columns(race=pl.when(pl.col("race") == "a").then(pl.lit("a")).otherwise(pl.lit("bc")))
     pooled = compared(people, min_group=400, small="pool")
     assert pooled.groups == ("a", "other")
-    expected = compared(merged).to_dict()["splits"][0]
-    found = pooled.to_dict()["splits"][0]
+    expected = compared(merged).to_dict()["repetitions"][0]
+    found = pooled.to_dict()["repetitions"][0]
     assert list(found["p_accuracy"].values()) == list(expected["p_accuracy"].values())
     assert (found["p_fairness"], found["gap"]) == (expected["p_fairness"], expected["gap"])
     np.testing.assert_array_equal(pooled.evidence.draws, compared(merged).evidence.draws)
@@ -121,7 +121,7 @@ def test_group_columns_can_be_crossed(people: pl.DataFrame) -> None:
 def test_only_some_groups(people: pl.DataFrame) -> None:
     some = compared(people, groups=["a", "c"])
     by_hand = compared(people.filter(pl.col("race") != "b"))
-    assert some.to_dict()["splits"] == by_hand.to_dict()["splits"]
+    assert some.to_dict()["repetitions"] == by_hand.to_dict()["repetitions"]
     assert any("rows of other groups are left out" in text for text in some.warnings)
 
 
@@ -161,7 +161,7 @@ def test_one_sided_fairness_allows_a_reversed_gap() -> None:
     assert not improvable.compare(frame, **options).reject
     one_sided = improvable.compare(frame, protected="b", **options)
     assert one_sided.reject
-    assert one_sided.to_dict()["splits"][0]["gap"]["candidate"] == 0.0
+    assert one_sided.to_dict()["repetitions"][0]["gap"]["candidate"] == 0.0
 
 
 def test_a_protected_group_that_is_not_worse_off_is_refused(people: pl.DataFrame) -> None:
@@ -210,7 +210,7 @@ def test_several_utilities_are_an_intersection_union_over_the_same_draws(people:
     mine = [c.tail.p_value for c in result.assessment.components if c.measure == "calibration" and c.kind == "accuracy"]
     assert mine == pytest.approx(list(alone.assessment.p_accuracy.values()), abs=0.06)
     assert result.p_value == max(component.tail.p_value for component in result.assessment.components)
-    utilities = {(c["kind"], c["utility"]) for c in result.to_dict()["splits"][0]["components"]}
+    utilities = {(c["kind"], c["utility"]) for c in result.to_dict()["repetitions"][0]["components"]}
     assert len(utilities) == 4
 
 
@@ -219,7 +219,7 @@ def test_every_utility_gap_ratio_and_difference_has_an_interval(people: pl.DataF
     result = compared(people, groups=["a", "b"])
     frame = people.filter(pl.col("race") != "c")
     values, draws = naive(frame, "race", "calibration"), naive_draws(frame, "race", "calibration")
-    found = {(one["group"], one["quantity"]): one for one in result.to_dict()["splits"][0]["intervals"]}
+    found = {(one["group"], one["quantity"]): one for one in result.to_dict()["repetitions"][0]["intervals"]}
     assert len(found) == 12
     for g, group in enumerate("ab"):
         cases = {

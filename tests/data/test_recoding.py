@@ -32,7 +32,7 @@ def people() -> pl.DataFrame:
 
 def audit(frame: Any, **options: Any) -> improvable.Audit:
     asked: dict[str, Any] = {
-        "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear", "splits": 2,
+        "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear", "repetitions": 2,
         "draws": 200, "features": ["need"], "row_id": "row",
     }  # fmt: skip
     return improvable.audit(frame, **(asked | options))
@@ -47,7 +47,7 @@ def worded(people: pl.DataFrame, words: tuple[Any, Any], *columns: str) -> pl.Da
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS.keys())
 def test_two_levels_become_0_and_1(people: pl.DataFrame, words: tuple[Any, Any]) -> None:
-    """Rows go by their id, so that the splits are the same whatever the words."""
+    """Rows go by their id, so that the repetitions are the same whatever the words."""
     plain = audit(people)
     spoken = audit(worded(people, words, "sick", "selected"), positive=str(words[0]))
     assert spoken.p_value == plain.p_value
@@ -152,7 +152,7 @@ def test_a_stray_text_in_a_feature_is_missing_where_the_caller_says_so(
     engine = {"engine": "arrow"} if kind == "arrow" else {}
     read = audit(frame, na=mark, **engine)
     assert read.setting["features"]["need"].startswith("number: 1 missing value")
-    assert [one.p_value for one in read.splits] == [one.p_value for one in audit(hole).splits]
+    assert [one.p_value for one in read.repetitions] == [one.p_value for one in audit(hole).repetitions]
     assert any(f"'{mark}' is read as missing in 'need'" in text for text in read.warnings)
 
 
@@ -172,4 +172,4 @@ def test_numbers_and_levels_of_features_stay_as_they_are(people: pl.DataFrame) -
     plain = audit(frame, features=["need", "visits", "color"])
     said = audit(frame, features=["need", "visits", "color"], na=["9", "x"])
     assert said.setting["features"] == plain.setting["features"]
-    assert [one.p_value for one in said.splits] == [one.p_value for one in plain.splits]
+    assert [one.p_value for one in said.repetitions] == [one.p_value for one in plain.repetitions]

@@ -34,10 +34,10 @@ def test_the_board_has_a_row_for_every_rule_and_says_who_is_refused(audits: list
 
 def test_its_numbers_are_those_of_the_audit(audits: list[dict[str, Any]]) -> None:
     result = improvable.audit(
-        TINY.rows, **TINY.asked, folds=2, rule="linear", splits=1, draws=DRAWS, drop_missing=True
+        TINY.rows, **TINY.asked, folds=2, rule="linear", repetitions=1, draws=DRAWS, drop_missing=True
     )  # fmt: skip
     one = audits[1]
-    shares = result.to_dict()["splits"][0]["share_selected"]
+    shares = result.to_dict()["repetitions"][0]["share_selected"]
     assert (one["p"], one["reject"]) == (result.p_value, result.reject)
     assert one["candidate"] == shares["candidate"]["test"]
     assert one["status_quo"] == shares["status_quo"]["test"]

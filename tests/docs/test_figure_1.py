@@ -25,5 +25,5 @@ def test_the_picture_names_functions_that_exist() -> None:
     for owner, name in re.findall(r"(Audit|Comparison|SelectionRule)\.(\w+)", code):
         assert hasattr(getattr(improvable, owner), name)
     settings = set(re.findall(r"(\w+)=", code))
-    assert {"splits", "train_fraction", "seed", "rule"} <= settings
+    assert {"repetitions", "train_fraction", "seed", "rule"} <= settings
     assert settings <= set(inspect.signature(improvable.audit).parameters)

@@ -61,7 +61,7 @@ def test_every_key_of_the_schema_is_on_the_site(site: Path) -> None:
         "common",
         "audit",
         "look",
-        "split",
+        "repetition",
         "component",
         "interval",
         "disparity",
@@ -104,17 +104,17 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, options in compared.items():
         yield f"compare: {name}", improvable.compare(frame, candidate="new", **common, **options).to_dict()
     audited: dict[str, dict[str, Any]] = {
-        "plain": {"rule": "linear", "splits": 3},
+        "plain": {"rule": "linear", "repetitions": 3},
         "sequential, sealed": {
             "rule": "linear",
             "combine": "sequential",
-            "splits": 3,
-            "most_splits": 5,
+            "repetitions": 3,
+            "most_repetitions": 5,
             "challenge": "x",
         },
-        "monotone, absolute": {"rule": "linear", "monotone": {"x": "+"}, "gap": "absolute", "splits": 1},
-        "tournament": {"rule": "tournament:linear,logistic", "splits": 1},
-        "a function decides": {"rule": "logistic", "status_quo": lambda rows: rows["now"], "splits": 1},
+        "monotone, absolute": {"rule": "linear", "monotone": {"x": "+"}, "gap": "absolute", "repetitions": 1},
+        "tournament": {"rule": "tournament:linear,logistic", "repetitions": 1},
+        "a function decides": {"rule": "logistic", "status_quo": lambda rows: rows["now"], "repetitions": 1},
     }
     for name, options in audited.items():
         yield f"audit: {name}", improvable.audit(frame, **{**common, "features": ["x"], **options}).to_dict()
@@ -145,7 +145,7 @@ def test_the_schema_refuses_what_it_does_not_know(case: Case) -> None:
     assert not check.is_valid(facts | {"p": 0.1})
     assert not check.is_valid(facts | {"kind": "audit"})
     assert not check.is_valid({key: value for key, value in facts.items() if key != "p_value"})
-    assert not check.is_valid(facts | {"splits": [facts["splits"][0] | {"other": 1}]})
+    assert not check.is_valid(facts | {"repetitions": [facts["repetitions"][0] | {"other": 1}]})
 
 
 def test_every_key_of_the_schema_says_what_it_means() -> None:

@@ -102,7 +102,7 @@ def test_folds_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, 
 
 
 def test_sequential_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, tmp_path: Path) -> None:
-    options = {"combine": "sequential", "splits": 3, "most_splits": 9, "tolerance": 0.001}
+    options = {"combine": "sequential", "repetitions": 3, "most_repetitions": 9, "tolerance": 0.001}
     whole = audited(people, **options)
     assert audited(write_folder(people, tmp_path / "f", [700, 700]), **options) == whole
     assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **options) == whole
@@ -128,7 +128,7 @@ def test_widths_of_numbers_do_not_matter(people: pl.DataFrame, oracle: dict[str,
 @pytest.mark.parametrize("rule", ["forest", "linear_search", "logistic"])
 def test_other_rules(people: pl.DataFrame, rule: str, tmp_path: Path) -> None:
     binary = people.with_columns(visits=(pl.col("visits") > 1).cast(pl.Int8))
-    options = {"rule": rule, "features": ["signal", "small", "insured"], "splits": 1, "train_rows": 400}
+    options = {"rule": rule, "features": ["signal", "small", "insured"], "repetitions": 1, "train_rows": 400}
     whole = audited(binary, engine="memory", **options)
     assert audited(write_folder(binary, tmp_path / "f", [700, 700]), **options) == whole
     assert audited(dd.from_pandas(binary.to_pandas(), npartitions=5), **options) == whole
@@ -141,9 +141,9 @@ def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame,
     found = {
         improvable.audit(
             Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
-            accuracy="profit", rule=rule, features=["signal", "small", "insured"], splits=2, draws=100, row_id="person",
+            accuracy="profit", rule=rule, features=["signal", "small", "insured"], repetitions=2, draws=100, row_id="person",
             train_rows=900,
-        ).splits[1].evidence.draws.tobytes()
+        ).repetitions[1].evidence.draws.tobytes()
         for size in (5, 97, 1_000, 3_000)
     }  # fmt: skip
     assert len(found) == 1
@@ -159,7 +159,7 @@ def test_rows_are_told_apart_by_content_without_an_id(people: pl.DataFrame, tmp_
 def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tmp_path: Path) -> None:
     result = improvable.audit(
         write_folder(people, tmp_path / "f", [700]), outcome="visits", group="group",
-        status_quo=improvable.threshold("score", capacity=0.2), rule="linear", features=["signal"], splits=3,
+        status_quo=improvable.threshold("score", capacity=0.2), rule="linear", features=["signal"], repetitions=3,
         draws=300, row_id="person", train_rows=900, method="delta",
     )  # fmt: skip
     assert result.to_dict()["method"] == "delta"

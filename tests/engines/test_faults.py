@@ -42,9 +42,9 @@ def dying_score(marker: Path) -> Callable[[Any], Any]:
 def scored(data: Any, score: Callable[[Any], Any]) -> str:
     result = improvable.audit(
         data, outcome="visits", group="group", status_quo=improvable.threshold(score, capacity=0.2), rule="linear",
-        features=["signal", "small"], splits=2, draws=200, row_id="person", train_rows=500,
+        features=["signal", "small"], repetitions=2, draws=200, row_id="person", train_rows=500,
     )  # fmt: skip
-    return str(result.to_dict()) + str([split.evidence.draws.tobytes() for split in result.splits])
+    return str(result.to_dict()) + str([repetition.evidence.draws.tobytes() for repetition in result.repetitions])
 
 
 def test_a_dask_worker_killed_in_the_middle(people: pl.DataFrame, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_spark_worker_killed_in_the_middle(people: pl.DataFrame, spark: Any, t
 
 LINE = (
     "audit people --outcome visits --group group --score score --capacity 0.2 --rule linear --features signal,small "
-    "--splits 3 --draws 300 --row-id person --train-rows 500 --json out.json"
+    "--repetitions 3 --draws 300 --row-id person --train-rows 500 --json out.json"
 )
 COMMAND = LINE.split()
 DYING = """
@@ -88,7 +88,7 @@ main(sys.argv[1:])
 """
 STAGES = {
     "counts": ("improvable.procedure.running", "keep_counts"),
-    "splits": ("improvable.results.storage", "write_split"),
+    "repetitions": ("improvable.results.storage", "write_repetition"),
 }
 
 
@@ -122,7 +122,7 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     write_folder(people, tmp_path / "people", [900, 900])
     assert run([*COMMAND, "--out", "whole"]) == 0
     whole = {path.name: path.read_bytes() for path in Path("whole").iterdir()}
-    assert sorted(whole) == ["result.json", "run.json", *(f"split-00{k}.npz" for k in (1, 2, 3))]
+    assert sorted(whole) == ["result.json", "run.json", *(f"repetition-00{k}.npz" for k in (1, 2, 3))]
     document = Path("out.json").read_bytes()
     module, name = STAGES[stage]
     code = DYING.format(module=module, name=name)
@@ -136,7 +136,7 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     engine = Watched(Memory(read_rows(people), 1))
     improvable.audit(
         engine, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2), rule="linear",
-        features=["signal", "small"], splits=3, draws=300, row_id="person", train_rows=500, run_folder="again",
+        features=["signal", "small"], repetitions=3, draws=300, row_id="person", train_rows=500, run_folder="again",
     )  # fmt: skip
     assert engine.passes.count("Counting") == 1, "only the status quo on all rows is counted again"
 

@@ -1,4 +1,4 @@
-"""The level of an audit whose splits come from hashes, by simulation."""
+"""The level of an audit whose repetitions come from hashes, by simulation."""
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ def test_level(row_id: str | None) -> None:
         )
         result = improvable.audit(
             frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.4), rule="linear",
-            features=["x"], splits=1, draws=200, seed=i, row_id=row_id, engine="memory", train_rows=200,
+            features=["x"], repetitions=1, draws=200, seed=i, row_id=row_id, engine="memory", train_rows=200,
         )  # fmt: skip
         rejected += result.reject
     margin = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5

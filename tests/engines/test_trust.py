@@ -22,7 +22,7 @@ OPTIONS = [
         "--rule",
         "linear",
     ),
-    *("--features", "gagne_sum_tm1,dem_female", "--row-id", "person", "--draws", "200", "--splits", "2"),
+    *("--features", "gagne_sum_tm1,dem_female", "--row-id", "person", "--draws", "200", "--repetitions", "2"),
 ]
 
 
@@ -41,7 +41,7 @@ def test_a_run_on_pieces_is_verified_and_can_be_declared(
     assert "engine" not in Path("care.toml").read_text()
     assert run(["audit", "care.toml", "--data", "people", "--json", "declared.json"]) == 0
     first, second = (read_facts(name) for name in ("run.json", "declared.json"))
-    assert first["splits"] == second["splits"]
+    assert first["repetitions"] == second["repetitions"]
 
 
 def test_a_sealed_run_on_pieces_is_that_of_one_file(

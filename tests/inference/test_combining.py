@@ -1,4 +1,4 @@
-"""Rules that combine splits: what they compute, that they keep their level, and that an audit follows them."""
+"""Rules that combine repetitions: what they compute, that they keep their level, and that an audit follows them."""
 
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ import improvable
 from improvable.data.arrays import FloatArray
 from improvable.inference.combining import combined_threshold, lower_median
 from improvable.inference.reruns import rerun_risk
-from improvable.procedure.stopping import SPLITS_ADDED
+from improvable.procedure.stopping import REPETITIONS_ADDED
 from improvable.question.settings import Combine
 
 ALPHA = 0.05
@@ -39,21 +39,21 @@ def test_thresholds() -> None:
     assert [combined_threshold(0.05, 7, "median", folds) for folds in (None, 2, 3, 5)] == [0.025, 0.05, 0.025, 0.025]
 
 
-def factor_p_values(correlation: float, sets: int, splits: int, rng: np.random.Generator) -> FloatArray:
+def factor_p_values(correlation: float, sets: int, repetitions: int, rng: np.random.Generator) -> FloatArray:
     """Uniform p-values whose normal scores share a factor within a data set."""
-    shared, own = rng.normal(size=(sets, 1)), rng.normal(size=(sets, splits))
+    shared, own = rng.normal(size=(sets, 1)), rng.normal(size=(sets, repetitions))
     return np.asarray(norm.cdf(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own))
 
 
-def hardest_p_values(sets: int, splits: int, rng: np.random.Generator) -> FloatArray:
-    """In one data set of twenty every split rejects with probability one half, in the others never: mean alpha / 2."""
+def hardest_p_values(sets: int, repetitions: int, rng: np.random.Generator) -> FloatArray:
+    """In one data set of twenty every repetition rejects with probability one half, in the others never: mean alpha / 2."""
     half = rng.random((sets, 1)) < ALPHA
-    return np.where(half & (rng.random((sets, splits)) < 0.5), 0.0, 1.0)
+    return np.where(half & (rng.random((sets, repetitions)) < 0.5), 0.0, 1.0)
 
 
 @cache
-def otherwise(rejecting: int, splits: int, level: float) -> float:
-    return rerun_risk([0.0] * rejecting + [1.0] * (splits - rejecting), alpha=ALPHA, threshold=level).otherwise
+def otherwise(rejecting: int, repetitions: int, level: float) -> float:
+    return rerun_risk([0.0] * rejecting + [1.0] * (repetitions - rejecting), alpha=ALPHA, threshold=level).otherwise
 
 
 def rejects(p: FloatArray, how: Combine, folds: int | None = None) -> bool:
@@ -61,7 +61,7 @@ def rejects(p: FloatArray, how: Combine, folds: int | None = None) -> bool:
     if how == "median":
         return bool(lower_median(p) < level)
     below = np.cumsum(p < level)
-    for k in range(7, len(p) + 1, SPLITS_ADDED):
+    for k in range(7, len(p) + 1, REPETITIONS_ADDED):
         if otherwise(int(below[k - 1]), k, level) < 0.01:
             break
     return bool(lower_median(p[:k]) < level)
@@ -70,10 +70,14 @@ def rejects(p: FloatArray, how: Combine, folds: int | None = None) -> bool:
 @pytest.mark.parametrize("how", ["median", "sequential"])
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, 0.99, None])
 def test_every_rule_keeps_its_level(how: Combine, correlation: float | None) -> None:
-    """8,000 data sets of up to 31 splits: Monte Carlo error .0024 at 5%; the margin is three of them."""
+    """8,000 data sets of up to 31 repetitions: Monte Carlo error .0024 at 5%; the margin is three of them."""
     rng = np.random.default_rng(3)
-    sets, splits = 8_000, 31 if how == "sequential" else 7
-    p = hardest_p_values(sets, splits, rng) if correlation is None else factor_p_values(correlation, sets, splits, rng)
+    sets, repetitions = 8_000, 31 if how == "sequential" else 7
+    p = (
+        hardest_p_values(sets, repetitions, rng)
+        if correlation is None
+        else factor_p_values(correlation, sets, repetitions, rng)
+    )
     rate = np.mean([rejects(row, how) for row in p])
     assert rate < ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / sets)
 
@@ -93,13 +97,13 @@ def settings() -> dict[str, Any]:
     return {
         "data": improvable.datasets.care_management(6_000, seed=3), "outcome": "gagne_sum_t", "group": "race",
         "status_quo": improvable.threshold("risk_score_t", capacity=0.1), "rule": "linear", "draws": 300,
-        "features": ["gagne_sum_tm1", "cost_*_tm1"], "splits": 3,
+        "features": ["gagne_sum_tm1", "cost_*_tm1"], "repetitions": 3,
     }  # fmt: skip
 
 
 def test_a_sequential_audit_stops_when_reproducible_for_any_number_of_workers(settings: dict[str, Any]) -> None:
     one = improvable.audit(**settings, combine="sequential", tolerance=0.02)
-    p_values = [split.p_value for split in one.splits]
+    p_values = [repetition.p_value for repetition in one.repetitions]
     risks = {k: rerun_risk(p_values[:k], alpha=0.05, threshold=0.025).otherwise for k in range(3, len(p_values) + 1, 2)}
     assert risks[len(p_values)] < 0.02
     assert all(risk >= 0.02 for k, risk in risks.items() if k < len(p_values))
@@ -107,7 +111,7 @@ def test_a_sequential_audit_stops_when_reproducible_for_any_number_of_workers(se
     assert one.threshold == 0.025
     many = improvable.audit(**settings, combine="sequential", tolerance=0.02, n_jobs=4)
     assert many.to_dict() == one.to_dict()
-    plain = improvable.audit(**settings | {"splits": len(p_values)})
+    plain = improvable.audit(**settings | {"repetitions": len(p_values)})
     assert plain.p_value == one.p_value
 
 
@@ -116,7 +120,7 @@ def test_a_sequential_audit_in_folds_stops_when_reproducible(
 ) -> None:
     folded = settings | {"folds": 2, "tolerance": 0.02, "delta_fairness": 0.35, "combine": "sequential"}
     one = improvable.audit(**folded)
-    p_values, level = [split.p_value for split in one.splits], one.threshold
+    p_values, level = [repetition.p_value for repetition in one.repetitions], one.threshold
     assert level == 0.05
     risks = {
         k: rerun_risk(p_values[:k], alpha=0.05, folds=2, threshold=level).otherwise
@@ -126,17 +130,22 @@ def test_a_sequential_audit_in_folds_stops_when_reproducible(
     assert risks.pop(len(p_values)) < 0.02
     assert all(risk >= 0.02 for risk in risks.values())
     assert improvable.audit(**folded, n_jobs=4).to_dict() == one.to_dict()
-    plain = improvable.audit(**settings | {"folds": 2, "delta_fairness": 0.35, "splits": len(p_values)})
-    assert [split.p_value for split in plain.splits] == p_values
+    plain = improvable.audit(**settings | {"folds": 2, "delta_fairness": 0.35, "repetitions": len(p_values)})
+    assert [repetition.p_value for repetition in plain.repetitions] == p_values
 
 
 def test_a_sequential_audit_resumes_and_says_when_it_gives_up(settings: dict[str, Any], tmp_path: Any) -> None:
-    options = settings | {"combine": "sequential", "tolerance": 1e-6, "most_splits": 6, "run_folder": tmp_path / "run"}
+    options = settings | {
+        "combine": "sequential",
+        "tolerance": 1e-6,
+        "most_repetitions": 6,
+        "run_folder": tmp_path / "run",
+    }
     result = improvable.audit(**options)
-    assert len(result.splits) == 5
+    assert len(result.repetitions) == 5
     assert "still decide otherwise with probability" in " ".join(result.warnings)
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
-    (tmp_path / "run" / "split-004.npz").unlink()
+    (tmp_path / "run" / "repetition-004.npz").unlink()
     (tmp_path / "run" / "result.json").unlink()
     improvable.audit(**options)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
@@ -144,7 +153,7 @@ def test_a_sequential_audit_resumes_and_says_when_it_gives_up(settings: dict[str
 
 @pytest.mark.parametrize("folds", [None, 2])
 def test_the_frontier_is_the_test(settings: dict[str, Any], folds: int | None) -> None:
-    result = improvable.audit(**settings | {"splits": 5}, folds=folds)
+    result = improvable.audit(**settings | {"repetitions": 5}, folds=folds)
     frontier = result.frontier()
     for a in (-0.3, -0.1, 0.0, 0.1):
         for f in (-0.2, 0.1, 0.4):
@@ -159,7 +168,7 @@ def test_the_frontier_is_the_test(settings: dict[str, Any], folds: int | None) -
     [
         ({"combine": "running_median"}, "combine is 'running_median'"),
         ({"combine": "sequential", "tolerance": 0.7}, "tolerance is 0.7"),
-        ({"combine": "sequential", "most_splits": 2}, "most_splits is 2"),
+        ({"combine": "sequential", "most_repetitions": 2}, "most_repetitions is 2"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], options: dict[str, Any], words: str) -> None:

@@ -38,14 +38,14 @@ def test_shares_and_mean_outcomes_are_those_of_the_rows(outcome: str, weight: st
     result = improvable.compare(
         frame, outcome=outcome, group="group", status_quo="now", candidate="new", draws=100, weight=weight
     )
-    expected, found = naive(frame, outcome, weight), result.facts["splits"][0]["changes"]
+    expected, found = naive(frame, outcome, weight), result.facts["repetitions"][0]["changes"]
     assert set(found) == set(expected)
     for group, kinds in expected.items():
         whole = sum(total for total, _ in kinds.values())
         for kind, (total, outcomes) in kinds.items():
             assert found[group][kind]["share"] == pytest.approx(total / whole, rel=1e-12)
             assert found[group][kind]["mean_outcome"] == pytest.approx(outcomes / total, rel=1e-12)
-    for group, shares in result.facts["splits"][0]["share_selected_by_group"].items():
+    for group, shares in result.facts["repetitions"][0]["share_selected_by_group"].items():
         kinds_of = {kind: one["share"] for kind, one in found[group].items()}
         assert shares["status_quo"] == pytest.approx(kinds_of["both"] + kinds_of["only_status_quo"])
         assert shares["candidate"] == pytest.approx(kinds_of["both"] + kinds_of["only_candidate"])
@@ -54,7 +54,7 @@ def test_shares_and_mean_outcomes_are_those_of_the_rows(outcome: str, weight: st
 def test_nobody_has_no_mean() -> None:
     frame = Case(seed=4, rows=700).frame()
     result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="now", draws=100)
-    for kinds in result.facts["splits"][0]["changes"].values():
+    for kinds in result.facts["repetitions"][0]["changes"].values():
         assert kinds["only_candidate"] == {"share": 0.0, "mean_outcome": None}
 
 
@@ -66,13 +66,15 @@ def test_any_order_and_engine_counts_the_same(options: dict[str, Any], tmp_path:
         "candidate": improvable.threshold("signal", capacity=0.2), "draws": 100, **options,
     }  # fmt: skip
     people.write_parquet(tmp_path / "rows.parquet")
-    one = improvable.compare(people, **asked).facts["splits"][0]["changes"]
-    assert improvable.compare(people.reverse(), **asked).facts["splits"][0]["changes"] == one
-    assert improvable.compare(tmp_path / "rows.parquet", engine="arrow", **asked).facts["splits"][0]["changes"] == one
+    one = improvable.compare(people, **asked).facts["repetitions"][0]["changes"]
+    assert improvable.compare(people.reverse(), **asked).facts["repetitions"][0]["changes"] == one
+    assert (
+        improvable.compare(tmp_path / "rows.parquet", engine="arrow", **asked).facts["repetitions"][0]["changes"] == one
+    )
 
 
 def test_a_saved_result_still_knows(tmp_path: Path) -> None:
     frame = Case(seed=4, rows=700).frame()
     result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="new", draws=100)
     result.save(tmp_path / "kept")
-    assert improvable.load(tmp_path / "kept").facts["splits"] == result.facts["splits"]
+    assert improvable.load(tmp_path / "kept").facts["repetitions"] == result.facts["repetitions"]

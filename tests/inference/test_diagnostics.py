@@ -106,7 +106,7 @@ def test_welfare_is_the_weighted_mean_and_the_minimum() -> None:
     sizes = np.array([300.0, 100.0])
     found = {one.criterion: one for one in welfare([result.evidence for result in results], sizes)}
     for name in ("status_quo", "candidate"):
-        pairs = [[result.to_dict()["splits"][0]["accuracy"][g][name] for g in ("a", "b")] for result in results]
+        pairs = [[result.to_dict()["repetitions"][0]["accuracy"][g][name] for g in ("a", "b")] for result in results]
         utilitarian = sum(0.75 * a + 0.25 * b for a, b in pairs) / 2
         assert getattr(found["utilitarian"], name) == pytest.approx(utilitarian)
         assert getattr(found["Rawlsian"], name) == pytest.approx(sum(map(min, pairs)) / 2)
@@ -117,7 +117,7 @@ def test_welfare_weighs_groups_by_their_rows_or_their_weight(weight: str | None)
     result = compared(weight=weight)
     weights = np.ones(900) if weight is None else np.random.default_rng(1).integers(1, 4, 900)
     share = weights[Case(seed=3, rows=900).group == 0].sum() / weights.sum()
-    accuracy = result.facts["splits"][0]["accuracy"]
+    accuracy = result.facts["repetitions"][0]["accuracy"]
     expected = share * (accuracy["a"]["candidate"] or 0) + (1 - share) * (accuracy["b"]["candidate"] or 0)
     utilitarian, rawlsian = result.facts["diagnostics"]["welfare"]
     assert utilitarian["candidate"] == pytest.approx(expected)
@@ -128,7 +128,7 @@ def test_an_audits_selection_rates_are_those_of_all_rows() -> None:
     people = improvable.datasets.care_management(4_000, seed=1)
     result = improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], splits=2, draws=200,
+        rule="linear", features=["gagne_sum_tm1"], repetitions=2, draws=200,
     )  # fmt: skip
     chosen = people["risk_score_t"] > np.quantile(people["risk_score_t"].to_numpy(), 0.9)
     for one in result.facts["diagnostics"]["selection_rates"]:

@@ -108,7 +108,7 @@ def test_pairs_are_drawn_and_tested_as_they_are_alone() -> None:
     assert [component.measure for component in beside.assessment.of("accuracy")] == ["calibration"] * 2 + [
         "f_score"
     ] * 2
-    assert {one["measure"] for one in beside.to_dict()["splits"][0]["intervals"]} == {"calibration", "f_score"}
+    assert {one["measure"] for one in beside.to_dict()["repetitions"][0]["intervals"]} == {"calibration", "f_score"}
 
 
 def test_a_result_with_a_formula_of_ones_own_comes_back_from_a_folder(tmp_path: Path) -> None:
@@ -139,11 +139,11 @@ def test_an_audit_takes_formulas() -> None:
         rule="linear",
         accuracy="lift",
         fairness="adverse_impact_ratio",
-        splits=2,
+        repetitions=2,
         draws=200,
     )
-    gap = result.to_dict()["splits"][0]["gap"]
-    rates = result.to_dict()["splits"][0]["fairness"].values()
+    gap = result.to_dict()["repetitions"][0]["gap"]
+    rates = result.to_dict()["repetitions"][0]["fairness"].values()
     assert gap["candidate"] == pytest.approx(
         1 - min(r["candidate"] for r in rates) / max(r["candidate"] for r in rates)
     )
@@ -155,7 +155,7 @@ def test_an_audit_takes_formulas() -> None:
             status_quo=improvable.threshold("risk_score_t", capacity=0.2),
             rule="linear_search:fairest",
             accuracy="lift",
-            splits=1,
+            repetitions=1,
             draws=200,
         )
 
@@ -168,7 +168,7 @@ def test_a_ratio_gap_is_the_share_by_which_the_lower_falls_short(selection: Any,
         case, accuracy="selection_rate", fairness="adverse_impact_ratio", selection=selection, protected=protected
     )
     rates = naive_values("selection_rate", case.binary, case.decisions, case.group)
-    gap = result.to_dict()["splits"][0]["gap"]
+    gap = result.to_dict()["repetitions"][0]["gap"]
     for t, name in enumerate(("status_quo", "candidate")):
         low, high = sorted(rates[:, t])
         worst = rates["ab".index(protected or "b"), t] == (low if selection == "benefit" else high)

@@ -1,4 +1,4 @@
-"""What an audit's own splits say about running it again, each number against its definition or a simulation."""
+"""What an audit's own repetitions say about running it again, each number against its definition or a simulation."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta, betabinom, binom
 
 from improvable.inference.combining import lower_median
-from improvable.inference.reruns import estimate_correlation, rerun_risk, splits_to_agree
+from improvable.inference.reruns import estimate_correlation, rerun_risk, repetitions_to_agree
 
 
 def test_the_correlation_of_splits_is_found_again() -> None:
@@ -26,21 +26,23 @@ def test_p_values_at_a_bound_are_counted() -> None:
     assert estimate_correlation([0.0, 0.2, 1.0, 0.4], 1_000).censored == 2
 
 
-@pytest.mark.parametrize(("rejecting", "splits"), [(7, 7), (6, 7), (4, 7), (3, 7), (0, 7), (2, 4), (1, 1), (40, 51)])
-def test_the_risk_of_a_rerun_equals_its_definition(rejecting: int, splits: int) -> None:
-    risk = rerun_risk([0.001] * rejecting + [0.5] * (splits - rejecting))
-    needed = (splits + 1) // 2
+@pytest.mark.parametrize(
+    ("rejecting", "repetitions"), [(7, 7), (6, 7), (4, 7), (3, 7), (0, 7), (2, 4), (1, 1), (40, 51)]
+)
+def test_the_risk_of_a_rerun_equals_its_definition(rejecting: int, repetitions: int) -> None:
+    risk = rerun_risk([0.001] * rejecting + [0.5] * (repetitions - rejecting))
+    needed = (repetitions + 1) // 2
     assert (
         risk.reject
         == (rejecting >= needed)
-        == (lower_median([0.001] * rejecting + [0.5] * (splits - rejecting)) < 0.025)
+        == (lower_median([0.001] * rejecting + [0.5] * (repetitions - rejecting)) < 0.025)
     )
-    fresh = betabinom(splits, rejecting + 0.5, splits - rejecting + 0.5)
+    fresh = betabinom(repetitions, rejecting + 0.5, repetitions - rejecting + 0.5)
     assert risk.otherwise == pytest.approx(fresh.cdf(needed - 1) if risk.reject else fresh.sf(needed - 1), rel=1e-9)
-    low = beta.ppf(0.05, rejecting, splits - rejecting + 1) if rejecting else 0.0
-    high = beta.ppf(0.95, rejecting + 1, splits - rejecting) if rejecting < splits else 1.0
+    low = beta.ppf(0.05, rejecting, repetitions - rejecting + 1) if rejecting else 0.0
+    high = beta.ppf(0.95, rejecting + 1, repetitions - rejecting) if rejecting < repetitions else 1.0
     assert risk.share_range == pytest.approx((low, high))
-    ends = [float(binom.cdf(needed - 1, splits, q)) for q in (low, high)]
+    ends = [float(binom.cdf(needed - 1, repetitions, q)) for q in (low, high)]
     assert risk.otherwise_range == pytest.approx(sorted(ends if risk.reject else [1 - end for end in ends]), abs=1e-12)
 
 
@@ -78,10 +80,10 @@ def test_repetitions_in_two_folds_are_judged_at_alpha_and_in_more_at_half_of_it(
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.58, 0.7, 0.95])
 def test_splits_to_agree_is_the_first_odd_number_that_does(share: float) -> None:
-    def disagree(splits: int) -> float:
-        reject = float(binom.sf((splits + 1) // 2 - 1, splits, share))
+    def disagree(repetitions: int) -> float:
+        reject = float(binom.sf((repetitions + 1) // 2 - 1, repetitions, share))
         return 2 * reject * (1 - reject)
 
     first = next(k for k in range(3, 2_001, 2) if disagree(k) < 0.01)
-    assert splits_to_agree(share) == first
+    assert repetitions_to_agree(share) == first
     assert all(disagree(k) < 0.01 for k in range(first, first + 100, 2))

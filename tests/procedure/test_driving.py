@@ -24,7 +24,7 @@ from people import make_people
 
 ASKED: dict[str, Any] = {
     "outcome": "visits", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2), "rule": "linear",
-    "features": ["signal", "small", "insured", "holes", "region"], "splits": 3, "draws": 200, "row_id": "person",
+    "features": ["signal", "small", "insured", "holes", "region"], "repetitions": 3, "draws": 200, "row_id": "person",
 }  # fmt: skip
 
 
@@ -74,15 +74,17 @@ def test_nothing_is_said_of_a_candidate_that_is_not_there() -> None:
     )  # fmt: skip
     assert driving_section(result.facts) == []
     audit = improvable.audit(make_people(500), **ASKED)
-    splits = tuple(replace(split, notes={**split.notes, "drivers": {}}) for split in audit.splits)
-    assert driving_section(replace(audit, splits=splits).facts) == []
+    repetitions = tuple(
+        replace(repetition, notes={**repetition.notes, "drivers": {}}) for repetition in audit.repetitions
+    )
+    assert driving_section(replace(audit, repetitions=repetitions).facts) == []
 
 
 def test_libraries_and_engines_say_the_same(tmp_path: Path) -> None:
     people = make_people(900)
 
     def said(data: Any, **options: Any) -> tuple[Any, Any]:
-        notes = improvable.audit(data, **ASKED, **options).facts["splits"][0]["selection"]
+        notes = improvable.audit(data, **ASKED, **options).facts["repetitions"][0]["selection"]
         return notes["drivers"], notes["importance"]
 
     found = said(people)
@@ -171,12 +173,12 @@ def test_correlations_are_those_of_given_rows_and_none_of_words() -> None:
 def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> None:
     people = make_people(1_500)
     result = improvable.audit(people, **ASKED, labels={"signal": "the signal", "group": "side"})
-    worth = result.facts["splits"][0]["selection"]["importance"]
+    worth = result.facts["repetitions"][0]["selection"]["importance"]
     assert list(worth) == [name for name, share in drivers_of(result.facts).items() if share > 0]
     assert max(one["accuracy_loss"] for one in worth.values()) > 0.05
     result.save(tmp_path / "run")
     kept = improvable.load(tmp_path / "run")
-    assert kept.facts["splits"][0]["selection"]["importance"] == worth
+    assert kept.facts["repetitions"][0]["selection"]["importance"] == worth
     facts = in_words(result.facts)
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
     worse = facts["disparity"]["worse_off"]
@@ -197,7 +199,7 @@ def test_of_many_groups_the_largest_correlation_is_named() -> None:
     third = pl.Series("group", np.where(rng.random(1_500) < 0.3, "c", people["group"].to_numpy()))
     facts = improvable.audit(people.with_columns(third), **ASKED).facts
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
-    worth = facts["splits"][0]["selection"]["importance"]
+    worth = facts["repetitions"][0]["selection"]["importance"]
     assert "Largest correlation by group" in table.heads
     for name, row in zip(worth, table.rows, strict=True):
         found = worth[name]["correlation"]["group"]

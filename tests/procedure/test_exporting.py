@@ -12,7 +12,7 @@ from people import make_people
 
 ASKED: dict[str, Any] = {
     "outcome": "visits", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2), "rule": "linear",
-    "features": ["signal", "small", "holes"], "splits": 3, "draws": 200,
+    "features": ["signal", "small", "holes"], "repetitions": 3, "draws": 200,
 }  # fmt: skip
 
 
@@ -32,24 +32,24 @@ def mean(rows: list[dict[str, Any]], column: str, weight: str | None) -> float:
 def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, Any], tmp_path: Path) -> None:
     people = make_people(1_200)
     result = improvable.audit(people, **ASKED, **options)
-    result.export_splits(tmp_path / "rows.parquet")
+    result.export_rows(tmp_path / "rows.parquet")
     frame = pl.read_parquet(tmp_path / "rows.parquet")
     weight = options.get("weight")
     name = options.get("row_id", "row")
-    for split in result.facts["splits"]:
-        rows = frame.filter(split=split["split"], part="test").to_dicts()
-        assert len(rows) == len({row[name] for row in rows}) == split["rows"]
+    for repetition in result.facts["repetitions"]:
+        rows = frame.filter(repetition=repetition["repetition"], part="test").to_dicts()
+        assert len(rows) == len({row[name] for row in rows}) == repetition["rows"]
         values: dict[str, dict[str, float]] = {"status_quo": {}, "candidate": {}}
         for group in ("a", "b"):
             own = [row for row in rows if row["group"] == group]
             for algorithm, found in values.items():
                 found[group] = mean(own, algorithm, weight)
-                assert found[group] == pytest.approx(split["accuracy"][group][algorithm])  # type: ignore[literal-required]
+                assert found[group] == pytest.approx(repetition["accuracy"][group][algorithm])  # type: ignore[literal-required]
                 total = sum(row[weight] if weight else 1.0 for row in own)
                 chosen = sum((row[weight] if weight else 1.0) * row[algorithm] for row in own)
-                assert split["share_selected_by_group"][group][algorithm] == pytest.approx(chosen / total)
+                assert repetition["share_selected_by_group"][group][algorithm] == pytest.approx(chosen / total)
         for algorithm, found in values.items():
-            assert split["gap"][algorithm] == pytest.approx(abs(found["a"] - found["b"]))  # type: ignore[literal-required]
+            assert repetition["gap"][algorithm] == pytest.approx(abs(found["a"] - found["b"]))  # type: ignore[literal-required]
     training = frame.filter(part="train")
     assert training["candidate"].null_count() == len(training), "no decision about a row that was learned from"
     if name == "row":
@@ -62,27 +62,27 @@ def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, An
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     result = improvable.audit(make_people(600), **ASKED)
     with pytest.raises(improvable.OptionError, match=r"\.csv or \.parquet"):
-        result.export_splits(tmp_path / "rows.xlsx")
+        result.export_rows(tmp_path / "rows.xlsx")
     result.save(tmp_path / "kept")
     loaded = improvable.load(tmp_path / "kept")
     assert isinstance(loaded, improvable.Audit)
     with pytest.raises(improvable.OptionError, match="loaded audit has no rows"):
-        loaded.export_splits(tmp_path / "rows.csv")
+        loaded.export_rows(tmp_path / "rows.csv")
     make_people(600).write_parquet(tmp_path / "data.parquet")
     through = improvable.audit(tmp_path / "data.parquet", engine="arrow", **ASKED)
     with pytest.raises(improvable.OptionError, match="in memory"):
-        through.export_splits(tmp_path / "rows.csv")
+        through.export_rows(tmp_path / "rows.csv")
     assert not (tmp_path / "rows.csv").exists()
 
 
 def test_the_command_writes_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_people(600).write_csv(tmp_path / "people.csv")
     command = ["audit", str(tmp_path / "people.csv"), "--outcome", "visits", "--group", "group", "--score", "score"]
-    command += ["--capacity", "0.2", "--rule", "linear", "--features", "signal,small", "--splits", "1"]
-    command += ["--draws", "200", "--jobs", "1", "--export-splits"]
+    command += ["--capacity", "0.2", "--rule", "linear", "--features", "signal,small", "--repetitions", "1"]
+    command += ["--draws", "200", "--jobs", "1", "--export-repetitions"]
     assert run([*command, str(tmp_path / "rows.csv")]) == 0
     assert pl.read_csv(tmp_path / "rows.csv").columns == [
-        "row", "group", "visits", "split", "part", "status_quo", "candidate",
+        "row", "group", "visits", "repetition", "part", "status_quo", "candidate",
     ]  # fmt: skip
     assert run([*command, str(tmp_path / "rows.txt")]) == 2
     assert ".csv or .parquet" in capsys.readouterr().err

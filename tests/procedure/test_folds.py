@@ -56,7 +56,7 @@ COMMAND = [
     "person",
     "--features",
     "signal,small",
-    "--splits",
+    "--repetitions",
     "9",
     "--draws",
     "20000",
@@ -78,11 +78,11 @@ def test_killed_and_resumed_gives_the_same_bytes(tmp_path: Path, monkeypatch: py
     for wanted in (1, 4):
         place = tmp_path / f"killed-{wanted}"
         process = subprocess.Popen([*program, *COMMAND, "--out", place.name], stdout=subprocess.DEVNULL)
-        while process.poll() is None and len(list(place.glob("split-*.npz"))) < wanted:
+        while process.poll() is None and len(list(place.glob("repetition-*.npz"))) < wanted:
             time.sleep(0.005)
         process.kill()
         process.wait()
-        assert len(list(place.glob("split-*.npz"))) < 9
+        assert len(list(place.glob("repetition-*.npz"))) < 9
         assert run([*COMMAND, "--out", place.name]) == 0
         left = {name: found for name, found in contents(place).items() if not name.endswith(".partial")}
         assert left == whole
@@ -110,7 +110,7 @@ class Partial:
 def partly(otherwise: str) -> tuple[improvable.Audit, pl.DataFrame, dict[int, int]]:
     people = make_people(900).with_columns(first=(pl.int_range(900) == 0).cast(pl.Int8))
     asked: dict[str, Any] = {
-        "outcome": "visits", "group": "group", "row_id": "person", "rule": Partial(otherwise), "folds": 2, "splits": 3,
+        "outcome": "visits", "group": "group", "row_id": "person", "rule": Partial(otherwise), "folds": 2, "repetitions": 3,
         "draws": 400, "features": ["signal", "first"], "status_quo": improvable.threshold("score", above=2.0),
     }  # fmt: skip
     ready = prepare_audit(people, Settings(**asked))
@@ -129,14 +129,14 @@ def partly(otherwise: str) -> tuple[improvable.Audit, pl.DataFrame, dict[int, in
 def test_one_fold_whose_candidate_is_the_status_quo(otherwise: str) -> None:
     """Its rows count as they are: the other fold's candidate alone moves the pooled sums."""
     result, people, tested_in = partly(otherwise)
-    asked = Settings(outcome="visits", group="group", row_id="person", rule="linear", folds=2, splits=3, draws=400,
+    asked = Settings(outcome="visits", group="group", row_id="person", rule="linear", folds=2, repetitions=3, draws=400,
                      features=["signal"], status_quo=improvable.threshold("score", above=2.0))  # fmt: skip
     ready = prepare_audit(people, asked)
     sample = ready.surveyed.reading.sample(read_rows(people))
     before = (people["score"] > 2.0).to_numpy()
-    for one in result.splits:
+    for one in result.repetitions:
         # The candidate of the fold that tests the first person did not learn from it; the other one did.
-        own = Part(one.split, tested_in[one.split])
+        own = Part(one.repetition, tested_in[one.repetition])
         moved = ready.splitting.tests(ready.splitting.places(ready.splitting.units(sample), own), own)
         after = np.where(moved, (people["signal"] > 2.0).to_numpy(), before)
         for g, group in enumerate(one.groups):
@@ -165,5 +165,5 @@ def test_words_of_an_audit_in_folds_speak_of_repetitions(tmp_path: Path) -> None
     for text in (result.summary(), (tmp_path / "report.md").read_text()):
         words = " ".join(text.split())
         assert "repetition" in words.lower()
-        assert "split" not in words.lower().replace("the paper's split", "").replace("--export-splits", "")
+        assert "repetition" not in words.lower().replace("the paper's split", "").replace("--export-repetitions", "")
     assert "the even mixture of what the rule found for the 2 folds" in " ".join(result.summary().split())

@@ -161,7 +161,7 @@ def test_a_nearly_perfect_candidate_is_a_caution(people: pl.DataFrame) -> None:
     with pytest.warns(ImprovableWarning, match="almost exactly the test rows with the highest 'y'"):
         found = improvable.audit(
             frame, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-            features=["one", "two"], splits=1, draws=200,
+            features=["one", "two"], repetitions=1, draws=200,
         )  # fmt: skip
     assert [caution.kind for caution in found.cautions if caution.kind.startswith("perfect")] == ["perfect y"]
 
@@ -327,10 +327,12 @@ def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(people
         def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
             return improvable.threshold(lambda rows: rows["need"].rank().to_numpy(), capacity=0.3)
 
-    with pytest.raises(improvable.ImprovableError, match="rule 'ranks' in split 1 decides otherwise for the same rows"):
+    with pytest.raises(
+        improvable.ImprovableError, match="rule 'ranks' in repetition 1 decides otherwise for the same rows"
+    ):
         improvable.audit(
             people, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule=Ranks(),
-            features=["need"], splits=1, draws=200,
+            features=["need"], repetitions=1, draws=200,
         )  # fmt: skip
 
 

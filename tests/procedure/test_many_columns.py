@@ -52,7 +52,7 @@ def calls(work: Any) -> int:
 
 def audit(frame: Any, rule: str) -> improvable.Audit:
     return improvable.audit(
-        frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, splits=1,
+        frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, repetitions=1,
         draws=100, n_jobs=1, progress=False,
     )  # fmt: skip
 

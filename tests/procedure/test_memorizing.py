@@ -37,7 +37,7 @@ def warned(**options: Any) -> bool:
     result = improvable.audit(
         people(twins=twins).with_row_index("row"), outcome="outcome", group="group", row_id="row",
         status_quo=improvable.threshold("score", above=0.0), features=["x*"], accuracy="classification_rate",
-        splits=2, draws=100, **asked,
+        repetitions=2, draws=100, **asked,
     )  # fmt: skip
     return any("the rule memorizes" in text and "near-duplicate" in text for text in result.warnings)
 

@@ -1,4 +1,4 @@
-"""An audit's splits against the same splits made slowly from the whole sample: divided, fitted, decided, counted."""
+"""An audit's repetitions against the same repetitions made slowly from the whole sample: divided, fitted, decided, counted."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ from improvable.procedure.selecting import Fitted, fit_part
 from improvable.procedure.splitting import DRAWING, Part, seed_of
 from improvable.question.settings import Settings
 from improvable.results.comparison import Comparison
-from improvable.results.stating import split_facts
+from improvable.results.stating import repetition_facts
 from people import make_people
 
 OPTIONS: list[dict[str, Any]] = [
@@ -50,30 +50,34 @@ def test_splits_are_those_of_a_naive_twin(options: dict[str, Any], row_id: str |
         score=pl.when(pl.int_range(1_500) % 70 == 1).then(None).otherwise("score") if "drop_missing" in options
         else pl.col("score"),
     )  # fmt: skip
-    asked: dict[str, Any] = {"rule": "linear", "features": ["signal", "small", "holes", "region"], "splits": 2}
+    asked: dict[str, Any] = {"rule": "linear", "features": ["signal", "small", "holes", "region"], "repetitions": 2}
     asked |= {"status_quo": _status_quo(), "draws": 200, "row_id": row_id} | options
     if "monotone" in options:
         asked["features"] = ["signal", "small"]
     ready = prepare_audit(people, Settings(outcome="visits", group="group", **asked))
     result, sample = run_prepared(ready), ready.sample()
-    for split in (1, 2):
-        places = ready.splitting.places(ready.splitting.units(sample), Part(split))
+    for repetition in (1, 2):
+        places = ready.splitting.places(ready.splitting.units(sample), Part(repetition))
         trains = places < np.uint64(1 << 63)
         training, held_out = sample.take(np.flatnonzero(trains)), sample.take(np.flatnonzero(~trains))
         assert not {*training.rows.numbers("signal")} & {*held_out.rows.numbers("signal")}
-        fitted = fit_part(ready.plan, ready.features, training, Part(split), ready.seed, Progress(2, enabled=False))
+        fitted = fit_part(
+            ready.plan, ready.features, training, Part(repetition), ready.seed, Progress(2, enabled=False)
+        )
         decisions = (
             decide(fitted.status_quo, held_out.rows, "status quo"),
             decide(fitted.candidate, held_out.rows, "candidate"),
         )
-        naive = _naive(ready, fitted, held_out, decisions, split)
+        naive = _naive(ready, fitted, held_out, decisions, repetition)
         on_test = reached(ready.plan.constraints, fitted.candidate, decisions[1], held_out)
         if "monotone" in options:  # moved by the training rows' standard deviation, not by the test rows'
-            on_test["monotone_violations"] = result.splits[split - 1].notes["reached"]["test"]["monotone_violations"]
-        assert result.splits[split - 1].notes["reached"] == {"train": fitted.reached, "test": on_test}
-        naive = replace(naive, split=split, notes=result.splits[split - 1].notes)
+            on_test["monotone_violations"] = result.repetitions[repetition - 1].notes["reached"]["test"][
+                "monotone_violations"
+            ]
+        assert result.repetitions[repetition - 1].notes["reached"] == {"train": fitted.reached, "test": on_test}
+        naive = replace(naive, repetition=repetition, notes=result.repetitions[repetition - 1].notes)
         naive.shares["status_quo"]["train"], naive.shares["candidate"]["train"] = fitted.shares
-        found, expected = split_facts(result.splits[split - 1]), split_facts(naive)
+        found, expected = repetition_facts(result.repetitions[repetition - 1]), repetition_facts(naive)
         assert json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
@@ -84,7 +88,7 @@ def _status_quo() -> Any:
 
 
 def _naive(
-    ready: Prepared, fitted: Fitted, held_out: Sample, decisions: tuple[FloatArray, FloatArray], split: int
+    ready: Prepared, fitted: Fitted, held_out: Sample, decisions: tuple[FloatArray, FloatArray], repetition: int
 ) -> Comparison:
     """One batch of all held-out rows, in one thread."""
     tally = tally_rows(ready.plan.design, held_out, decisions)
@@ -92,7 +96,7 @@ def _naive(
     if held_out.clusters is not None:
         keys = np.unique(held_out.clusters)
         clusters = Clusters(keys, np.zeros(len(keys), dtype=np.int64))
-    seed = seed_of(ready.seed, split, DRAWING)
+    seed = seed_of(ready.seed, repetition, DRAWING)
     attributes = held_out.grouping.attributes
     return conclude(ready.plan.design, attributes, tally, clusters, fitted.reference, seed, 1, ready.engine.backend)
 
@@ -105,7 +109,7 @@ def test_folds_are_those_of_a_naive_twin(options: dict[str, Any], folds: int) ->
     asked: dict[str, Any] = {
         "rule": "linear",
         "features": ["signal", "small"],
-        "splits": 2,
+        "repetitions": 2,
         "draws": draws,
         "folds": folds,
     }
@@ -113,18 +117,18 @@ def test_folds_are_those_of_a_naive_twin(options: dict[str, Any], folds: int) ->
     ready = prepare_audit(people, settings)
     result, sample = run_prepared(ready), ready.sample()
     assert result.threshold == (settings.alpha if settings.folds == 2 else settings.alpha / 2)
-    for split in (1, 2):
-        seed = seed_of(0, split, 0).generate_state(1, np.uint64)[0]
+    for repetition in (1, 2):
+        seed = seed_of(0, repetition, 0).generate_state(1, np.uint64)[0]
         fold_of = (mix(ready.splitting.units(sample) ^ seed) // np.uint64(-(-(1 << 64) // folds))).astype(int)
         before, after = np.empty(len(sample)), np.empty(len(sample))
         for fold in range(folds):
             learn, judge = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
             training, rows = sample.take(learn), sample.take(judge).rows
-            part = Part(split, fold)
+            part = Part(repetition, fold)
             fitted = fit_part(ready.plan, ready.features, training, part, ready.seed, Progress(1, enabled=False))
             before[judge] = decide(fitted.status_quo, rows, "status quo")
             after[judge] = decide(fitted.candidate, rows, "candidate")
-        found = result.splits[split - 1]
+        found = result.repetitions[repetition - 1]
         assert found.rows == len(people)
         weights = np.ones(len(sample)) if sample.weights is None else sample.weights
         for g in range(2):
@@ -159,7 +163,13 @@ def _resampled(sample: Sample, decisions: tuple[FloatArray, FloatArray], draws: 
 
 def test_what_was_tested_can_be_used() -> None:
     people = make_people(900)
-    asked: dict[str, Any] = {"rule": "linear", "features": ["signal", "small"], "splits": 3, "draws": 200, "folds": 2}
+    asked: dict[str, Any] = {
+        "rule": "linear",
+        "features": ["signal", "small"],
+        "repetitions": 3,
+        "draws": 200,
+        "folds": 2,
+    }
     result = run_prepared(
         prepare_audit(people, Settings(outcome="visits", group="group", status_quo=_status_quo(), **asked))
     )
@@ -172,5 +182,5 @@ def test_what_was_tested_can_be_used() -> None:
     differ = alone[0] != alone[1]
     share = (decisions == alone[0])[differ].mean()
     assert abs(share - 0.5) < 4 * 0.5 / differ.sum() ** 0.5
-    with pytest.raises(OptionError, match="there is no split 9"):
+    with pytest.raises(OptionError, match="there is no repetition 9"):
         result.mixture(9)

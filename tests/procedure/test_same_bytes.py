@@ -37,12 +37,12 @@ def frame() -> pl.DataFrame:
 
 
 def audited(data: Any, **options: Any) -> str:
-    settings = {"rule": "linear", "features": ["signal", "visits", "insured"], "splits": 3, "draws": 600}
+    settings = {"rule": "linear", "features": ["signal", "visits", "insured"], "repetitions": 3, "draws": 600}
     result = improvable.audit(
         data, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3),
         **{**settings, **options},
     )  # fmt: skip
-    return json.dumps(result.to_dict()) + str([split.evidence.draws.sum() for split in result.splits])
+    return json.dumps(result.to_dict()) + str([repetition.evidence.draws.sum() for repetition in result.repetitions])
 
 
 def compared(data: Any, **options: Any) -> str:
@@ -94,7 +94,7 @@ def test_a_table_is_of_the_callers_own_kind(frame: pl.DataFrame, kind: str) -> N
     assert list(result.to_dict()["groups"]) == ["a", "b"]
 
 
-def test_another_seed_gives_other_splits(frame: pl.DataFrame) -> None:
+def test_another_seed_gives_other_repetitions(frame: pl.DataFrame) -> None:
     assert audited(frame, seed=1) != audited(frame, seed=0)
 
 

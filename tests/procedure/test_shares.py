@@ -19,19 +19,25 @@ def people() -> pl.DataFrame:
 
 
 def audited(status_quo: Any = "chosen", **options: Any) -> improvable.Audit:
-    settings: dict[str, Any] = {"rule": "linear", "features": FEATURES, "splits": 2, "draws": 200, "row_id": "person"}
+    settings: dict[str, Any] = {
+        "rule": "linear",
+        "features": FEATURES,
+        "repetitions": 2,
+        "draws": 200,
+        "row_id": "person",
+    }
     return improvable.audit(people(), outcome="visits", group="group", status_quo=status_quo, **{**settings, **options})
 
 
 def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
-    """Learned on the training rows of each split, for a column of decisions and for a fixed cutoff."""
+    """Learned on the training rows of each repetition, for a column of decisions and for a fixed cutoff."""
     for status_quo in ("chosen", improvable.threshold("score", above=1.5)):
         result = audited(status_quo, capacity="status_quo")
         facts = result.to_dict()
         assert facts["capacity"] == "status_quo"
         assert not facts["verdict_warnings"]
-        for split in facts["splits"]:
-            shares = split["share_selected"]
+        for repetition in facts["repetitions"]:
+            shares = repetition["share_selected"]
             assert shares["candidate"]["train"] == pytest.approx(shares["status_quo"]["train"], abs=0.01)
             assert shares["candidate"]["test"] == pytest.approx(shares["status_quo"]["test"], abs=0.05)
 
@@ -59,7 +65,7 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
         improvable.audit(
-            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, splits=1,
+            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, repetitions=1,
             draws=100,
         )  # fmt: skip
 
@@ -104,7 +110,7 @@ def test_shares_by_group_are_those_of_the_rows() -> None:
         result = improvable.compare(
             frame, outcome="visits", group="group", status_quo="chosen", candidate="other", draws=200, weight=weight
         )
-        found = json.loads(json.dumps(result.to_dict()))["splits"][0]["share_selected_by_group"]
+        found = json.loads(json.dumps(result.to_dict()))["repetitions"][0]["share_selected_by_group"]
         for group in ("a", "b"):
             mine = frame.filter(group=group)
             weights = np.ones(len(mine)) if weight is None else mine[weight].to_numpy()

@@ -1,4 +1,4 @@
-"""Rows fall to splits by their keys: at random, each split anew, and the same however the rows are stored."""
+"""Rows fall to repetitions by their keys: at random, each repetition anew, and the same however the rows are stored."""
 
 import re
 from typing import Any
@@ -40,7 +40,7 @@ def test_ids_beyond_what_float64_holds_stay_apart() -> None:
 
 @pytest.mark.parametrize("ids", [np.arange(40_000), 1_000_003 * np.arange(40_000) + 7, np.arange(40_000) / 8])
 def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
-    """Shares within four standard errors: of one split, and of every pair of splits together."""
+    """Shares within four standard errors: of one repetition, and of every pair of repetitions together."""
     splitting = make_splitting(5, 0.3, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": ids})), ["id"])
     trains = np.array([splitting.trains(splitting.places(keys, Part(k)), Part(k)) for k in range(1, 7)])
@@ -54,12 +54,12 @@ def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
 def test_training_and_test_rows_never_meet() -> None:
     splitting = make_splitting(0, 0.5, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.arange(999)})), ["id"])
-    for split in map(Part, (1, 2, 3)):
-        places = splitting.places(keys, split)
-        assert (splitting.trains(places, split) ^ splitting.tests(places, split)).all()
-        chosen = choose(splitting, keys, keys, 100, [split])[split]
+    for repetition in map(Part, (1, 2, 3)):
+        places = splitting.places(keys, repetition)
+        assert (splitting.trains(places, repetition) ^ splitting.tests(places, repetition)).all()
+        chosen = choose(splitting, keys, keys, 100, [repetition])[repetition]
         assert len(chosen) == 100
-        assert not splitting.tests(places, split)[chosen].any()
+        assert not splitting.tests(places, repetition)[chosen].any()
         assert set(chosen) == set(sorted(np.arange(999), key=lambda row: places[row])[:100])
 
 
@@ -84,7 +84,7 @@ def test_few_or_many_training_rows(rows: int) -> None:
 
 def _found(engine: Memory, most: int) -> str:
     """What an audit found, without what it was asked."""
-    plain = re.sub(r'"protocol": \{"digest".*?\}\}\}, ', "", audited(engine, train_rows=most, splits=2))
+    plain = re.sub(r'"protocol": \{"digest".*?\}\}\}, ', "", audited(engine, train_rows=most, repetitions=2))
     return plain.replace(f'"train_rows": {most}', '"train_rows": 0')
 
 
@@ -107,7 +107,7 @@ def test_equal_rows_are_told_apart_in_memory_and_refused_by_other_engines() -> N
 
 
 def test_twins_do_not_stay_together() -> None:
-    """Of 4,000 pairs of equal rows, about half are divided in a split in half: within four standard errors."""
+    """Of 4,000 pairs of equal rows, about half are divided in a repetition in half: within four standard errors."""
     pairs = pl.DataFrame({"x": np.repeat(np.arange(4_000), 2)})
     splitting = make_splitting(3, 0.5, None, ("x",))
     keys = Memory(read_rows(pairs), 1).keyed(splitting.keying, ("x",)).rows.keys

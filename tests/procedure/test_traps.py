@@ -62,13 +62,13 @@ def test_trap_2_p_values_are_centred() -> None:
 def test_trap_3_the_lower_median_strictly_below_half_alpha() -> None:
     assert lower_median([0.01, 0.02, 0.03, 0.9]) == 0.02
     assert lower_median([0.5, 0.01, 0.02]) == 0.02
-    assert threshold_for(0.05, splits=7) == 0.025
-    assert threshold_for(0.05, splits=1) == 0.05
+    assert threshold_for(0.05, repetitions=7) == 0.025
+    assert threshold_for(0.05, repetitions=1) == 0.05
 
 
 def test_trap_3_an_audit_rejects_strictly(case: Case) -> None:
-    result = audited(case, splits=2, draws=500)
-    assert result.p_value == min(split.p_value for split in result.splits)
+    result = audited(case, repetitions=2, draws=500)
+    assert result.p_value == min(repetition.p_value for repetition in result.repetitions)
     tied = result.reconsider(alpha=2 * result.p_value)
     assert tied.threshold == tied.p_value
     assert not tied.reject
@@ -86,15 +86,15 @@ def audited(case: Case, **options: object) -> improvable.Audit:
     frame = with_scores(case)
     settings: dict[str, object] = {
         "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
-        "rule": "linear", "features": ["signal"], "splits": 3, "draws": 300,
+        "rule": "linear", "features": ["signal"], "repetitions": 3, "draws": 300,
     }  # fmt: skip
     return improvable.audit(frame, **{**settings, **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.paper("Section 6")
 def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Case) -> None:
-    """Recomputed by hand from the split's own rows: strictly above the training quantile, on test rows."""
-    result = audited(case, splits=1)
+    """Recomputed by hand from the repetition's own rows: strictly above the training quantile, on test rows."""
+    result = audited(case, repetitions=1)
     status_quo = improvable.threshold("score", capacity=0.3)
     asked = Settings(outcome="count", group="group", status_quo=status_quo, rule="linear", features=["signal"])
     ready = prepare_audit(with_scores(case), asked)
@@ -107,7 +107,7 @@ def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Cas
     after = predicted[~train] > np.quantile(predicted[train], 0.7)
     codes = sample.grouping.codes[~train]
     expected = [[int(d[codes == g].sum()) for d in (before, after)] for g in range(2)]
-    assert result.splits[0].selected.tolist() == expected
+    assert result.repetitions[0].selected.tolist() == expected
 
 
 @pytest.mark.paper("Assumption 2")
@@ -143,7 +143,7 @@ def test_trap_6_a_candidate_that_selects_nobody_of_a_group_has_p_one(case: Case)
     result = compared(frame)
     assert result.p_value == 1.0
     assert any("selects nobody of group 'a'" in text for text in result.warnings)
-    assert json.loads(json.dumps(result.to_dict()))["splits"][0]["accuracy"]["a"]["candidate"] is None
+    assert json.loads(json.dumps(result.to_dict()))["repetitions"][0]["accuracy"]["a"]["candidate"] is None
 
 
 def test_trap_6_fewer_than_thirty_selected_is_a_warning(case: Case) -> None:
@@ -174,7 +174,7 @@ def test_trap_8_a_nearly_fair_candidate_is_judged_without_folding() -> None:
     frame = pl.DataFrame({"group": group, "before": before, "after": after, "now": 0.0, "new": 1.0})
     value = improvable.Utility(lambda rows, y, d: np.where(d == 1, rows["after"].to_numpy(), y), name="value")
     result = compared(frame, outcome="before", accuracy=value, form="difference", delta_accuracy=-10, delta_fairness=1)
-    facts = result.to_dict()["splits"][0]
+    facts = result.to_dict()["repetitions"][0]
     assert facts["gap"]["candidate"] == pytest.approx(0, abs=1e-9)
     assert facts["p_fairness"] == result.assessment.p_fairness > 0.05
     assert facts["p_fairness_other"] == result.assessment.p_fairness_other < 0.05
@@ -202,16 +202,16 @@ def test_trap_10_ties_that_break_the_capacity_are_reported(case: Case) -> None:
 
 
 def test_trap_10_the_capacity_reached_is_reported_for_both_algorithms_and_samples(case: Case) -> None:
-    for split in audited(case).to_dict()["splits"]:
+    for repetition in audited(case).to_dict()["repetitions"]:
         for name in ("status_quo", "candidate"):
-            assert split["share_selected"][name]["train"] == pytest.approx(0.3, abs=0.01)
-            assert split["share_selected"][name]["test"] == pytest.approx(0.3, abs=0.12)
+            assert repetition["share_selected"][name]["train"] == pytest.approx(0.3, abs=0.01)
+            assert repetition["share_selected"][name]["test"] == pytest.approx(0.3, abs=0.12)
 
 
 def test_trap_11_workers_change_no_bit(case: Case) -> None:
     one, two = audited(case, n_jobs=1, rule="forest"), audited(case, n_jobs=2, rule="forest")
     assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
-    for a, b in zip(one.splits, two.splits, strict=True):
+    for a, b in zip(one.repetitions, two.repetitions, strict=True):
         np.testing.assert_array_equal(a.evidence.draws, b.evidence.draws)
 
 

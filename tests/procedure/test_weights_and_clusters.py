@@ -36,7 +36,7 @@ def compared(frame: pl.DataFrame, **options: Any) -> improvable.Comparison:
 def audited(frame: pl.DataFrame, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
-        "rule": "linear", "features": ["signal"], "splits": 2, "draws": 400,
+        "rule": "linear", "features": ["signal"], "repetitions": 2, "draws": 400,
     }  # fmt: skip
     return improvable.audit(frame, **{**settings, **options})
 
@@ -44,10 +44,10 @@ def audited(frame: pl.DataFrame, **options: Any) -> improvable.Audit:
 @pytest.mark.parametrize("options", [{"weight": "one"}, {"cluster": "row"}, {"weight": "one", "cluster": "row"}])
 def test_weights_of_one_and_clusters_of_one_row_change_no_bit(case: Case, options: dict[str, str]) -> None:
     frame = frame_of(case)
-    assert compared(frame, **options).to_dict()["splits"] == compared(frame).to_dict()["splits"]
+    assert compared(frame, **options).to_dict()["repetitions"] == compared(frame).to_dict()["repetitions"]
     np.testing.assert_array_equal(compared(frame, **options).evidence.draws, compared(frame).evidence.draws)
-    plain = audited(frame, row_id="row").to_dict()["splits"]
-    assert audited(frame, row_id="row", **options).to_dict()["splits"] == plain
+    plain = audited(frame, row_id="row").to_dict()["repetitions"]
+    assert audited(frame, row_id="row", **options).to_dict()["repetitions"] == plain
 
 
 @pytest.mark.parametrize("accuracy", ["calibration", "selection_rate"])
@@ -124,18 +124,22 @@ def test_clustered_draws_agree_with_a_naive_twin(case: Case) -> None:
 
 
 def test_clusters_are_split_as_wholes_and_counted(case: Case) -> None:
-    result = audited(frame_of(case), cluster="clinic", splits=3)
-    assert all(abs(split.clusters - 20) < 12 for split in result.splits if split.clusters is not None)
+    result = audited(frame_of(case), cluster="clinic", repetitions=3)
+    assert all(
+        abs(repetition.clusters - 20) < 12 for repetition in result.repetitions if repetition.clusters is not None
+    )
     assert result.to_dict()["clusters"] == 40
     assert "500 rows in 40 clusters" in result.summary()
     settings = Settings(
         outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], cluster="clinic", splits=3,
+        features=["signal"], cluster="clinic", repetitions=3,
     )  # fmt: skip
     ready = prepare_audit(frame_of(case), settings)
     sample = ready.sample()
-    for split, found in enumerate(result.splits, start=1):
-        tests = ready.splitting.tests(ready.splitting.places(ready.splitting.units(sample), Part(split)), Part(split))
+    for repetition, found in enumerate(result.repetitions, start=1):
+        tests = ready.splitting.tests(
+            ready.splitting.places(ready.splitting.units(sample), Part(repetition)), Part(repetition)
+        )
         together = [set(sample.rows.numbers("clinic")[part]) for part in (tests, ~tests)]
         assert not together[0] & together[1]
         assert (found.rows, found.clusters) == (tests.sum(), len(together[0]))
@@ -179,11 +183,11 @@ def test_bad_weights_and_clusters_are_refused_with_advice(
         compared(frame_of(case).with_columns(**change), **options)
 
 
-def test_too_few_clusters_to_split(case: Case) -> None:
+def test_too_few_clusters_to_repetition(case: Case) -> None:
     frame = frame_of(case).with_columns(clinic=pl.col("clinic") % 15)
     with pytest.raises(
         improvable.DataError,
-        match=r"split 1 has .* clusters for training .* needs at least 10",
+        match=r"repetition 1 has .* clusters for training .* needs at least 10",
     ):
         audited(frame, cluster="clinic")
 
@@ -240,4 +244,4 @@ def test_a_stratum_needs_clusters_and_more_than_one(case: Case) -> None:
     halves = audited(frame, cluster="clinic", stratum="stratum", row_id="row")
     folds = audited(frame, cluster="clinic", stratum="stratum", row_id="row", folds=2)
     assert halves.to_dict()["stratum"] == "stratum"
-    assert {split.clusters for split in folds.splits} == {40}
+    assert {repetition.clusters for repetition in folds.repetitions} == {40}

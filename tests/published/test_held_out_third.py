@@ -23,15 +23,15 @@ def options() -> dict[str, object]:
 @pytest.mark.parametrize("gap", ["absolute", "signed"])
 def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[str, object], gap: str) -> None:
     result = improvable.compare(shared_data / "obermeyer_holdout.csv", gap=gap, **options)  # type: ignore[arg-type]
-    split = result.to_dict()["splits"][0]
+    repetition = result.to_dict()["repetitions"][0]
     expected = {"white": (5.194, 7.458), "black": (6.563, 7.493)}
     for group, (now, new) in expected.items():
-        assert split["accuracy"][group]["status_quo"] == pytest.approx(now, abs=6e-4)
-        assert split["accuracy"][group]["candidate"] == pytest.approx(new, abs=6e-4)
-    assert split["gap"]["status_quo"] == pytest.approx(1.369, abs=6e-4)
-    assert split["gap"]["candidate"] == pytest.approx(0.035, abs=6e-4)
-    assert split["p_accuracy"]["white"] < 0.0001
-    assert split["p_accuracy"]["black"] == pytest.approx(0.0009, abs=0.0012)
+        assert repetition["accuracy"][group]["status_quo"] == pytest.approx(now, abs=6e-4)
+        assert repetition["accuracy"][group]["candidate"] == pytest.approx(new, abs=6e-4)
+    assert repetition["gap"]["status_quo"] == pytest.approx(1.369, abs=6e-4)
+    assert repetition["gap"]["candidate"] == pytest.approx(0.035, abs=6e-4)
+    assert repetition["p_accuracy"]["white"] < 0.0001
+    assert repetition["p_accuracy"]["black"] == pytest.approx(0.0009, abs=0.0012)
     assert min(result.assessment.p_fairness, result.assessment.p_fairness_other) < 0.001
     assert result.reject
 
@@ -44,7 +44,7 @@ def test_the_report_of_the_held_out_third_states_these_numbers(
     page = (tmp_path / "report.html").read_text()
     for number in ("5.194", "6.563", "1.369", "7.458", "7.493", "0.035", "&lt; 0.0001"):
         assert number in page
-    p_black = result.to_dict()["splits"][0]["p_accuracy"]["black"]
+    p_black = result.to_dict()["repetitions"][0]["p_accuracy"]["black"]
     assert f"{p_black:.4f}" in page
     assert p_black == pytest.approx(0.0009, abs=0.0012)
 
@@ -71,7 +71,7 @@ def test_an_audit_of_the_held_out_third_on_its_scores(shared_data: Path) -> None
         features=["*_hat", "*_nocost", "weighted_*"],
         draws=2_000,
     )
-    means = {g: sum(s["accuracy"][g]["candidate"] for s in result.to_dict()["splits"]) / 7 for g in result.groups}
+    means = {g: sum(s["accuracy"][g]["candidate"] for s in result.to_dict()["repetitions"]) / 7 for g in result.groups}
     assert means["white"] == pytest.approx(7.3, abs=0.4)
     assert means["black"] == pytest.approx(7.5, abs=0.6)
 
@@ -87,7 +87,7 @@ def test_compas_runs_with_three_utilities(shared_data: Path, accuracy: str) -> N
         rule="logistic",
         accuracy=accuracy,
         fairness="false_positive_rate",
-        splits=3,
+        repetitions=3,
         draws=1_000,
     )
     assert result.groups == ("African-American", "Caucasian")

@@ -36,7 +36,7 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], splits=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
     )  # fmt: skip
 
 
@@ -107,9 +107,11 @@ def test_another_question_replaces_the_margin() -> None:
 @pytest.mark.parametrize("ask", ["accuracy", "fairness"])
 def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit, ask: Any) -> None:
     alone = audit.reconsider(ask=ask)
-    by_split = [max(component.tail.p_value for component in split.assessment.of(ask)) for split in audit.splits]
-    assert alone.p_value == lower_median(by_split)
-    assert {one["kind"] for split in alone.facts["splits"] for one in split["components"]} == {ask}
+    by_repetition = [
+        max(component.tail.p_value for component in repetition.assessment.of(ask)) for repetition in audit.repetitions
+    ]
+    assert alone.p_value == lower_median(by_repetition)
+    assert {one["kind"] for repetition in alone.facts["repetitions"] for one in repetition["components"]} == {ask}
     assert alone.facts["p_value"] <= audit.facts["p_value"]
     assert alone.frontier().p_value(0.0, 0.0) == pytest.approx(alone.p_value, abs=1e-9)
     other = {"accuracy": (0.0, 3.0), "fairness": (3.0, 0.0)}[ask]
@@ -126,7 +128,7 @@ def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
     assert fairness.alternative_hypothesis == (
         "The rule 'linear' can find an algorithm that has a smaller gap between groups than the status quo."
     )
-    assert "fails this condition: it has a smaller gap" in fairness.splits[0].null_hypothesis
+    assert "fails this condition: it has a smaller gap" in fairness.repetitions[0].null_hypothesis
     for result, words in ((accuracy, "Only accuracy must improve."), (fairness, "Only the gap must improve.")):
         facts = result.facts
         assert words in result.summary()
@@ -134,9 +136,9 @@ def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
         assert "only" in html_page(result)
         assert markdown(result)
         assert latex_table(facts)
-    assert accuracy.facts["splits"][0]["p_fairness"] is None
-    assert fairness.facts["splits"][0]["p_accuracy"] == {}
-    assert accuracy.facts["splits"][0]["gap"] == audit.facts["splits"][0]["gap"], "the gap is still reported"
+    assert accuracy.facts["repetitions"][0]["p_fairness"] is None
+    assert fairness.facts["repetitions"][0]["p_accuracy"] == {}
+    assert accuracy.facts["repetitions"][0]["gap"] == audit.facts["repetitions"][0]["gap"], "the gap is still reported"
 
 
 @pytest.mark.paper("Assumption 1")

@@ -62,7 +62,7 @@ def test_a_table_of_equal_deltas_is_one_delta() -> None:
         delta_fairness=dict.fromkeys(FAIRNESS, 0.1),
     )
     assert one.p_value == many.p_value
-    assert one.facts["splits"] == many.facts["splits"]
+    assert one.facts["repetitions"] == many.facts["repetitions"]
     assert one.frontier().to_dict() == many.frontier().to_dict()
     short = many.facts["shortfall"], one.facts["shortfall"]
     assert short[0] == short[1]

@@ -143,7 +143,7 @@ OTHER: dict[str, Any] = {
     "exclude": ["x"], "target": "t", "capacity": 0.2, "monotone": {"x": "+"}, "selection_gap": 0.1,
     "group_blind": False,
     "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
-    "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "splits": 3,
+    "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "repetitions": 3,
     "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
@@ -181,7 +181,7 @@ def test_words_of_a_report_are_texts(wrong: dict[str, Any]) -> None:
 
 
 def test_each_setting_but_the_engine_tells_runs_apart() -> None:
-    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_splits", *ABOUT}
+    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_repetitions", *ABOUT}
     for name, value in OTHER.items():
         assert asked_identity(replace(PLAIN, **{name: value})) != asked_identity(PLAIN), name
     assert asked_identity(replace(PLAIN, engine="spark")) == asked_identity(PLAIN)
@@ -196,7 +196,7 @@ def test_runs_are_the_same_however_they_are_asked() -> None:
         {"capacity": 0.1},
         {"group": ["g"]},
         {"accuracy": ["calibration"]},
-        {"splits": np.int64(7), "alpha": np.float64(0.05)},
+        {"repetitions": np.int64(7), "alpha": np.float64(0.05)},
         {"exclude": []},
         {"monotone": {}},
     ]

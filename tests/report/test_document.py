@@ -33,7 +33,7 @@ from improvable.results.numbers import p_text, value_text
 from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
 
 SECTIONS = [
-    "How large the improvement is", "The test, split by split", "In pictures", "What was asked", "What was checked",
+    "How large the improvement is", "The test, repetition by repetition", "In pictures", "What was asked", "What was checked",
     "Cautions", "What this does not say", "Appendix",
 ]  # fmt: skip
 
@@ -87,15 +87,16 @@ def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
     assert "REJECTED" not in f"{answer.word} {answer.claim} {said}", "which reads as no"
 
 
-def test_large_numbers_are_the_means_of_the_splits() -> None:
+def test_large_numbers_are_the_means_of_the_repetitions() -> None:
     result = make_audit()
     facts, tiles = result.facts, first(make_document(result), Tiles).tiles
     for tile, one in zip(tiles, by_component(facts), strict=False):
         for shown, name in ((tile.before, "status_quo"), (tile.after, "candidate")):
-            assert shown == value_text(float(np.mean([split[name] for split in one])))  # type: ignore[literal-required]
+            assert shown == value_text(float(np.mean([repetition[name] for repetition in one])))  # type: ignore[literal-required]
     by_title = {tile.title.split(":")[0]: tile for tile in tiles}
     shares = [
-        np.mean([s["share_selected"][name]["test"] for s in facts["splits"]]) for name in ("status_quo", "candidate")
+        np.mean([s["share_selected"][name]["test"] for s in facts["repetitions"]])
+        for name in ("status_quo", "candidate")
     ]
     selected = by_title["Selected, of all test rows"]
     assert (selected.before, selected.after) == tuple(f"{share:.1%}" for share in shares)
@@ -118,8 +119,8 @@ def test_any_number_of_groups_has_three_large_pairs(count: int) -> None:
 def test_the_deciding_condition_is_marked_in_every_row() -> None:
     for result in (make_audit(), many_groups(5)):
         facts, paper = result.facts, table(make_document(result), "paper-table")
-        assert len(paper.marked) == len(facts["splits"])
-        worst = [max(one["p_value"] for one in split["components"]) for split in facts["splits"]]
+        assert len(paper.marked) == len(facts["repetitions"])
+        worst = [max(one["p_value"] for one in repetition["components"]) for repetition in facts["repetitions"]]
         assert [paper.rows[r][c] for r, c in sorted(paper.marked)] == [p_text(p, facts["draws"]) for p in worst]
         assert deciding(facts)["p_value"] == facts["p_value"]
 
@@ -131,7 +132,9 @@ def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
         cells_by_group = {cell for row in table(document, "groups-table").rows for cell in row}
         for group in facts["groups"]:
             for name in ("status_quo", "candidate"):
-                share = np.mean([split["share_selected_by_group"][group][name] for split in facts["splits"]])
+                share = np.mean(
+                    [repetition["share_selected_by_group"][group][name] for repetition in facts["repetitions"]]
+                )
                 assert f"{share:.1%}" in cells & cells_by_group
     prices = improvable.compare(
         Case(seed=3, rows=900, prices=True).frame(), outcome="count", group="group",
@@ -141,12 +144,12 @@ def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
 
 
 def test_intervals_are_those_that_most_splits_agree_on() -> None:
-    """The slow way: values from a grid, each excluded where most splits exclude it."""
+    """The slow way: values from a grid, each excluded where most repetitions exclude it."""
     result = make_audit()
     found = spreads(result)["mean outcome of the selected", "black", "candidate"]
     own = []
-    for split in result.splits:
-        values, drawn = split.evidence.values[0][0, 0, 1], split.evidence.drawn[0][:, 0, 0, 1]
+    for repetition in result.repetitions:
+        values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
         own.append(interval(values, drawn, 1 - result.threshold))
     grid = np.linspace(0, 20, 20_001)
     excluded = np.array([(grid < low) | (grid > high) for low, high in own]).sum(axis=0)
@@ -202,7 +205,7 @@ def test_all_features_and_components_are_in_the_appendix() -> None:
     assert isinstance(document.blocks[-2], Appendix)
     features = table(document, "look-table")
     assert [row[0] for row in features.rows] == list(facts["features"])
-    assert len(table(document, "components-table").rows) == 3 * len(facts["splits"])
+    assert len(table(document, "components-table").rows) == 3 * len(facts["repetitions"])
     facts_list = [block for block in flat(document.blocks) if isinstance(block, FactList)][-1]
     assert dict(facts_list.pairs)["Command"] == "improvable audit x"
     assert "numpy" in dict(facts_list.pairs)["Versions"]

@@ -44,7 +44,7 @@ def kish(frame: pl.DataFrame, group: str, decision: str) -> float:
 def test_the_effective_number_is_in_every_output(options: dict[str, str], tmp_path: Path) -> None:
     frame = people()
     result = compare(frame, weight="weight", **options)
-    found = json.loads(json.dumps(result.to_dict()))["splits"][0]["effective_rows"]
+    found = json.loads(json.dumps(result.to_dict()))["repetitions"][0]["effective_rows"]
     for group in ("a", "b"):
         expected = {"status_quo": kish(frame, group, "now"), "candidate": kish(frame, group, "new")}
         assert found[group] == pytest.approx(expected, rel=1e-5)
@@ -55,12 +55,12 @@ def test_the_effective_number_is_in_every_output(options: dict[str, str], tmp_pa
         assert words in " ".join(result.summary().split())
         assert result.table()[f"effective {group} candidate"][0] == found[group]["candidate"]
     result.save(tmp_path / "kept")
-    assert improvable.load(tmp_path / "kept").to_dict()["splits"] == result.to_dict()["splits"]
+    assert improvable.load(tmp_path / "kept").to_dict()["repetitions"] == result.to_dict()["repetitions"]
 
 
 def test_without_weights_it_is_how_many_count_and_no_sentence() -> None:
     result = compare(people())
-    found = result.to_dict()["splits"][0]
+    found = result.to_dict()["repetitions"][0]
     assert found["effective_rows"] == found["selected"]
     assert "Kish" not in result.summary()
 
@@ -77,7 +77,7 @@ def test_an_end_that_draws_do_not_set_is_not_bounded() -> None:
         result = compare(people(300, gap=0.0))
     ratio = next(
         one
-        for one in result.to_dict()["splits"][0]["intervals"]
+        for one in result.to_dict()["repetitions"][0]["intervals"]
         if one["quantity"] == "ratio" and "minus" in one["group"]
     )
     assert ratio["low"] is None

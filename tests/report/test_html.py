@@ -110,7 +110,7 @@ def test_embedded_curves_give_the_p_value_of_every_step(audit: improvable.Audit,
     result = audit.reconsider(**changes)
     curves = json.loads(json.dumps(slider_curves(result)))
     p = np.array(curves["p"])
-    codes = [np.maximum(np.array(a)[:, None], np.array(f)[None, :]) for a, f in curves["splits"]]
+    codes = [np.maximum(np.array(a)[:, None], np.array(f)[None, :]) for a, f in curves["repetitions"]]
     embedded = p[np.sort(codes, axis=0)[(len(codes) - 1) // 2]]
     assert (embedded == result.frontier().surface(curves["accuracy"], curves["fairness"])).all()
     assert embedded[curves["start"][0], curves["start"][1]] == result.p_value

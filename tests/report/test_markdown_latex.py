@@ -30,7 +30,7 @@ def audit() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], splits=3, draws=500, seed=1,
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1,
     )  # fmt: skip
 
 
@@ -46,13 +46,13 @@ def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> No
     table = paper_table(facts)
     assert [block.title for block in table.blocks] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
     assert table.heads == [*(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p"]
-    assert [row[0] for row in table.rows] == ["Split 1", "Split 2", "Split 3", "Mean", "Lower median"]
-    for row, split in zip(table.rows, facts["splits"], strict=False):
-        assert row[1] == f"{split['accuracy']['black']['status_quo']:.3f}"
-        assert row[2] == f"{split['accuracy']['black']['candidate']:.3f}"
-        assert row[9] == p_text(split["p_fairness"] or 0.0, 500)
-        assert row[10] == p_text(split["p_fairness_other"] or 0.0, 500)
-        assert row[-1] == split["p_value_text"]
+    assert [row[0] for row in table.rows] == ["Repetition 1", "Repetition 2", "Repetition 3", "Mean", "Lower median"]
+    for row, repetition in zip(table.rows, facts["repetitions"], strict=False):
+        assert row[1] == f"{repetition['accuracy']['black']['status_quo']:.3f}"
+        assert row[2] == f"{repetition['accuracy']['black']['candidate']:.3f}"
+        assert row[9] == p_text(repetition["p_fairness"] or 0.0, 500)
+        assert row[10] == p_text(repetition["p_fairness_other"] or 0.0, 500)
+        assert row[-1] == repetition["p_value_text"]
     assert table.rows[-1][-1] == facts["p_value_text"]
     assert {len(row) for row in table.rows} == {12}
 
@@ -76,13 +76,17 @@ def test_every_output_writes_the_same_table(audit: improvable.Audit) -> None:
         assert "ower median" in text
 
 
-@pytest.mark.parametrize("splits", [1, 7])
-def test_a_terminal_shows_two_groups_and_a_gap_in_one_hundred_letters(audit: improvable.Audit, splits: int) -> None:
+@pytest.mark.parametrize("repetitions", [1, 7])
+def test_a_terminal_shows_two_groups_and_a_gap_in_one_hundred_letters(
+    audit: improvable.Audit, repetitions: int
+) -> None:
     facts = audit.to_dict()
-    one = facts["splits"][0]
+    one = facts["repetitions"][0]
     for component in one["components"]:
         component |= {"status_quo": -12.3456, "candidate": 1234.56, "p_value": 0.0}
-    facts["splits"] = [one | {"split": k + 1, "p_value": 0.0, "p_value_text": "< 0.0001"} for k in range(splits)]
+    facts["repetitions"] = [
+        one | {"repetition": k + 1, "p_value": 0.0, "p_value_text": "< 0.0001"} for k in range(repetitions)
+    ]
     lines = summary(cast(Facts, facts)).split("\n\n")[1].splitlines()
     assert max(map(len, lines)) < 100
     assert len({line.count("|") for line in lines if "|" in line}) == 1
@@ -95,9 +99,9 @@ def test_many_components_stand_below_each_other() -> None:
         accuracy=["calibration", "selection_rate"],
     )  # fmt: skip
     facts = result.facts
-    assert len(facts["splits"][0]["components"]) > MOST_BLOCKS
+    assert len(facts["repetitions"][0]["components"]) > MOST_BLOCKS
     table = paper_table(facts)
-    components = facts["splits"][0]["components"]
+    components = facts["repetitions"][0]["components"]
     gaps = [component for component in components if component["kind"] == "fairness"]
     assert len(table.rows) == len(components) + len(gaps) + 1
     assert [row[1] for row in table.rows if row[1]] == [f"{component['status_quo']:.3f}" for component in components]
@@ -190,7 +194,7 @@ def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -
     assert (tmp_path / "table.tex").read_text(encoding="utf-8") == latex_table(audit.facts)
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["p_value"]) for row in rows] == [split.p_value for split in audit.splits]
+    assert [float(row["p_value"]) for row in rows] == [repetition.p_value for repetition in audit.repetitions]
     assert len(list(tmp_path.iterdir())) == 3
 
 

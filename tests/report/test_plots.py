@@ -29,7 +29,7 @@ def audit() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], splits=3, draws=500, seed=1,
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1,
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_every_picture_can_be_drawn(audit: improvable.Audit, comparison: improva
 def test_more_groups_than_two_show_the_reference_pair() -> None:
     result = compare_case(group="region", fairness="selection_rate")
     chart = plots.utilities(result).to_json()
-    for group in result.to_dict()["splits"][0]["reference"]:
+    for group in result.to_dict()["repetitions"][0]["reference"]:
         assert f"accuracy of {group}" in chart
     assert "smaller gap" not in chart
 
@@ -89,15 +89,15 @@ def test_more_groups_than_two_show_the_reference_pair() -> None:
 @pytest.mark.paper("Figure 2", "Figure 6")
 def test_points_of_figure_2_are_the_utilities(audit: improvable.Audit) -> None:
     rows = [row for row in values_of(plots.utilities(audit)) if "mean" in row]
-    splits = audit.to_dict()["splits"]
+    repetitions = audit.to_dict()["repetitions"]
     found = {(row["algorithm"], row["x"], row["y"]) for row in rows if not row["mean"]}
     assert found == {
         (name.replace("_", " "), s["accuracy"]["black"][name], s["accuracy"]["white"][name])
-        for s in splits
+        for s in repetitions
         for name in ("status_quo", "candidate")
     }
     bold = next(row for row in rows if row["mean"] and row["algorithm"] == "candidate")
-    assert bold["x"] == pytest.approx(np.mean([s["accuracy"]["black"]["candidate"] for s in splits]))
+    assert bold["x"] == pytest.approx(np.mean([s["accuracy"]["black"]["candidate"] for s in repetitions]))
 
 
 @pytest.mark.paper("Figure 3", "Figure 7")
@@ -143,18 +143,18 @@ def test_p_values_of_zero_stand_at_one_draw_with_a_note(comparison: improvable.C
     assert "none of 500 draws" in plots.p_values(comparison).to_json()
 
 
-def test_every_condition_has_a_row_with_a_dot_for_each_split(audit: improvable.Audit) -> None:
-    rows = [row for row in values_of(plots.p_values(audit)) if "split" in row]
+def test_every_condition_has_a_row_with_a_dot_for_each_repetition(audit: improvable.Audit) -> None:
+    rows = [row for row in values_of(plots.p_values(audit)) if "repetition" in row]
     assert list(dict.fromkeys(row["component"] for row in rows)) == [
         "Accuracy of black", "Accuracy of white", "Gap", "All conditions",
     ]  # fmt: skip
     whole = [row["p"] for row in rows if row["component"] == "All conditions"]
-    assert whole == [max(split.p_value, 1 / 500) for split in audit.splits]
+    assert whole == [max(repetition.p_value, 1 / 500) for repetition in audit.repetitions]
     (diamond,) = [row for row in values_of(plots.p_values(audit)) if row.get("combined")]
     assert diamond["p"] == max(audit.p_value, 1 / 500)
 
 
-def test_dumbbells_show_means_and_intervals_over_all_splits(audit: improvable.Audit) -> None:
+def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvable.Audit) -> None:
     found = spreads(audit)
     rows = [row for row in values_of(plots.dumbbells(audit)) if "algorithm" in row and row["label"] != "Gap"]
     assert rows
@@ -168,8 +168,8 @@ def test_dumbbells_show_means_and_intervals_over_all_splits(audit: improvable.Au
         for row in values_of(plots.dumbbells(audit))
         if row.get("label") == "Gap" and "algorithm" in row
     }
-    assert gap["status quo"] == pytest.approx(np.mean([s["gap"]["status_quo"] for s in audit.facts["splits"]]))
-    assert "split 1 of" not in plots.dumbbells(audit).to_json()
+    assert gap["status quo"] == pytest.approx(np.mean([s["gap"]["status_quo"] for s in audit.facts["repetitions"]]))
+    assert "repetition 1 of" not in plots.dumbbells(audit).to_json()
 
 
 @pytest.mark.parametrize("count", [2, 5, 10])

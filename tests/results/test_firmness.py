@@ -19,29 +19,29 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], splits=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
     )  # fmt: skip
 
 
 def test_the_probability_of_a_rerun_stands_beside_every_verdict(audit: improvable.Audit) -> None:
-    risk = rerun_risk([split.p_value for split in audit.splits], alpha=0.05)
+    risk = rerun_risk([repetition.p_value for repetition in audit.repetitions], alpha=0.05)
     rerun = audit.facts["rerun"]
     assert rerun is not None
     assert rerun["otherwise"] == pytest.approx(risk.otherwise, rel=1e-5)
-    assert (rerun["splits"], rerun["rejecting"]) == (5, risk.rejecting)
+    assert (rerun["repetitions"], rerun["rejecting"]) == (5, risk.rejecting)
     assert f"a rerun decides otherwise with probability {risk.otherwise:.2g}" in verdict(audit.facts)
-    assert audit.splits[0].facts["rerun"] is None, "a comparison splits nothing"
+    assert audit.repetitions[0].facts["rerun"] is None, "a comparison repetitions nothing"
 
 
 def test_one_split_cannot_tell_how_firm_it_is(audit: improvable.Audit) -> None:
     facts: Facts = {**audit.facts, "rerun": None}
-    assert rerun_words(facts) == "One split cannot tell whether another seed would decide otherwise. Make several."
+    assert rerun_words(facts) == "One repetition cannot tell whether another seed would decide otherwise. Make several."
     assert "repetition cannot tell" in rerun_words({**facts, "folds": 2})
-    assert rerun_words(audit.splits[0].facts) == ""
+    assert rerun_words(audit.repetitions[0].facts) == ""
 
 
 def with_rerun(facts: Facts, otherwise: float) -> Facts:
-    return {**facts, "rerun": {"otherwise": otherwise, "otherwise_range": [0.0, 0.5], "splits": 5, "rejecting": 2}}
+    return {**facts, "rerun": {"otherwise": otherwise, "otherwise_range": [0.0, 0.5], "repetitions": 5, "rejecting": 2}}
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable
     assert not result.reject
     lack = facts["shortfall"]
     assert lack is not None
-    split = next(split for split in result.splits if split.p_value == result.p_value)
-    assert lack["split"] == split.split
-    p_values = {**{("accuracy", g): p for g, p in split.assessment.p_accuracy.items()},
-                ("fairness", "race"): split.assessment.p_fairness}  # fmt: skip
+    repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
+    assert lack["repetition"] == repetition.repetition
+    p_values = {**{("accuracy", g): p for g, p in repetition.assessment.p_accuracy.items()},
+                ("fairness", "race"): repetition.assessment.p_fairness}  # fmt: skip
     assert max(p_values, key=lambda key: p_values[key]) == (lack["kind"], lack["group"])
     # By hand, for the accuracy of a group.
-    evidence, g = split.evidence, split.groups.index(lack["group"])
+    evidence, g = repetition.evidence, repetition.groups.index(lack["group"])
     values, drawn = evidence.values[0][g, 0], evidence.drawn[0][:, g, 0]
     errors = (values[1] - values[0]) / np.std(drawn[:, 1] - drawn[:, 0])
     assert lack["standard_errors"] == pytest.approx(errors, rel=1e-5)
@@ -131,6 +131,6 @@ def test_a_gap_that_fell_short_is_told_by_its_own_statistic(case: Case, gap: Any
     lack = result.facts["shortfall"]
     assert lack is not None
     assert (lack["kind"], lack["group"], lack["above"]) == ("fairness", "group", False)
-    before = result.facts["splits"][0]["gap"]["status_quo"]
+    before = result.facts["repetitions"][0]["gap"]["status_quo"]
     assert before is not None
     assert lack["needed"] == pytest.approx(0.1 * before)

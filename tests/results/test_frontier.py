@@ -26,7 +26,7 @@ def audit() -> improvable.Audit:
     )
     return improvable.audit(
         frame, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], splits=5, draws=1_000,
+        features=["signal"], repetitions=5, draws=1_000,
     )  # fmt: skip
 
 
@@ -163,8 +163,8 @@ def test_any_real_delta_has_a_p_value(audit: improvable.Audit) -> None:
     for i, delta_a in enumerate((-3.0, -1.0, 0.0)):
         for j, delta_f in enumerate((-2.0, 1.0, 1.5)):
             p_values = []
-            for split in audit.splits:
-                evidence = split.evidence
+            for repetition in audit.repetitions:
+                evidence = repetition.evidence
                 a0, a1 = (evidence.values[0][:, evidence.accuracy[0], t] for t in (0, 1))
                 d0, d1 = (evidence.drawn[0][:, :, evidence.accuracy[0], t] for t in (0, 1))
                 gain, gains = a1 - (1 + delta_a) * a0, d1 - (1 + delta_a) * d0

@@ -101,7 +101,7 @@ def test_the_harmed_group_can_be_protected_and_the_other_cannot(name: str, selec
     sign = 1 if WORSE_OFF[name][SELECTIONS.index(selection)] == "lower" else -1
     p = "ab".index(worse)
     pair = [max(0.0, sign * gap_between(name, values[1 - p, t], values[p, t])) for t in (0, 1)]
-    assert list(result.facts["splits"][0]["gap"].values()) == pytest.approx(pair)
+    assert list(result.facts["repetitions"][0]["gap"].values()) == pytest.approx(pair)
     with pytest.raises(improvable.DataError, match=f"'{better}' is not worse off"):
         compared(case, protected=better, **asked)
 
@@ -233,7 +233,7 @@ def test_the_wrong_way_round_the_same_rows_say_the_opposite() -> None:
     assert not lent(lower_is_better=True, **back).reject
     assert lent(**back).reject
     for group in "ab":
-        pair = right.facts["splits"][0]["accuracy"][group]
+        pair = right.facts["repetitions"][0]["accuracy"][group]
         rows = lending().filter(pl.col("group") == group)
         assert pair["status_quo"] == rows.filter(pl.col("now") == 1)["default"].mean(), "in the outcome's own units"
     assert "Lower is better: accuracy rises where that value falls." in right.summary()
@@ -275,9 +275,9 @@ def test_the_frontier_follows_where_lower_is_better() -> None:
 def test_rules_select_the_lowest_predictions(rule: str) -> None:
     result = improvable.audit(
         lending(rows=1_500), outcome="default", group="group", status_quo="now", rule=rule, features=["risk"],
-        capacity=0.3, lower_is_better=True, splits=1, draws=200,
+        capacity=0.3, lower_is_better=True, repetitions=1, draws=200,
     )  # fmt: skip
-    for pair in result.facts["splits"][0]["accuracy"].values():
+    for pair in result.facts["repetitions"][0]["accuracy"].values():
         assert pair["candidate"] is not None
         assert pair["status_quo"] is not None
         assert pair["candidate"] < pair["status_quo"] - 0.1

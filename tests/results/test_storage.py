@@ -17,10 +17,10 @@ import improvable
 from improvable.cli import run
 from improvable.results import storage
 
-SPLITS, DRAWS = 6, 10_000
+REPETITIONS, DRAWS = 6, 10_000
 COMMAND = (
     "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear "
-    f"--features gagne_sum_tm1,cost_*_tm1 --splits {SPLITS} --draws {DRAWS} --cluster clinic --json out.json"
+    f"--features gagne_sum_tm1,cost_*_tm1 --repetitions {REPETITIONS} --draws {DRAWS} --cluster clinic --json out.json"
 ).split()
 
 
@@ -71,13 +71,13 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_bytes(
         place = folder / f"killed-{lot}-{i}"
         process = processes.Process(target=run, args=([*COMMAND, "--out", place.name],))
         process.start()
-        wanted = int(rng.integers(0, SPLITS))
-        while process.exitcode is None and not (place.exists() and len(list(place.glob("split-*.npz"))) >= wanted):
+        wanted = int(rng.integers(0, REPETITIONS))
+        while process.exitcode is None and not (place.exists() and len(list(place.glob("repetition-*.npz"))) >= wanted):
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.05))
         process.kill()
         process.join()
-        part_way += 0 < len(list(place.glob("split-*.npz"))) < SPLITS
+        part_way += 0 < len(list(place.glob("repetition-*.npz"))) < REPETITIONS
         assert run([*COMMAND, "--out", place.name]) == 0
         left = {name: bytes_ for name, bytes_ in contents(place).items() if not name.endswith(".partial")}
         assert left == uninterrupted
@@ -91,15 +91,15 @@ def test_finished_splits_are_not_run_again(
 ) -> None:
     monkeypatch.chdir(folder)
     shutil.copytree("whole", "again", dirs_exist_ok=True)
-    (folder / "again" / "split-005.npz").unlink()
+    (folder / "again" / "repetition-005.npz").unlink()
     ran: list[int] = []
-    real = storage.write_split
+    real = storage.write_repetition
 
     def remember(result: improvable.Comparison, place: Path, run: str) -> None:
-        ran.append(result.split)
+        ran.append(result.repetition)
         real(result, place, run)
 
-    monkeypatch.setattr(storage, "write_split", remember)
+    monkeypatch.setattr(storage, "write_repetition", remember)
     assert run([*COMMAND, "--out", "again"]) == 0
     assert ran == [5]
     assert contents(folder / "again") == uninterrupted
@@ -159,12 +159,12 @@ def test_half_a_file_names_itself_and_nothing_is_lost(
 ) -> None:
     monkeypatch.chdir(folder)
     place = copy_of(folder, "half")
-    broken = place / "split-003.npz"
+    broken = place / "repetition-003.npz"
     broken.write_bytes(broken.read_bytes()[:500])
     before = contents(place)
     assert run([*COMMAND, "--out", "half"]) == 2
     err = capsys.readouterr().err
-    assert "split-003.npz' is damaged. Delete it and run the same audit again" in err
+    assert "repetition-003.npz' is damaged. Delete it and run the same audit again" in err
     assert contents(place) == before
     broken.unlink()
     assert run([*COMMAND, "--out", "half"]) == 0
@@ -192,7 +192,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(
     real = Path.open
 
     def full(path: Path, *arguments: Any, **options: Any) -> Any:
-        if "split-004" in path.name:
+        if "repetition-004" in path.name:
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(path, *arguments, **options)
 
@@ -200,10 +200,10 @@ def test_a_full_disk_loses_nothing_that_was_finished(
         patch.setattr(Path, "open", full)
         assert run([*COMMAND, "--out", "full"]) == 2
     err = capsys.readouterr().err
-    assert "split-004.npz': No space left on device. What was finished before is kept" in err
+    assert "repetition-004.npz': No space left on device. What was finished before is kept" in err
     assert len(err.splitlines()) == 1
     kept = contents(folder / "full")
-    assert {"run.json", "split-001.npz", "split-002.npz", "split-003.npz"} == set(kept)
+    assert {"run.json", "repetition-001.npz", "repetition-002.npz", "repetition-003.npz"} == set(kept)
     assert run([*COMMAND, "--out", "full"]) == 0
     assert contents(folder / "full") == uninterrupted
 
@@ -217,14 +217,16 @@ def test_a_loaded_audit_answers_new_questions_without_data(
     assert json.dumps(loaded.to_dict()) == json.dumps(json.loads((folder / "whole.json").read_text()))
     options: dict[str, Any] = {"delta_accuracy": 0.05, "delta_fairness": 0.2, "gap": "absolute", "alpha": 0.1}
     fresh = improvable.audit(
-        "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", cluster="clinic", splits=SPLITS,
+        "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", cluster="clinic", repetitions=REPETITIONS,
         draws=DRAWS,
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
         **options,
     )  # fmt: skip
     asked = loaded.reconsider(**options)
     assert asked.p_value == fresh.p_value
-    assert [s["components"] for s in asked.to_dict()["splits"]] == [s["components"] for s in fresh.to_dict()["splits"]]
+    assert [s["components"] for s in asked.to_dict()["repetitions"]] == [
+        s["components"] for s in fresh.to_dict()["repetitions"]
+    ]
     worse_off = asked.to_dict()["disparity"]["worse_off"]
     assert asked.reconsider(protected=worse_off, overall="population", form="difference").p_value <= 1
     with pytest.raises(improvable.OptionError, match="no data to fit on"):
@@ -249,7 +251,7 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
     np.testing.assert_array_equal(loaded.evidence.draws, result.evidence.draws)
     with pytest.raises(improvable.StorageError, match="already there and not empty"):
         result.save(str(tmp_path / "kept"))
-    with np.load(tmp_path / "kept" / "split-000.npz", allow_pickle=False) as file:
+    with np.load(tmp_path / "kept" / "repetition-000.npz", allow_pickle=False) as file:
         assert set(file.files) == {
             "chain",
             "sums",
@@ -266,7 +268,7 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
 
 def test_an_audit_can_be_saved_without_a_run_folder(folder: Path, tmp_path: Path) -> None:
     result = improvable.audit(
-        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", splits=2, draws=200,
+        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", repetitions=2, draws=200,
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"],
     )  # fmt: skip
     result.save(tmp_path / "kept")
@@ -280,7 +282,7 @@ def test_what_is_no_result_or_not_finished_says_so(
         improvable.load(tmp_path)
     place = copy_of(folder, "unfinished")
     (place / "result.json").unlink()
-    with pytest.raises(improvable.StorageError, match=f"has not ended: {SPLITS} splits are done"):
+    with pytest.raises(improvable.StorageError, match=f"has not ended: {REPETITIONS} repetitions are done"):
         improvable.load(place)
     (place / "result.json").write_text("{")
     with pytest.raises(improvable.StorageError, match="cannot be read"):
@@ -294,7 +296,7 @@ class TestWhatARunIs:
         people = improvable.datasets.care_management(2_000, seed=3)
         options: dict[str, Any] = {
             "outcome": "gagne_sum_t", "group": ["race", "dem_female"], "features": ["gagne_sum_tm1"], "rule": "linear",
-            "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "splits": 2, "draws": 200,
+            "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "repetitions": 2, "draws": 200,
             "run_folder": folder,
         }  # fmt: skip
         return improvable.audit(people, **options | changes)
@@ -320,6 +322,6 @@ class TestWhatARunIs:
         self.audited(tmp_path / "one")
         self.audited(tmp_path / "two", seed=5)
         (tmp_path / "one" / "result.json").unlink()
-        (tmp_path / "two" / "split-002.npz").rename(tmp_path / "one" / "split-002.npz")
-        with pytest.raises(improvable.StorageError, match="is a split of another run"):
+        (tmp_path / "two" / "repetition-002.npz").rename(tmp_path / "one" / "repetition-002.npz")
+        with pytest.raises(improvable.StorageError, match="is a repetition of another run"):
             self.audited(tmp_path / "one")

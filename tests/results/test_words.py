@@ -74,7 +74,7 @@ def test_the_name_of_the_median_never_runs_over_its_number() -> None:
     """Where the p-values go below the other columns, nothing is left of them for a long name to run over."""
     table = PaperTable(
         (Block("A" * 40, (STATUS_QUO, CANDIDATE)), Block("B" * 45, (STATUS_QUO, CANDIDATE)), Block("", ("p",))),
-        [*(["Split 1", "0.1", "0.2", "0.3", "0.4", "0.5780"],) * 2, ["Lower median", "", "", "", "", "0.5780"]],
+        [*(["Repetition 1", "0.1", "0.2", "0.3", "0.4", "0.5780"],) * 2, ["Lower median", "", "", "", "", "0.5780"]],
         1,
         "",
     )
@@ -88,26 +88,26 @@ def test_the_representation_is_one_line(case: Case) -> None:
     assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
     audit = improvable.audit(
         case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
-        capacity=0.3, splits=3, draws=200,
+        capacity=0.3, repetitions=3, draws=200,
     )  # fmt: skip
     assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
-    assert repr(audit).endswith(" (lower median of 3 splits), 2 groups>")
+    assert repr(audit).endswith(" (lower median of 3 repetitions), 2 groups>")
 
 
 def test_facts_are_computed_once_and_copied(case: Case) -> None:
     result = compared(case)
     assert result.facts is result.facts
     changed = result.to_dict()
-    changed["splits"][0]["components"].clear()
-    assert result.to_dict()["splits"][0]["components"]
+    changed["repetitions"][0]["components"].clear()
+    assert result.to_dict()["repetitions"][0]["components"]
     other = result.reconsider(delta_fairness=0.5)
     assert other.facts["delta_fairness"] == 0.5
     assert result.facts["delta_fairness"] == 0.0
 
 
-def test_a_comparison_is_its_only_split(case: Case) -> None:
+def test_a_comparison_is_its_only_repetition(case: Case) -> None:
     result = compared(case)
-    assert result.splits == (result,)
+    assert result.repetitions == (result,)
 
 
 @pytest.mark.paper("Assumption 3", "Theorem 2", "Remark 3")

@@ -1,6 +1,6 @@
 """How often the intervals of reports cover: utilities of every group and gaps, in halves and in two folds.
 
-What an interval is to cover is the mean over the splits of the true value of what each of them tested: every split has
+What an interval is to cover is the mean over the repetitions of the true value of what each of them tested: every repetition has
 a candidate, and a cutoff, of its own, whose true value is measured on a large population. Rows are divided, counted and
 drawn by the package's own functions, as in `learning`.
 

@@ -25,7 +25,7 @@ from improvable.procedure.splitting import DRAWING, Part, Splitting, make_splitt
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 
-SPLITS = 7
+REPETITIONS = 7
 Decide = Callable[[FloatArray], FloatArray]
 """From features, or scores, to 0/1 decisions."""
 
@@ -249,7 +249,7 @@ def evidence_of(
 
 @dataclass(frozen=True)
 class Round:
-    """What one split, or one repetition of all folds, has tested.
+    """What one repetition, or one repetition of all folds, has tested.
 
     Attributes
     ----------
@@ -268,14 +268,14 @@ class Round:
 
 
 def rounds_of(
-    case: Learning, table: Table, seed: int, folds: int | None, draws: int, splits: int = SPLITS
+    case: Learning, table: Table, seed: int, folds: int | None, draws: int, repetitions: int = REPETITIONS
 ) -> Iterator[Round]:
-    """Every split (`folds` None) or repetition of an audit."""
+    """Every repetition (`folds` None) or repetition of an audit."""
     splitting = make_splitting(seed, 0.5, "row", (), folds)
     keys = divided(table, splitting)
-    for split in range(1, splits + 1):
+    for repetition in range(1, repetitions + 1):
         parts, trained = [], []
-        for part in (Part(split, fold) for fold in range(folds or 1)):
+        for part in (Part(repetition, fold) for fold in range(folds or 1)):
             places = splitting.places(keys, part)
             train, test = splitting.trains(places, part), splitting.tests(places, part)
             parts.append((test, *contributed(case, table, train, test)))
@@ -284,18 +284,18 @@ def rounds_of(
         vectors = np.concatenate([some for _, some, _ in parts])
         clusters = None if table.cluster is None else table.cluster[rows]
         reference = parts[0][2] if folds is None else None
-        chance = seed_of(seed, split, DRAWING)
+        chance = seed_of(seed, repetition, DRAWING)
         evidence, cells = evidence_of(case, vectors, table.group[rows], clusters, reference, chance, draws)
         yield Round(evidence, cells, clusters, trained)
 
 
 def p_values_of(
-    case: Learning, table: Table, seed: int, folds: int | None, draws: int, splits: int = SPLITS
+    case: Learning, table: Table, seed: int, folds: int | None, draws: int, repetitions: int = REPETITIONS
 ) -> tuple[list[float], list[str]]:
-    """The p-value of every split (`folds` None) or repetition, and the kinds of cautions of the first."""
+    """The p-value of every repetition (`folds` None) or repetition, and the kinds of cautions of the first."""
     p_values: list[float] = []
     cautions: list[str] = []
-    for one in rounds_of(case, table, seed, folds, draws, splits):
+    for one in rounds_of(case, table, seed, folds, draws, repetitions):
         if not p_values:
             many = None if one.clusters is None else len(np.unique(one.clusters))
             cautions = [said.kind.split()[0] for said in reliability_cautions(one.evidence, Claim(), one.cells, many)]

@@ -84,7 +84,7 @@ def learning_section(found: Mapping[str, Study]) -> str:
     seeds = found["seeds"]["seeds"]
     return f"""## Rules that learn: halves beside folds
 
-The paper's procedure tests on half of the rows in each of seven splits, and rejects where the lower median of p-values
+The paper's procedure tests on half of the rows in each of seven repetitions, and rejects where the lower median of p-values
 is below 2.5%. With two folds every row is tested in each of seven repetitions, and the median must be below 5%
 ([why](explanation/cross-fitting.md)). Outcomes of group a are coin tosses, so that every candidate is exactly as
 accurate for a as the status quo, and group b gains: the accuracy of a binds alone. With a capacity, outcomes are counts

@@ -36,7 +36,7 @@ from simulation.processes import (
 )
 from simulation.study import ALPHA, DRAWS
 
-SPLITS = 7
+REPETITIONS = 7
 
 
 def p_values(assessment: Assessment) -> dict[str, float]:
@@ -88,14 +88,16 @@ class Given:
 
 
 def both_ways(audit: Callable[..., Audit]) -> dict[str, float]:
-    """What the paper's split and two folds find: how often one split rejects at 5%, and the median p-values."""
+    """What the paper's split and two folds find: how often one repetition rejects at 5%, and the median p-values."""
     halves, folds = audit(), audit(folds=2)
-    signed, absolute = ([p_values(split.assessment)[gap] for split in halves.splits] for gap in ("signed", "absolute"))
+    signed, absolute = (
+        [p_values(repetition.assessment)[gap] for repetition in halves.repetitions] for gap in ("signed", "absolute")
+    )
     return {
-        "one split": float(np.mean(np.array(signed) < ALPHA)),
+        "one repetition": float(np.mean(np.array(signed) < ALPHA)),
         "halves": float(lower_median(signed)),
         "absolute": float(lower_median(absolute)),
-        "2 folds": float(lower_median([split.p_value for split in folds.splits])),
+        "2 folds": float(lower_median([repetition.p_value for repetition in folds.repetitions])),
     }
 
 
@@ -107,7 +109,7 @@ def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int
     return improvable.audit(
         frame, outcome="outcome", group="group", status_quo=status_quo,
         rule=Given(candidate), features=read, draws=draws, seed=seed[-1], n_jobs=1, progress=False,
-        **{"splits": SPLITS, **process.options(), **options},
+        **{"repetitions": REPETITIONS, **process.options(), **options},
     )  # fmt: skip
 
 
@@ -120,7 +122,7 @@ def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: 
     return improvable.audit(
         scene.draw(np.random.default_rng(seed), rows), outcome="outcome", group="group", rule=rule,
         status_quo=improvable.threshold("score", above=0.0), features=scene.features, accuracy="classification_rate",
-        draws=draws, seed=seed[-1], n_jobs=1, progress=False, **{"splits": SPLITS, **options},
+        draws=draws, seed=seed[-1], n_jobs=1, progress=False, **{"repetitions": REPETITIONS, **options},
     )  # fmt: skip
 
 
@@ -220,31 +222,31 @@ def fast_assessment(
     return assess(evidence, claim)
 
 
-def fast_audit(sample: Selected, claim: Claim, seed: int, splits: int, draws: int) -> list[Assessment]:
-    """What every split of `audit` finds for a fixed candidate, to the last bit; the row's number is its id."""
+def fast_audit(sample: Selected, claim: Claim, seed: int, repetitions: int, draws: int) -> list[Assessment]:
+    """What every repetition of `audit` finds for a fixed candidate, to the last bit; the row's number is its id."""
     splitting, out = make_splitting(seed, 0.5, "row", ()), []
     keys = splitting.keying.of(read_rows(pl.DataFrame({"row": np.arange(sample.rows)})), ["row"])
-    for split in range(1, splits + 1):
-        tests = splitting.tests(splitting.places(keys, Part(split)), Part(split))
+    for repetition in range(1, repetitions + 1):
+        tests = splitting.tests(splitting.places(keys, Part(repetition)), Part(repetition))
         training = sample.among(np.flatnonzero(~tests)).sums()
         held_out = sample.among(np.flatnonzero(tests))
-        out.append(fast_assessment(held_out, training, claim, seed_of(seed, split, DRAWING), draws))
+        out.append(fast_assessment(held_out, training, claim, seed_of(seed, repetition, DRAWING), draws))
     return out
 
 
 def gap_found(
-    delta: float, turned: bool, seed: tuple[int, int], splits: int | None = None, draws: int = DRAWS
+    delta: float, turned: bool, seed: tuple[int, int], repetitions: int | None = None, draws: int = DRAWS
 ) -> dict[str, float]:
     """p-values of both gap statistics at the size of the application: one comparison, or the median of an audit.
 
     "Alone" is the gap statistic by itself, "whole" the test in which accuracy must improve as well.
     """
     claim, rng = Claim(delta_fairness=delta), np.random.default_rng(seed)
-    sample = draw_selected(rng, APPLICATION_ROWS // (2 if splits is None else 1), application(delta, turned))
-    if splits is None:
+    sample = draw_selected(rng, APPLICATION_ROWS // (2 if repetitions is None else 1), application(delta, turned))
+    if repetitions is None:
         found = [fast_assessment(sample, None, claim, np.random.SeedSequence(seed), draws)]
     else:
-        found = fast_audit(sample, claim, seed[1], splits, draws)
+        found = fast_audit(sample, claim, seed[1], repetitions, draws)
     parts = {
         "signed alone": [one.p_fairness for one in found],
         "absolute alone": [one.p_fairness_other for one in found],

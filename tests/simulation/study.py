@@ -35,7 +35,7 @@ class Rate:
 
 
 def rate_of(hits: Sequence[float] | FloatArray | BoolArray) -> Rate:
-    """From the repetitions: rejected or not, or the share of splits that did."""
+    """From the repetitions: rejected or not, or the share of repetitions that did."""
     values = np.asarray(hits, dtype=np.float64)
     return Rate(float(values.mean()), float(values.std() / len(values) ** 0.5), len(values))
 

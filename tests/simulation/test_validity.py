@@ -53,8 +53,8 @@ def test_rows_of_the_application_have_the_gap_asked_for() -> None:
     np.add.at(sums, sample.group, sample.vectors())
     black, white = sums[:, [0, 2]] / sums[:, [1, 3]]
     assert black - white == pytest.approx([1.41, 0.36 * 1.41], abs=0.05)
-    per_split = sums[:, [1, 3]] * 24_392 / 20_000_000
-    assert per_split == pytest.approx(np.array([[147, 211], [586, 523]]), rel=0.02)
+    per_repetition = sums[:, [1, 3]] * 24_392 / 20_000_000
+    assert per_repetition == pytest.approx(np.array([[147, 211], [586, 523]]), rel=0.02)
 
 
 def test_one_comparison_has_the_p_values_of_both_gap_statistics() -> None:
@@ -85,11 +85,13 @@ def test_the_fast_path_equals_audit() -> None:
     process = by_name("gap")
     frame = process.draw(np.random.default_rng(6), 1_200, process.null).with_row_index("row")
     slow = improvable.audit(
-        frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], splits=5,
+        frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], repetitions=5,
         draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
-    assert [p_values(split) for split in fast] == [p_values(split.assessment) for split in slow.splits]
+    assert [p_values(repetition) for repetition in fast] == [
+        p_values(repetition.assessment) for repetition in slow.repetitions
+    ]
 
 
 def test_both_procedures_are_those_of_audits() -> None:
@@ -135,11 +137,11 @@ def test_the_fast_path_equals_audit_of_a_rule_that_learns(name: str, folds: int 
     with quiet():
         slow = improvable.audit(
             pl.DataFrame(columns), outcome="outcome", group="group", status_quo=status_quo,
-            rule=Learned(case.rule, names), features=names, accuracy="classification_rate", splits=3, draws=200, seed=7,
+            rule=Learned(case.rule, names), features=names, accuracy="classification_rate", repetitions=3, draws=200, seed=7,
             row_id="row", folds=folds, progress=False, n_jobs=1, **extra,
         )  # fmt: skip
-    fast, _ = learning.p_values_of(case, table, 7, folds, 200, splits=3)
-    assert fast == [split.p_value for split in slow.splits]
+    fast, _ = learning.p_values_of(case, table, 7, folds, 200, repetitions=3)
+    assert fast == [repetition.p_value for repetition in slow.repetitions]
 
 
 def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
 def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     """Every sentence and table, from made-up repetitions."""
     rng = np.random.default_rng(10)
-    ways = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one split")
+    ways = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one repetition")
     more = (
         "signed alone",
         "absolute alone",
@@ -216,7 +218,7 @@ def test_the_level_of_the_signed_statistic_in_an_audit_of_the_application() -> N
 @pytest.mark.paper("Corollary 1")
 @pytest.mark.parametrize("rule", ["ridge:10", "linear_search:fairest"])
 def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) -> None:
-    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, splits=3), 6)
+    found = repeat(lambda i: levels.rule_found(processes.TIED, rule, 300, (25, i), 200, repetitions=3), 6)
     for way, level in WAYS.items():
         assert not level(found).exceeds(ALPHA, ERRORS), way
 

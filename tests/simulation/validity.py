@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
 from simulation import bootstrap_t, hard  # noqa: E402
 from simulation.learning_study import level_units, many_folds_units, power_units, seeds_unit  # noqa: E402
-from simulation.levels import SPLITS, audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
+from simulation.levels import REPETITIONS, audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Scene, tiny_group  # noqa: E402
 from simulation.seeds_picture import draw_seeds  # noqa: E402
 from simulation.study import Unit, found_of, run  # noqa: E402
@@ -52,12 +52,12 @@ class RuleCase:
         return self.rule if isinstance(self.rule, str) else str(self.rule.name)
 
     @property
-    def splits(self) -> int:
-        return int(self.options.get("splits", SPLITS))
+    def repetitions(self) -> int:
+        return int(self.options.get("repetitions", REPETITIONS))
 
 
 FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 10, 10)
-FEW = {"splits": 3}
+FEW = {"repetitions": 3}
 RULE_CASES = (
     *(RuleCase(name, FAST) for name in ("linear", "ridge:10", "logistic", "drop:z:linear")),
     RuleCase("blend:0.8:linear", FAST, options={"capacity": 0.5}),
@@ -118,7 +118,7 @@ AUDIT_GAPS = [(delta, turned) for turned in (False, True) for delta in AUDIT_DEL
 
 
 def gap_audit_unit(delta: float, turned: bool, c: int) -> Unit:
-    once = numbered(600 + c, lambda seed: gap_found(delta, turned, seed, SPLITS))
+    once = numbered(600 + c, lambda seed: gap_found(delta, turned, seed, REPETITIONS))
     number = CLAIM_REPETITIONS if delta == CLAIM else GAP_AUDIT_REPETITIONS
     return Unit(f"gap of an audit{' turned' * turned}/{delta:g}", once, number)
 

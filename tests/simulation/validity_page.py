@@ -7,7 +7,7 @@ import numpy as np
 
 from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
 from simulation.learning_page import learning_above, learning_section
-from simulation.levels import SPLITS
+from simulation.levels import REPETITIONS
 from simulation.page_parts import FEWEST, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
 from simulation.study import ALPHA, DRAWS, Found, Rate
@@ -18,7 +18,7 @@ ENOUGH = 500
 """Repetitions, for a sentence that nothing was found."""
 GAPS = ("signed", "absolute")
 WAYS: dict[str, Callable[[Found], Rate]] = {
-    "one split at 5%": lambda found: found.share("one split"),
+    "one repetition at 5%": lambda found: found.share("one repetition"),
     "halves at 2.5%": lambda found: found.below("halves", ALPHA / 2),
     "two folds at 5%": lambda found: found.below("2 folds", ALPHA),
 }
@@ -205,7 +205,7 @@ def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) ->
         name: pooled([way(one) for one in (binding if name.startswith("one") else learned)])
         for name, way in WAYS.items()
     }
-    single = pooled([one.share("one split") for one in tied.values()])
+    single = pooled([one.share("one repetition") for one in tied.values()])
     early = [one.below("signed alone", ALPHA) for name, one in found["gap"].items() if float(name.split("/")[1]) <= 0.5]
 
     def audit_gap(delta: float, what: str, turned: bool = False) -> Rate:
@@ -214,7 +214,10 @@ def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) ->
     absolute, signed = (audit_gap(CLAIM, f"{gap} alone") for gap in ("absolute", "signed"))
     turned, signed_turned = (audit_gap(CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed"))
     whole, whole_turned = (audit_gap(CLAIM, "absolute whole", way) for way in (False, True))
-    one_split, at_zero = found["gap"][f"gap/{CLAIM:g}"].below("absolute alone", ALPHA), audit_gap(0.0, "absolute alone")
+    one_repetition, at_zero = (
+        found["gap"][f"gap/{CLAIM:g}"].below("absolute alone", ALPHA),
+        audit_gap(0.0, "absolute alone"),
+    )
     return f"""# Is the test valid?
 
 A test at the 5% level may reject a true null hypothesis at most one time in twenty. This page says how often it
@@ -233,13 +236,13 @@ settings are the defaults. The page is written by the study itself.
 - Few effective rows (rare or skewed outcomes, few clusters, heavy weights) and groups that tie for the widest gap break
   a plain bootstrap. What is corrected, and where a caution must do, is said [below](#where-a-plain-bootstrap-breaks).
 - The paper's claim that the gap can be cut by 64% rests on that statistic. If the gap were in truth cut by exactly 64%,
-  an audit of {SPLITS} splits would claim more with probability {shown(absolute)} where black patients stay ahead,
+  an audit of {REPETITIONS} repetitions would claim more with probability {shown(absolute)} where black patients stay ahead,
   and {shown(turned)} where white patients are ahead under the candidate. With the signed statistic it would
   with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe).
 - Over all processes and rules below in which one component binds alone, the median of halves at 2.5% has a level of
-  {ways["halves at 2.5%"]}, two folds at 5% one of {ways["two folds at 5%"]}, and a single split at 5% one of
-  {ways["one split at 5%"]}. The caution of halves is the price of a guarantee that holds however the p-values of
-  splits depend on each other; [folds](#rules-that-learn-halves-beside-folds) rest on rules being stable.
+  {ways["halves at 2.5%"]}, two folds at 5% one of {ways["two folds at 5%"]}, and a single repetition at 5% one of
+  {ways["one repetition at 5%"]}. The caution of halves is the price of a guarantee that holds however the p-values of
+  repetitions depend on each other; [folds](#rules-that-learn-halves-beside-folds) rest on rules being stable.
 
 ## One comparison
 
@@ -268,9 +271,9 @@ in which nothing else stands in the way. The package warns where fewer than 30 a
 
 {hard_section(found)}{learning_section(found)}## An audit of a fixed candidate
 
-The same processes with twice the rows, half of them for testing in each split; the rule returns the candidate given.
+The same processes with twice the rows, half of them for testing in each repetition; the rule returns the candidate given.
 {times([*audited.values()])} repetitions under the null, {times([*audits_stronger.values()])} under the alternative.
-"One split" is the share of the {SPLITS} splits that reject at 5%. With folds a fixed candidate is tested on all rows.
+"One repetition" is the share of the {REPETITIONS} repetitions that reject at 5%. With folds a fixed candidate is tested on all rows.
 
 Level:
 
@@ -283,9 +286,9 @@ Power, at the alternatives of the first table:
 ## An audit with every selection rule
 
 Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. These
-are the package's own rules through `audit`. Slow rules have few repetitions, and three splits: read the Monte Carlo
+are the package's own rules through `audit`. Slow rules have few repetitions, and three repetitions: read the Monte Carlo
 errors. The programs had a fixed number of nodes. In the first table the null holds with equality; over all rules
-one split at 5% rejects {single} of the time.
+one repetition at 5% rejects {single} of the time.
 
 Level, where {TIED.words}:
 
@@ -326,14 +329,14 @@ improve as well:
 For Δ_f up to one half the signed statistic's level is {pooled(early)}, all repetitions together. Beyond, it falls to
 nothing: near perfect fairness it cannot be sure which group is ahead.
 
-An audit, the median of {SPLITS} splits at 2.5%, {times([*found["gap of an audit"].values()])} repetitions:
+An audit, the median of {REPETITIONS} repetitions at 2.5%, {times([*found["gap of an audit"].values()])} repetitions:
 
 {gap_table(found["gap of an audit"], "gap of an audit")}
 
 ## Is the claim of 64% safe?
 
 The paper reports that the gap can be cut by 64% with no group less accurate: the largest Δ_f at which the median
-p-value of {SPLITS} splits is below 0.025, with the absolute statistic. Such a claim is wrong where the true reduction
+p-value of {REPETITIONS} repetitions is below 0.025, with the absolute statistic. Such a claim is wrong where the true reduction
 is smaller. How often that happens is largest where the truth lies at the boundary, which is what the tables above
 simulate.
 
@@ -342,7 +345,7 @@ simulate.
 - With white patients ahead by as much, it claims more with probability {shown(turned)}, {verdict(turned)};
   the whole test with {shown(whole_turned)}, since the gain in accuracy for black patients is small then and must be
   shown, too.
-- One comparison at 5% does so with probability {shown(one_split)}. The audit is better only because the median is
+- One comparison at 5% does so with probability {shown(one_repetition)}. The audit is better only because the median is
   cautious: at Δ_f = 0, where this gap of many standard errors leaves the statistic right, its level is
   {shown(at_zero)}.
 - The worst that the audit does with the absolute statistic is {worst(found["gap of an audit"], "gap of an audit")}.

@@ -1,4 +1,4 @@
-"""Sealing from the command line: the splits that follow, and what is refused."""
+"""Sealing from the command line: the repetitions that follow, and what is refused."""
 
 import json
 from pathlib import Path
@@ -34,20 +34,20 @@ def test_splits_follow_from_data_and_challenge_alone() -> None:
     """With a row id, that is: without one, all that is read of a row tells it from others."""
     pl.read_csv("people.csv").with_row_index("person").write_csv("people.csv")
 
-    def splits(*more: str) -> list[float]:
+    def repetitions(*more: str) -> list[float]:
         assert run(["audit", "people.csv", *OPTIONS, "--row-id", "person", *more, "--json", "result.json"]) == 0
         facts = json.loads(Path("result.json").read_text())
-        return [split["accuracy"]["black"]["status_quo"] for split in facts["splits"]]
+        return [repetition["accuracy"]["black"]["status_quo"] for repetition in facts["repetitions"]]
 
-    usual = splits("--challenge", "docket 1")
-    assert splits("--challenge", "docket 1", "--alpha", "0.1", "--draws", "400", "--rule", "ridge:10") == usual
-    assert splits("--challenge", "docket 1", "--gap", "absolute", "--delta-fairness", "0.3") == usual
-    assert splits("--challenge", "docket 1", "--features", "gagne_sum_tm1") == usual
-    assert splits("--challenge", "docket 2") != usual
+    usual = repetitions("--challenge", "docket 1")
+    assert repetitions("--challenge", "docket 1", "--alpha", "0.1", "--draws", "400", "--rule", "ridge:10") == usual
+    assert repetitions("--challenge", "docket 1", "--gap", "absolute", "--delta-fairness", "0.3") == usual
+    assert repetitions("--challenge", "docket 1", "--features", "gagne_sum_tm1") == usual
+    assert repetitions("--challenge", "docket 2") != usual
     question = ["gagne_sum_t", "race", "risk_score_t"]
     seed = sealed_seed(fingerprint(read_rows("people.csv"), question), "docket 1")
     assert json.loads(Path("result.json").read_text())["seed"] != seed
-    splits("--challenge", "docket 1")
+    repetitions("--challenge", "docket 1")
     facts = json.loads(Path("result.json").read_text())
     assert facts["seed"] == seed
     assert facts["challenge"] == "docket 1"
@@ -70,7 +70,9 @@ def test_every_output_says_whether_a_run_is_sealed(capsys: pytest.CaptureFixture
     assert "given by whoever ran this: this run is not sealed" in said(capsys)
     assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "x"]) == 0
     assert run(["audit", "care.toml", "--data", "people.csv", "--report", "s.html", "--out", "run"]) == 0
-    words = f"Sealed ({read_seal('care.seal').digest[:16]}...): the splits follow from the data and the challenge 'x'"
+    words = (
+        f"Sealed ({read_seal('care.seal').digest[:16]}...): the repetitions follow from the data and the challenge 'x'"
+    )
     assert words in said(capsys)
     assert Path("s.html").read_text().count(f"Sealed ({read_seal('care.seal').digest[:16]}") == 2
     assert "not sealed" not in Path("s.html").read_text()

@@ -51,15 +51,15 @@ def test_one_key_changed_in_the_protocol_is_found(capsys: pytest.CaptureFixture[
 def test_one_number_changed_in_a_result_is_found_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "people.csv", *OPTIONS, "--out", "run", "--json", "run.json"]) == 0
     facts = json.loads(Path("run.json").read_text())
-    facts["splits"][1]["accuracy"]["black"]["candidate"] += 1e-9
+    facts["repetitions"][1]["accuracy"]["black"]["candidate"] += 1e-9
     Path("run.json").write_text(json.dumps(facts))
     capsys.readouterr()
     assert run(["verify", "run.json", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
-    assert "DIFFERENT split 2: 1 of" in shown
-    assert "splits.2.accuracy.black.candidate: stated" in shown
+    assert "DIFFERENT repetition 2: 1 of" in shown
+    assert "repetitions.2.accuracy.black.candidate: stated" in shown
     assert run(["verify", "run", "--data", "people.csv", "--unsealed", "--all"]) == 0
-    assert "same splits.3.gap.candidate = " in said(capsys)
+    assert "same repetitions.3.gap.candidate = " in said(capsys)
 
 
 @pytest.mark.usefixtures("room")
@@ -68,8 +68,8 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["audit", "people.csv", *OPTIONS, "--out", "run", "--json", "run.json"]) == 0
     true = json.loads(Path("run.json").read_text())
     forged = json.loads(Path("run.json").read_text())
-    forged["p_value"], forged["splits"][0]["p_value"] = 0.0001, 0.0
-    forged["splits.1.p_value"] = true["splits"][0]["p_value"]
+    forged["p_value"], forged["repetitions"][0]["p_value"] = 0.0001, 0.0
+    forged["repetitions.1.p_value"] = true["repetitions"][0]["p_value"]
     forged[""] = {"p_value": true["p_value"]}
     Path("forged.json").write_text(json.dumps(forged))
     assert run(["verify", "forged.json", "--data", "people.csv", "--unsealed"]) == 1
@@ -85,15 +85,15 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
 
     head["setting"]["versions"]["numpy"] = "0.1"
     Path("run/result.json").write_text(json.dumps(head))
-    with np.load("run/split-001.npz") as file:
+    with np.load("run/repetition-001.npz") as file:
         arrays = {name: file[name] for name in file.files}
     arrays["draws"] = arrays["draws"] * 1.01
-    np.savez("run/split-001.npz", **arrays)
+    np.savez("run/repetition-001.npz", **arrays)
     Path("run/notes.txt").write_text("mine")
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
-    assert "split-001.npz: stated 'arrays in the folder'" in shown
+    assert "repetition-001.npz: stated 'arrays in the folder'" in shown
     assert "not part of the result: notes.txt" in shown
 
 
@@ -126,7 +126,7 @@ def test_a_result_of_python_objects_has_no_protocol(capsys: pytest.CaptureFixtur
 
     improvable.audit(
         "people.csv", outcome="gagne_sum_t", group="race", rule=LinearRegression(), features=["gagne_sum_tm1"],
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), splits=1, draws=200,
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=1, draws=200,
     ).save("run")  # fmt: skip
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 2

@@ -79,8 +79,8 @@ def _kept(arguments: Sequence[str]) -> str:
     if "audit" not in arguments[:1]:
         return ""
     if "--out" in arguments:
-        return "Finished splits are kept; run the same command again to resume."
-    return "Nothing was kept; --out FOLDER keeps finished splits."
+        return "Finished repetitions are kept; run the same command again to resume."
+    return "Nothing was kept; --out FOLDER keeps finished repetitions."
 
 
 def _refuse_broken(arguments: Sequence[str]) -> None:

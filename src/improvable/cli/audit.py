@@ -30,14 +30,14 @@ def audit(
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     out: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Keep finished splits there; run again to resume.")
+        str | None, typer.Option(metavar="FOLDER", help="Keep finished repetitions there; run again to resume.")
     ] = None,
     export: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
     ] = None,
-    export_splits: Annotated[
+    export_rows: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write each row's splits and both decisions, .csv or .parquet."),
+        typer.Option(metavar="FILE", help="Write each row's repetitions and both decisions, .csv or .parquet."),
     ] = None,
     write_protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
@@ -94,8 +94,8 @@ def audit(
 
     for path in (json, export, write_protocol):
         o.check_writable(path)
-    if export_splits is not None:
-        check_rows_path(export_splits)
+    if export_rows is not None:
+        check_rows_path(export_rows)
     check_documents(report, table)
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
@@ -108,8 +108,8 @@ def audit(
     result, runs = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
-    if export_splits is not None:
-        result.export_splits(export_splits)
+    if export_rows is not None:
+        result.export_rows(export_rows)
     write_documents(result, report, table, runs, file)
     return show(result, json, exit_code, runs)
 
@@ -186,7 +186,7 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
         "data",
         "out",
         "export",
-        "export_splits",
+        "export_rows",
         "report",
         "table",
         "json",

@@ -96,7 +96,7 @@ def _screening(quick: bool, seed: int, report: str | None) -> int:
         "  improvable demo --write screening.csv\n"
         "  improvable audit screening.csv --outcome diabetes --group race --decision guideline \\\n"
         f"      --capacity same --rule logistic --features {','.join(DIABETES_SCREENING_FEATURES)} \\\n"
-        "      --accuracy true_positive_rate --weight weight --cluster psu --stratum stratum --folds 2 \\\n"
+        "      --accuracy true_positive_rate --weight weight --cluster psu --stratum stratum \\\n"
         "      --out run --report screening.html\n"
         "  improvable frontier run"
     )
@@ -108,13 +108,13 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     from improvable.results.numbers import p_equals, p_text
 
     def told(result: "Audit") -> str:
-        splits = result.facts["splits"]
+        repetitions = result.facts["repetitions"]
 
         def mean(group: str, which: "Algorithm") -> float:
-            return sum(split["accuracy"][group][which] or 0.0 for split in splits) / len(splits)
+            return sum(repetition["accuracy"][group][which] or 0.0 for repetition in repetitions) / len(repetitions)
 
         def gap(which: "Algorithm") -> float:
-            return sum(split["gap"][which] or 0.0 for split in splits) / len(splits)
+            return sum(repetition["gap"][which] or 0.0 for repetition in repetitions) / len(repetitions)
 
         rises = ", ".join(
             f"{group} {mean(group, 'status_quo'):.3f} -> {mean(group, 'candidate'):.3f}"

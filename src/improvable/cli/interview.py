@@ -16,7 +16,6 @@ from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 
 NONE = "none"
 """The answer that takes a proposal back."""
-FOLDS = 2
 """What is proposed, because it is recommended."""
 KNOWN = {**STATUS_QUO_KEYS, **SETTINGS}
 Check = Callable[[Glimpse, Any], None]
@@ -149,8 +148,8 @@ class Interview:
         self.ask("delta_accuracy", "Smallest share by which accuracy must rise")
 
     def _test(self) -> None:
-        self.ask("folds", f"Folds, so that every row is tested ({NONE}: the paper's split in halves)", FOLDS)
-        self.ask("splits", "How many repetitions")
+        self.ask("scheme", "How a repetition uses the rows: forward, or the paper's split")
+        self.ask("repetitions", "How many repetitions")
         self.ask("alpha", "Level of the test")
         names = ("outcome", "group", "weight", "cluster", "stratum", "score", "decision")
         needed = [one for name in names if name in self.asked for one in as_names(self.answers[name])]
@@ -239,7 +238,7 @@ def value_of(setting: Setting, text: str) -> Any:
 
     Examples
     --------
-    >>> value_of(SETTINGS["folds"], "2"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
+    >>> value_of(SETTINGS["repetitions"], "2"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
     (2, 'status_quo', ['a', 'b'])
     """
     option = setting.kind.option

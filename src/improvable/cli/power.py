@@ -15,7 +15,7 @@ from improvable.trust.recording import open_recorder, reading_facts
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
 OF_ASSUMPTIONS = (
-    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "splits",
+    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "repetitions",
     "train_fraction", "folds", "alpha", "seed",
 )  # fmt: skip
 """Settings that mean something without rows."""
@@ -43,10 +43,10 @@ def power(
     wanted: Annotated[float, typer.Option("--power", help="Power to find a sample size for.")] = 0.8,
     try_rows: Annotated[str | None, typer.Option(help="Rows to try: 10000,20000,40000.")] = None,
     try_train_fractions: Annotated[str | None, typer.Option(help="Train fractions to try: 0.1,0.2,0.3.")] = None,
-    try_splits: Annotated[str | None, typer.Option(help="Numbers of splits to try: 1,7,21.")] = None,
+    try_repetitions: Annotated[str | None, typer.Option(help="Numbers of repetitions to try: 1,7,21.")] = None,
     try_deltas_accuracy: Annotated[str | None, typer.Option(help="Accuracy deltas to try: 0,0.05.")] = None,
     try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
-    repetitions: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
+    simulations: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
     fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
     jobs: o.Jobs = -1,
     plot: Annotated[
@@ -82,7 +82,7 @@ def power(
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
 
     After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
-    rows, as Appendix E of the paper does: the moments come from the audit's median split. Test rows and deltas to try
+    rows, as Appendix E of the paper does: the moments come from the audit's median repetition. Test rows and deltas to try
     are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
 
     \b
@@ -102,11 +102,11 @@ def power(
     tried = Tried(
         rows=parse_tried("--try-rows", try_rows, int),
         train_fractions=parse_tried("--try-train-fractions", try_train_fractions, float),
-        splits=parse_tried("--try-splits", try_splits, int),
+        repetitions=parse_tried("--try-repetitions", try_repetitions, int),
         deltas_accuracy=parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
-    how: dict[str, Any] = {"wanted": wanted, "tried": tried, "repetitions": repetitions}
+    how: dict[str, Any] = {"wanted": wanted, "tried": tried, "simulations": simulations}
     if (data is not None) + bool(assume) + (from_run is not None) != 1:
         raise OptionError(
             "a plan needs one of a pilot, assumptions or a finished run.",
@@ -117,7 +117,7 @@ def power(
         from improvable.studies.power import power_from_run
 
         found = power_from_run(
-            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, repetitions=repetitions,
+            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, simulations=simulations,
             seed=asked["seed"], workers=worker_count(jobs),
         )  # fmt: skip
         return show_plan(found, json, plot, table)
@@ -179,7 +179,7 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
 
     Examples
     --------
-    >>> parse_tried("--try-splits", "1, 7,21", int)
+    >>> parse_tried("--try-repetitions", "1, 7,21", int)
     (1, 7, 21)
     """
     try:

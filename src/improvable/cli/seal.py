@@ -18,11 +18,11 @@ def seal(
     ledger: Ledger = None,
     json: Json = None,
 ) -> int:
-    """Bind a protocol to its data before it runs, and its splits to a challenge from the other side.
+    """Bind a protocol to its data before it runs, and its repetitions to a challenge from the other side.
 
     Prints digests to exchange, and keeps them beside the protocol (care.seal for care.toml). They do not depend on the
     file format or the order of rows. improvable audit then refuses any other protocol or data, and takes the
-    splits from the data and the challenge: no choice of seed, draws or level can reshuffle the rows.
+    repetitions from the data and the challenge: no choice of seed, draws or level can reshuffle the rows.
 
     Agree on the protocol first; the challenge comes afterward, and nobody may be able to foresee it. Best is a public
     value that nobody knows yet, which the protocol names: a round of drand, a public source of randomness, or the
@@ -63,7 +63,7 @@ def seal(
     made = make_seal(declared, rows, challenge)
     if not challenge and not made.challenge_source:
         say(
-            "warning: without a challenge from the other side, whoever holds the data could try the splits first.",
+            "warning: without a challenge from the other side, whoever holds the data could try the repetitions first.",
             err=True,
         )
     if "row_id" not in declared.get("test", {}):

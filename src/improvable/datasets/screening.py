@@ -29,7 +29,6 @@ DIABETES_SCREENING: Final[dict[str, Any]] = {
     "weight": "weight",
     "cluster": "psu",
     "stratum": "stratum",
-    "folds": 2,
 }
 """The audit of the demo and the tutorial: ``improvable.audit(diabetes_screening(), **DIABETES_SCREENING)``."""
 

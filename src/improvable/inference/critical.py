@@ -63,7 +63,7 @@ Conditions = tuple[Critical, ...]
 
 @dataclass(frozen=True)
 class CriticalDeltas:
-    """Critical deltas of one split.
+    """Critical deltas of one repetition.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ class Welfare:
     measure : str
         The accuracy utility.
     status_quo, candidate : float
-        Mean over the splits; NaN where undefined.
+        Mean over the repetitions; NaN where undefined.
     """
 
     criterion: str
@@ -141,19 +141,19 @@ class Welfare:
     candidate: float
 
 
-def welfare(splits: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
-    """Utilitarian and Rawlsian welfare by the first attribute, mean over splits (Remark 3).
+def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
+    """Utilitarian and Rawlsian welfare by the first attribute, mean over repetitions (Remark 3).
 
     Parameters
     ----------
-    splits : sequence of Evidence
+    repetitions : sequence of Evidence
         Of the same attributes and utilities.
     sizes : array of shape (groups,)
         Weight of each group of the first attribute in the population.
     """
-    first, out = splits[0], []
+    first, out = repetitions[0], []
     for measure in first.accuracy:
-        values = np.array([evidence.values[0][:, measure] for evidence in splits])
+        values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
         label = first.measures[measure].label
         mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values).mean(axis=0)
         out.append(Welfare("utilitarian", label, float(mean[0]), float(mean[1])))

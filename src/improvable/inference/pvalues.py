@@ -51,11 +51,6 @@ def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
     return upper_tail(-statistic, -draws, scale)
 
 
-def threshold_for(alpha: float, splits: int) -> float:
-    """What the p-value must be strictly below: alpha for one split, alpha / 2 for a median (Corollary 1)."""
-    return alpha if splits == 1 else alpha / 2
-
-
 def interval(estimate: float, draws: FloatArray, level: float) -> tuple[float, float]:
     """The centred ("basic") bootstrap interval, which agrees with the centred p-values.
 

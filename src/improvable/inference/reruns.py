@@ -1,7 +1,7 @@
-"""What an audit's own splits say about running it again with other random splits of the same data.
+"""What an audit's own repetitions say about running it again with other random repetitions of the same data.
 
-Once the data are there, fresh splits are independent draws from one distribution: `rerun_risk` needs no model. Only
-`estimate_correlation`, which looks back at the correlation of p-values across splits of any data, rests on `mixing`.
+Once the data are there, fresh repetitions are independent draws from one distribution: `rerun_risk` needs no model. Only
+`estimate_correlation`, which looks back at the correlation of p-values across repetitions of any data, rests on `mixing`.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import combined_threshold
+from improvable.inference.combining import threshold_for
 from improvable.question.checks import check_integer, check_number
 
 CONFIDENCE = 0.9
-MOST_SPLITS = 100_001
+MOST_REPETITIONS = 100_001
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation of p-values across splits, from the splits of one audit.
+    """Correlation of p-values across repetitions, from the repetitions of one audit.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Correlation:
     low, high : float
         Ends of its 90% interval.
     censored : int
-        Splits whose p-value is 0 or 1 among the draws, so that its normal score is only bounded. They make the
+        Repetitions whose p-value is 0 or 1 among the draws, so that its normal score is only bounded. They make the
         estimate too high.
     """
 
@@ -40,10 +40,10 @@ class Correlation:
 
 
 def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
-    """Estimate the correlation of `GaussianMixing` from the p-values of one audit's splits.
+    """Estimate the correlation of `GaussianMixing` from the p-values of one audit's repetitions.
 
     Normal scores of p-values that are uniform under the null have variance 1, of which 1 - correlation is between
-    splits of the same data. So one minus the variance between splits estimates the correlation, whatever their mean:
+    repetitions of the same data. So one minus the variance between repetitions estimates the correlation, whatever their mean:
     the null need not hold, as long as it only shifts the scores.
 
     Parameters
@@ -63,7 +63,7 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     p = _checked_p_values(p_values)
     if len(p) < 2:
         raise OptionError(
-            "one split says nothing about correlation.", "Give a correlation, or an audit of more splits."
+            "one repetition says nothing about correlation.", "Give a correlation, or an audit of more repetitions."
         )
     check_integer("draws", draws, 1)
     least = 1 / (2 * draws)
@@ -71,7 +71,7 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     squares, freedom = float(((scores - scores.mean()) ** 2).sum()), len(p) - 1
     if squares == 0:
         raise OptionError(
-            "all splits have the same p-value, which says nothing about correlation.",
+            "all repetitions have the same p-value, which says nothing about correlation.",
             "Give a correlation, or an audit of more draws.",
         )
     tail = (1 - CONFIDENCE) / 2
@@ -84,34 +84,33 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
 
 @dataclass(frozen=True)
 class RerunRisk:
-    """How a finished audit would fare with fresh random splits of the same data.
+    """How a finished audit would fare with fresh random repetitions of the same data.
 
     Attributes
     ----------
-    splits, rejecting : int
-        K, and how many splits have a p-value below the threshold.
+    repetitions, rejecting : int
+        K, and how many repetitions have a p-value below the threshold.
     reject : bool
         What the audit decided.
     otherwise : float
-        Probability that running all K splits afresh decides otherwise: mean over the posterior of the share of
-        rejecting splits (Jeffreys prior).
+        Probability that running all K repetitions afresh decides otherwise: mean over the posterior of the share of
+        rejecting repetitions (Jeffreys prior).
     otherwise_range : (float, float)
         The same probability at the ends of `share_range`.
     share : float
-        Estimated share of all splits that reject at alpha / 2, or at alpha with folds: the
-        posterior mean, (x + 1/2) / (K + 1).
+        Estimated share of all repetitions that reject at alpha / 2: the posterior mean, (x + 1/2) / (K + 1).
     share_range : (float, float)
         Its exact 90% interval (Clopper and Pearson); either end alone holds with 95%.
     target : float
     enough : int or None
-        Smallest odd number of splits with which two runs disagree with probability below `target`, at `share`. None
+        Smallest odd number of repetitions with which two runs disagree with probability below `target`, at `share`. None
         where that takes over 100,000.
     enough_surely : int or None
         The same at the end of `share_range` that is nearer to one half. None where the range covers one half (no number
-        of splits can then be promised) or that takes over 100,000.
+        of repetitions can then be promised) or that takes over 100,000.
     """
 
-    splits: int
+    repetitions: int
     rejecting: int
     reject: bool
     otherwise: float
@@ -133,27 +132,23 @@ def rerun_risk(
     alpha: float = 0.05,
     target: float = 0.01,
     threshold: float | None = None,
-    folds: int | None = None,
 ) -> RerunRisk:
     """The probability that a re-run of a whole audit would have decided otherwise.
 
-    Given the data, the p-values of fresh random splits are independent and identically distributed. So the number of
-    rejecting splits is binomial, with a share that is estimated from the audit's own splits. This is about other seeds
+    Given the data, the p-values of fresh random repetitions are independent and identically distributed. So the number of
+    rejecting repetitions is binomial, with a share that is estimated from the audit's own repetitions. This is about other seeds
     on the same data; it says nothing about other data.
 
     Parameters
     ----------
     p_values : sequence of float
-        Of the audit's splits.
+        Of the audit's repetitions.
     alpha : float
         Level of the audit.
     target : float
-        Two runs of enough splits disagree with a probability below this.
+        Two runs of enough repetitions disagree with a probability below this.
     threshold : float, optional
-        What a p-value must be below; by default alpha for one split or in two folds, and half of it for more splits
-        or folds. A sequential run is taken to make as many splits again.
-    folds : int, optional
-        Where repetitions in so many folds decide, rather than splits.
+        What a p-value must be below; by default alpha for one repetition, and half of it for several.
 
     Returns
     -------
@@ -171,8 +166,8 @@ def rerun_risk(
     check_number("target", target, 0, 0.5)
     p = _checked_p_values(p_values)
     count = len(p)
-    # An audit of one split rejects at alpha; `enough` is about several.
-    level, of_several = (combined_threshold(alpha, some, "median", folds) for some in (count, max(count, 3)))
+    # An audit of one repetition rejects at alpha; `enough` is about several.
+    level, of_several = (threshold_for(alpha, some) for some in (count, max(count, 3)))
     rejecting, needed = int((p < (level if threshold is None else threshold)).sum()), (count + 1) // 2
     reject = rejecting >= needed
     first, second = rejecting + 0.5, count - rejecting + 0.5
@@ -185,7 +180,7 @@ def rerun_risk(
     share, (low, high) = (below + 0.5) / (count + 1), _exact_interval(below, count)
     nearer = low if low > 0.5 else high if high < 0.5 else 0.5
     return RerunRisk(
-        splits=count,
+        repetitions=count,
         rejecting=rejecting,
         reject=reject,
         otherwise=otherwise,
@@ -193,29 +188,29 @@ def rerun_risk(
         share=share,
         share_range=(low, high),
         target=target,
-        enough=splits_to_agree(share, target),
-        enough_surely=splits_to_agree(nearer, target),
+        enough=repetitions_to_agree(share, target),
+        enough_surely=repetitions_to_agree(nearer, target),
     )
 
 
-def splits_to_agree(share: float, target: float = 0.01) -> int | None:
-    """The smallest odd number of splits, at least 3, with which two runs on the same data rarely disagree.
+def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
+    """The smallest odd number of repetitions, at least 3, with which two runs on the same data rarely disagree.
 
     Parameters
     ----------
     share : float
-        Share of all splits that reject at alpha / 2.
+        Share of all repetitions that reject at alpha / 2.
     target : float
         The two runs' decisions differ with a probability below this.
 
     Returns
     -------
     int or None
-        None where over 100,000 splits are needed, as for a share of one half.
+        None where over 100,000 repetitions are needed, as for a share of one half.
 
     Examples
     --------
-    >>> splits_to_agree(0.9), splits_to_agree(0.6), splits_to_agree(0.5)
+    >>> repetitions_to_agree(0.9), repetitions_to_agree(0.6), repetitions_to_agree(0.5)
     (7, 163, None)
     """
     from scipy.special import betainc
@@ -225,12 +220,12 @@ def splits_to_agree(share: float, target: float = 0.01) -> int | None:
     check_number("target", target, 0, 0.5)
 
     def agree(half: int) -> bool:
-        # For K = 2h - 1 splits the chance to reject is P(at least h of K).
+        # For K = 2h - 1 repetitions the chance to reject is P(at least h of K).
         reject = float(betainc(half, half, share))
         return 2 * reject * (1 - reject) < target
 
     # The larger an odd K, the further that chance is from one half (Condorcet), so the search can be by halves.
-    low, high = 2, (MOST_SPLITS + 1) // 2
+    low, high = 2, (MOST_REPETITIONS + 1) // 2
     if not agree(high):
         return None
     while low < high:
@@ -239,13 +234,15 @@ def splits_to_agree(share: float, target: float = 0.01) -> int | None:
     return 2 * low - 1
 
 
-def _wrong(share: float, splits: int, reject: bool) -> float:
-    """The chance that K fresh splits do not decide to reject, or not to."""
+def _wrong(share: float, repetitions: int, reject: bool) -> float:
+    """The chance that K fresh repetitions do not decide to reject, or not to."""
     from scipy.special import betainc
 
-    needed = (splits + 1) // 2
+    needed = (repetitions + 1) // 2
     return float(
-        betainc(splits - needed + 1, needed, 1 - share) if reject else betainc(needed, splits - needed + 1, share)
+        betainc(repetitions - needed + 1, needed, 1 - share)
+        if reject
+        else betainc(needed, repetitions - needed + 1, share)
     )
 
 
@@ -261,5 +258,5 @@ def _exact_interval(count: int, total: int) -> tuple[float, float]:
 def _checked_p_values(p_values: Sequence[float]) -> FloatArray:
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or len(p) == 0 or not ((p >= 0) & (p <= 1)).all():
-        raise OptionError("the p-values are not numbers from 0 to 1.", "Give one for each split.")
+        raise OptionError("the p-values are not numbers from 0 to 1.", "Give one for each repetition.")
     return p

@@ -1,1 +1,1 @@
-"""Split, select, evaluate, combine: audit and compare, for every engine."""
+"""Repetition, select, evaluate, combine: audit and compare, for every engine."""

@@ -11,11 +11,11 @@ from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
 from improvable.question.settings import (
     Capacity,
-    Combine,
     Decimal,
     Duplicates,
     EngineName,
     Method,
+    Scheme,
     Settings,
     Small,
     Ties,
@@ -55,12 +55,9 @@ def audit(
     weight: str | None = None,
     cluster: str | None = None,
     stratum: str | None = None,
-    splits: int = 7,
-    combine: Combine = "median",
-    tolerance: float = 0.01,
-    most_splits: int = 101,
+    scheme: Scheme = "forward",
+    repetitions: int = 7,
     train_fraction: float = 0.5,
-    folds: int | None = None,
     draws: int = 10_000,
     alpha: float = 0.05,
     ties: Ties = "random",
@@ -97,9 +94,9 @@ def audit(
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
-    Each of `splits` times: the rows are divided at random, `rule` finds a candidate on the training rows, and the
-    candidate is compared with the status quo on the others. Reject if the lower median p-value is below alpha / 2, or
-    below alpha with two `folds`, where every row is tested in every repetition.
+    Each of `repetitions` times the rows are put into a random order and cut into blocks. `rule` finds a candidate on all
+    rows before a block, and the candidate is compared with the status quo on the block; the tested blocks are pooled.
+    Reject if the lower median of the p-values is below alpha / 2.
     Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
 
     Parameters
@@ -165,26 +162,20 @@ def audit(
     weight : str, optional
         Column of row weights: utilities become weighted means; rows are still what is resampled.
     cluster : str, optional
-        Column that says which rows belong together (a patient, a clinic): split and resampled as wholes.
+        Column that says which rows belong together (a patient, a clinic): repetition and resampled as wholes.
     stratum : str, optional
         Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
-    splits : int
-        K, how often the rows are divided; with ``combine="sequential"``, at least so often.
-    combine : {"median", "sequential"}
-        How the splits, or the repetitions of folds, decide: by the median of `splits` of them, as in the paper, or by
-        the median after as many as make the decision reproducible.
-    tolerance : float
-        With ``combine="sequential"``: stop when a fresh run would decide otherwise with a smaller probability.
-    most_splits : int
-        With ``combine="sequential"``: stop here in any case, and warn.
+    scheme : {"forward", "split"}
+        How a repetition uses the rows. Forward: cut at 10, 20, 40 and 70%; the first block only teaches, and each later
+        one is tested by what all rows before it taught. Where data are small the first block grows, down to the paper's
+        split, and the result says so. Split: the paper's; one part teaches and the other is tested.
+    repetitions : int
+        K. One repetition is held against alpha, several against alpha / 2. With a rule that is code of your own, a
+        forward audit has at least 7.
     train_fraction : float
-        Share of rows that the rule sees in each split.
-    folds : int, optional
-        None is the paper's split. Otherwise rows are assigned to so many folds at random in each of `splits`
-        repetitions; each fold is judged by a candidate that learned from the others, and all rows are tested together.
-        Reject if the lower median p-value is below alpha with 2 folds, which is recommended; below alpha / 2 with more.
+        With ``scheme="split"``: share of rows that the rule sees.
     draws : int
-        Bootstrap draws per split.
+        Bootstrap draws per repetition.
     alpha : float
         Level of the test.
     ties : {"random", "strict"}
@@ -205,10 +196,10 @@ def audit(
         A public value that nobody knows yet and that will be the challenge: ``"drand:ROUND"``, a round of drand's chain
         quicknet, or ``"close:INDEX:YYYY-MM-DD"``, a closing figure.
     challenge : str, optional
-        Instead of a seed, a text that the other side chose: the splits follow from it and from what the question reads
+        Instead of a seed, a text that the other side chose: the repetitions follow from it and from what the question reads
         of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
-        Splits at a time, through joblib: None is one, -1 all cores.
+        Repetitions at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
     positive : str or sequence of str, optional
@@ -225,18 +216,18 @@ def audit(
     sheet : str, optional
         Sheet of an Excel file, by default the first.
     run_folder : str or path, optional
-        Keep each split there as soon as it is done. The same audit run again with the same folder resumes, and ends
+        Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and ends
         with the same bytes as if it had never been interrupted.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
     method : {"bootstrap", "delta"}, optional
         How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
-        unless a split has more than a million distinct contributions.
+        unless a repetition has more than a million distinct contributions.
     engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
         What reads the rows, in batches. By default frames and single files are read into memory, and other data have
         their own engine. The result is the same bytes in all of them.
     train_rows : int
-        How many training rows of a split a rule sees at most, and cutoffs are taken from. The test is valid for any
+        How many training rows of a repetition a rule sees at most, and cutoffs are taken from. The test is valid for any
         number; a caution says where it binds.
     row_id : str, optional
         Column that differs in every row. It tells rows apart when they are split; without it, all that is read of a row
@@ -266,9 +257,9 @@ def audit(
     ...     people, outcome="gagne_sum_t", group="race",
     ...     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     ...     rule="linear", features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-    ...     splits=3, draws=1_000, seed=1,
+    ...     repetitions=3, draws=1_000, seed=1,
     ... )
-    >>> len(result.splits)
+    >>> len(result.repetitions)
     3
     """
     settings = Settings(**asked(locals()))

@@ -122,19 +122,21 @@ def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[C
     return [Caution(SHARES, text.rstrip())]
 
 
-def gather(by_split: Sequence[Sequence[Caution]], what: str = "split") -> list[Caution]:
-    """One caution per kind, saying in which splits, or repetitions, it arose; the text is that of the first."""
+def gather(by_repetition: Sequence[Sequence[Caution]]) -> list[Caution]:
+    """One caution per kind, saying in which repetitions it arose; the text is that of the first."""
     first: dict[str, Caution] = {}
     where: dict[str, list[int]] = {}
-    for split, cautions in enumerate(by_split, start=1):
+    for repetition, cautions in enumerate(by_repetition, start=1):
         for caution in cautions:
             first.setdefault(caution.kind, caution)
-            where.setdefault(caution.kind, []).append(split)
+            where.setdefault(caution.kind, []).append(repetition)
     out = []
     for kind, caution in first.items():
-        splits = where[kind]
-        which = f"{what} {splits[0]}" if len(splits) == 1 else f"{what}s {', '.join(map(str, splits))} (first shown)"
-        out.append(Caution(kind, f"{which}: {caution.text}" if len(by_split) > 1 else caution.text))
+        repetitions = where[kind]
+        which = f"repetition {repetitions[0]}"
+        if len(repetitions) > 1:
+            which = f"repetitions {', '.join(map(str, repetitions))} (first shown)"
+        out.append(Caution(kind, f"{which}: {caution.text}" if len(by_repetition) > 1 else caution.text))
     return out
 
 

@@ -1,4 +1,4 @@
-"""The third pass: both algorithms decide for the test rows of every split, and what they contribute is counted."""
+"""The third pass: both algorithms decide for the test rows of every block, and what they contribute is counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError
 from improvable.inference.normal_limit import most_cells
 from improvable.inference.tally import Tally, merge_tallies, tally_rows
+from improvable.procedure.sampling import Order
 from improvable.procedure.splitting import Part, Splitting
 
 
@@ -70,9 +71,9 @@ class Counting:
         if self.splitting is None:
             return tuple(self._tally(sample, contest) for contest in self.contests)
         units = self.splitting.units(sample)
-        tallies = []
+        tallies, order = [], Order(self.splitting, units)
         for contest in self.contests:
-            tests = self.splitting.tests(self.splitting.places(units, contest.part), contest.part)
+            tests = self.splitting.tests(order.places(contest.part), contest.part)
             tallies.append(self._tally(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
         return tuple(tallies)
 

@@ -45,7 +45,7 @@ def conclude(
     training : array of shape (strata, utilities, 2), optional
         The status quo's sums on the training rows; None takes them from these rows.
     where : str
-        Opens error messages: "split 3: ".
+        Opens error messages: "repetition 3: ".
     """
     counted = counted_of(design, tally, clusters)
     evidence = evidence_without_draws(design, attributes, counted, training)

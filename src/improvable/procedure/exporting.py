@@ -1,4 +1,4 @@
-"""For the other side's expert: which split trained and tested each row, and how both algorithms decided about it."""
+"""For the other side's expert: which block of each repetition tested each row, and how both algorithms decided about it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,29 +7,33 @@ import numpy as np
 
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.rules.base import seen
+from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
+from improvable.data.frames import Rows
 from improvable.errors import OptionError
+from improvable.inference.evidence import ALGORITHMS
 from improvable.procedure.counting import decide_alone
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.preparing import Prepared
-from improvable.procedure.selecting import Fitted, candidate_name, fit_part, sight_of
+from improvable.procedure.selecting import Fitted, candidate_name, fit_parts, sight_of
 
 ROW = "row"
 
 
-def split_rows(ready: Prepared, splits: Sequence[int]) -> Any:
-    """Every row in every split or repetition, as a Polars frame.
+def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
+    """Every row in every repetition, as a Polars frame.
 
-    A row has its id, or its number in the data from 1; its groups, outcomes and weight as they were read; the split
-    and, with folds, the fold that tests it; whether it trains or is tested there; and, where it is tested, both
-    decisions.
+    A row has its id, or its number in the data from 1; its groups, outcomes and weight as they were read; the
+    repetition; the block that it is in there, which teaches the candidates of all later blocks; and, unless that is
+    block 0, which is not tested, both decisions: the candidate's is that of the block.
     Candidates are not kept, so they are found again: the same rows and seed give the same.
     """
     import polars as pl
 
     if not isinstance(ready.engine, Memory):
         raise OptionError(
-            "rows of splits can be written only of data in memory.", "Leave out the engine, or take a file that fits."
+            "rows of repetitions can be written only of data in memory.",
+            "Leave out the engine, or take a file that fits.",
         )
     sample, keys = ready.surveyed.reading.sample(ready.engine.rows), ready.engine.rows.keys
     assert keys is not None
@@ -48,36 +52,34 @@ def split_rows(ready: Prepared, splits: Sequence[int]) -> Any:
         known[name or question.outcome] = pl.Series(name or question.outcome, values)
     if sample.weights is not None and question.weight is not None:
         known[question.weight] = pl.Series(question.weight, sample.weights)
-    told, folds = pl.DataFrame(known), ready.plan.folds is not None
-    units, drawn = ready.splitting.units(sample), ready.drawn
-    parts = ready.splitting.parts(splits)
-    if any(part not in drawn.chosen for part in parts):
-        drawn = ready.bring(splits)
-    frames = []
-    with limited_threads(workers=1, splits=1), Progress(len(parts), enabled=False) as progress:
-        for part in parts:
-            fitted = fit_part(ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress)
-            tests = ready.splitting.tests(ready.splitting.places(units, part), part)
-            decisions = _decisions(ready, fitted, sample.rows.take(np.flatnonzero(tests)), tests)
-            numbers = {"split": pl.lit(part.split, pl.Int64)} | (
-                {"fold": pl.lit(part.fold + 1, pl.Int64)} if folds else {}
+    told, units, frames = pl.DataFrame(known), ready.splitting.units(sample), []
+    with limited_threads(workers=1, repetitions=1), Progress(len(repetitions), enabled=False) as progress:
+        for repetition in repetitions:
+            parts = ready.splitting.parts([repetition])
+            fitted = fit_parts(
+                ready.plan, ready.features, ready.drawn, ready.surveyed.reading, parts, ready.seed, progress
             )
-            roles = pl.Series("part", np.where(tests, "test", "train").tolist())
-            frames.append(told.with_columns(**numbers, part=roles, **decisions))
+            block = ready.splitting.block_of(ready.splitting.places(units, repetition))
+            both = np.full((len(sample), 2), np.nan)
+            for one in fitted:
+                tested = np.flatnonzero(block == one.part.block)
+                if len(tested):
+                    both[tested] = _decisions(ready, one, sample.rows.take(tested))
+            frames.append(
+                told.with_columns(
+                    pl.lit(repetition, pl.Int64).alias("repetition"),
+                    pl.Series("block", block),
+                    *(pl.Series(name, both[:, t]).fill_nan(None) for t, name in enumerate(ALGORITHMS)),
+                )
+            )
     return pl.concat(frames)
 
 
-def _decisions(ready: Prepared, fitted: Fitted, rows: Any, tests: Any) -> dict[str, Any]:
-    """Both decisions about the test rows; none about the others."""
-    import polars as pl
-
+def _decisions(ready: Prepared, fitted: Fitted, rows: Rows) -> FloatArray:
+    """Both decisions about some rows, shape (rows, 2)."""
     before = decide_alone(steady(fitted.status_quo), rows, "status quo")
-    found = fitted.selection.algorithm is not None
+    if fitted.selection.algorithm is None:
+        return np.column_stack([before, before])
     shown = seen(rows, sight_of(fitted, ready.plan, ready.features))
-    after = decide_alone(steady(fitted.candidate), shown, candidate_name(ready.plan, fitted.part)) if found else before
-    out = {}
-    for name, values in (("status_quo", before), ("candidate", after)):
-        column = np.full(len(tests), np.nan)
-        column[tests] = values
-        out[name] = pl.Series(name, column).fill_nan(None)
-    return out
+    after = decide_alone(steady(fitted.candidate), shown, candidate_name(ready.plan, fitted.part))
+    return np.column_stack([before, after])

@@ -34,17 +34,17 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> Non
         return
     arrays: dict[str, Any] = {}
     plain: dict[str, Any] = {}
-    for split, tally in tallies.items():
+    for repetition, tally in tallies.items():
         counted = tally.counted
         if isinstance(counted, Cells):
             kept: dict[str, Any] = {"silent": counted.silent, "blocks": counted.blocks}
-            arrays |= {f"{name}-{split}": getattr(counted, name) for name in ("values", "block", "counts")}
+            arrays |= {f"{name}-{repetition}": getattr(counted, name) for name in ("values", "block", "counts")}
         else:
             kept = {name: getattr(counted, name) for name in ("rows", "blocks", "width")}
             kept |= {name: [hex(total) for total in getattr(counted, name)] for name in ("first", "second")}
-        arrays |= {f"{name}-{split}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
+        arrays |= {f"{name}-{repetition}": getattr(tally, name) for name in ("sizes", "selected", "occupied")}
         sums = {name: [hex(total) for total in getattr(tally, name)] for name in ("weighed", "crossed")}
-        plain[str(split)] = kept | sums | {"falls": tally.falls}
+        plain[str(repetition)] = kept | sums | {"falls": tally.falls}
     arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
@@ -52,7 +52,7 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> Non
 
 
 def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
-    """What was counted already, by split; what was changed since, or is of another run, is refused."""
+    """What was counted already, by repetition; what was changed since, or is of another run, is refused."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
     try:
@@ -92,9 +92,9 @@ def forget_counts(folder: Path) -> None:
     sweep(folder)
 
 
-def refuse_heavy(plan: Plan, rows: int, fitted: Fitted) -> None:
+def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
     """Refuse a rule whose candidates are too heavy, at the first of them, and say from how many rows they are not."""
-    weight, parts = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate)), plan.splits * (plan.folds or 1)
+    weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
     if weight is None or weight * parts <= MOST_BYTES:
         return
     enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * parts)))

@@ -11,13 +11,13 @@ MOST_GAP_CUT, MOST_GAIN = 0.75, 0.5
 def lever_cautions(plan: Plan) -> list[Caution]:
     """What somebody who wants "not shown" would choose: hardly any rows to learn from or to test on, a huge delta."""
     out, claim = [], plan.design.question.claim
-    if plan.folds is None and plan.train_fraction < LEAST_TRAINED:
+    if plan.scheme == "split" and plan.train_fraction < LEAST_TRAINED:
         text = (
             f"the rule learns from only {plan.train_fraction:.0%} of the rows, so that it may find little. Not finding "
             "an improvement then says little; half of the rows is usual."
         )
         out.append(Caution(f"{LEVER} training", text))
-    if plan.folds is None and 1 - plan.train_fraction < LEAST_TESTED:
+    if plan.scheme == "split" and 1 - plan.train_fraction < LEAST_TESTED:
         text = (
             f"candidates are tested on only {1 - plan.train_fraction:.0%} of the rows, so that little can be shown. "
             "Half of the rows is usual."

@@ -1,6 +1,6 @@
-"""A look at the data before the first split: what is there, and what would make any result meaningless.
+"""A look at the data before the first repetition: what is there, and what would make any result meaningless.
 
-It reads the rows brought for all rows (split 0), which are the same for every engine, draws nothing at random, and
+It reads the rows brought for all rows (repetition 0), which are the same for every engine, draws nothing at random, and
 changes no p-value. A feature that determines the outcome or the group is refused; other suspects are cautions.
 """
 

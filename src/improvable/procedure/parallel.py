@@ -1,4 +1,4 @@
-"""Several splits at a time: workers, their threads, and a progress bar with the stage that each split is in."""
+"""Several repetitions at a time: workers, their threads, and a progress bar with the stage that each repetition is in."""
 
 import os
 import sys
@@ -25,15 +25,15 @@ def worker_count(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def limited_threads(workers: int, splits: int) -> Iterator[None]:
-    """Keep `workers` cores busy and no more: splits first, and what is left over to the estimators' own threads.
+def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
+    """Keep `workers` cores busy and no more: repetitions first, and what is left over to the estimators' own threads.
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
     import sklearn.ensemble  # noqa: F401  loads OpenMP: what is loaded later would not be limited
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // splits)}):
+    with threadpool_limits(limits={"blas": 1, "openmp": max(1, workers // repetitions)}):
         yield
 
 
@@ -77,7 +77,7 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
         if workers > 1:
             held.enter_context(parallel_config(backend="sequential"))
         if os.getpid() != parent:
-            held.enter_context(limited_threads(workers=1, splits=1))
+            held.enter_context(limited_threads(workers=1, repetitions=1))
         try:
             return work(*job)
         except Exception as error:
@@ -86,7 +86,7 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
 
 @contextmanager
 def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
-    """Say what is being done before the first split; like `Progress`, on a terminal unless told otherwise."""
+    """Say what is being done before the first repetition; like `Progress`, on a terminal unless told otherwise."""
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield
         return
@@ -97,12 +97,11 @@ def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
 
 
 class Progress:
-    """Shows which stage each split is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
+    """Shows which stage each repetition is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
 
-    def __init__(self, splits: int, done: int = 0, enabled: bool | None = None, what: str = "split") -> None:
-        self.splits = splits
+    def __init__(self, repetitions: int, done: int = 0, enabled: bool | None = None) -> None:
+        self.repetitions = repetitions
         self.already = done
-        self.what = what
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._bar: Any = None
         self._task: Any = None
@@ -114,7 +113,7 @@ class Progress:
             from rich.progress import Progress as Bar
 
             columns = (
-                TextColumn(f"{self.what}s"),
+                TextColumn("repetitions"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -122,7 +121,7 @@ class Progress:
             )
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("starting", total=self.splits, completed=self.already)
+            self._task = self._bar.add_task("starting", total=self.repetitions, completed=self.already)
         return self
 
     def __exit__(
@@ -131,15 +130,15 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def stage(self, split: int, name: str) -> None:
-        """Split `split` has begun stage `name`."""
+    def stage(self, repetition: int, name: str) -> None:
+        """Repetition `repetition` has begun stage `name`."""
         if self._bar is not None:
-            self._bar.update(self._task, description=f"{self.what} {split}: {name}")
+            self._bar.update(self._task, description=f"repetition {repetition}: {name}")
 
     def done(self) -> None:
-        """One more split is finished."""
+        """One more repetition is finished."""
         if self._bar is not None:
             self._bar.advance(self._task)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Progress, (self.splits, 0, False, self.what))
+        return (Progress, (self.repetitions, 0, False))

@@ -1,22 +1,23 @@
 """Settings become a plan: what is asked and how candidates are found, checked as far as can be without rows."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
 from improvable.algorithms.cutoffs import Threshold, TieBreaking
 from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe
-from improvable.algorithms.rules import RULES, as_rule
+from improvable.algorithms.rules import RULES, as_rule, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.errors import OptionError
 from improvable.procedure.sealing import check_sealing
-from improvable.procedure.stopping import Stopping
 from improvable.question.checks import SAME_SHARE, check_integer, check_number
 from improvable.question.design import Design, make_design
-from improvable.question.settings import Settings
+from improvable.question.settings import Scheme, Settings
 
 FEWEST_ROWS = 20
-MOST_SPLITS = 100_000
+MOST_REPETITIONS = 100_000
+FEWEST_WITH_FOREIGN_CODE = 7
+"""A rule that stops changing anything once it is ahead rejects too often in one repetition, not in the median of 7."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,12 @@ class Plan:
     constraints : Constraints
     target : str
         Column that the rule predicts.
-    splits : int
+    repetitions : int
+    scheme : {"forward", "split"}
     train_fraction : float
-    folds : int or None
-        How many folds a repetition has; None for the paper's split.
+        Of the paper's split.
     train_rows : int
-        How many training rows of a split a rule sees at most, and cutoffs are taken from.
-    stopping : Stopping or None
-        When a sequential audit has enough splits.
+        How many training rows of a repetition a rule sees at most, and cutoffs are taken from.
     """
 
     settings: Settings
@@ -48,11 +47,10 @@ class Plan:
     rule: SelectionRule
     constraints: Constraints
     target: str
-    splits: int
+    repetitions: int
+    scheme: Scheme
     train_fraction: float
-    folds: int | None
     train_rows: int
-    stopping: Stopping | None
 
     @property
     def breaking(self) -> TieBreaking | None:
@@ -67,11 +65,9 @@ class Plan:
             "target": self.target,
             **self.constraints.facts(),
             "ties": self.settings.ties,
-            "train_fraction": self.train_fraction if self.folds is None else 1 - 1 / self.folds,
-            "folds": self.folds,
+            "train_fraction": self.train_fraction if self.scheme == "split" else None,
             "train_rows": self.train_rows,
             "row_id": self.settings.row_id,
-            "stopping": None if self.stopping is None else asdict(self.stopping),
         }
 
 
@@ -83,20 +79,12 @@ def tie_breaking(settings: Settings, seed: int) -> TieBreaking | None:
 def make_plan(settings: Settings) -> Plan:
     """Refuse what cannot be asked, before any row is read."""
     design = make_design(settings)
-    check_integer("splits", settings.splits, 1, MOST_SPLITS)
-    check_number("tolerance", settings.tolerance, 0, 0.5)
-    check_integer("most_splits", settings.most_splits, 1, MOST_SPLITS)
-    sequential = settings.combine == "sequential"
-    if sequential and settings.most_splits < settings.splits:
-        raise OptionError(
-            f"most_splits is {settings.most_splits}, and splits, with which it begins, is {settings.splits}.",
-            "Allow more, or begin with fewer.",
-        )
+    check_integer("repetitions", settings.repetitions, 1, MOST_REPETITIONS)
     check_number("train_fraction", settings.train_fraction, 0, 1)
-    if settings.folds is not None:
-        check_integer("folds", settings.folds, 2, MOST_SPLITS)
-        if settings.train_fraction != 0.5:
-            raise OptionError("folds and train_fraction are both given.", "With folds, all but one are for training.")
+    if settings.scheme == "forward" and settings.train_fraction != 0.5:
+        raise OptionError(
+            "train_fraction goes with the paper's split.", "Leave it out, or use scheme='split' (--scheme split)."
+        )
     check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
     check_sealing(settings)
     status_quo = as_algorithm(settings.status_quo)
@@ -106,6 +94,12 @@ def make_plan(settings: Settings) -> Plan:
     constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
     rule = as_rule(settings.rule)
     refuse_unhonored(constraints, rule, RULES)
+    if settings.scheme == "forward" and settings.repetitions < FEWEST_WITH_FOREIGN_CODE and runs_foreign_code(rule):
+        raise OptionError(
+            f"rule '{rule.name}' is code of its own, and {settings.repetitions} forward repetitions do not keep the "
+            "level for every code.",
+            f"Use at least {FEWEST_WITH_FOREIGN_CODE}, or scheme='split' (--scheme split).",
+        )
     return Plan(
         settings=settings,
         design=design,
@@ -113,9 +107,8 @@ def make_plan(settings: Settings) -> Plan:
         rule=rule,
         constraints=constraints,
         target=settings.target or settings.outcome,
-        splits=int(settings.splits),
+        repetitions=int(settings.repetitions),
+        scheme=settings.scheme,
         train_fraction=float(settings.train_fraction),
-        folds=None if settings.folds is None else int(settings.folds),
         train_rows=int(settings.train_rows),
-        stopping=Stopping(settings.tolerance, int(settings.most_splits)) if sequential else None,
     )

@@ -1,4 +1,4 @@
-"""Everything of an audit before its first split: rows surveyed, training rows brought, features chosen."""
+"""Everything of an audit before its first repetition: rows surveyed, training rows brought, features chosen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
+from improvable.procedure.blocks import Cuts, choose_cuts
 from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
-from improvable.procedure.selecting import part_name
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.procedure.twins import twin_cautions
@@ -37,7 +37,7 @@ from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
 ROWS_HELD_OUT = 8_000
-"""Of the rows brought, so many are looked at for test rows of a split."""
+"""Of the rows brought, so many are looked at for test rows of a repetition."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,14 @@ class Prepared:
     surveyed : Surveyed
     splitting : Splitting
     drawn : Drawn
-        Training rows of the first splits, and those of all rows.
+        Training rows of the first repetitions, and those of all rows.
     features : Features
     look : Look
         What was seen of the data.
     data : Fingerprint
         Of the columns that are read.
+    cuts : Cuts
+        Where blocks end, and why.
     rule_source : str or None
         Digest of the code behind a rule of somebody's own.
     """
@@ -71,6 +73,7 @@ class Prepared:
     features: Features
     look: Look
     data: Fingerprint
+    cuts: Cuts
     rule_source: str | None = None
 
     @property
@@ -92,20 +95,20 @@ class Prepared:
         """Some test rows of a part, of those brought for all rows: to look at, not to test on."""
         some = self.drawn.rows.take(self.drawn.chosen[ALL_ROWS][:ROWS_HELD_OUT])
         sample = self.surveyed.reading.sample(some)
-        tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part), part)
+        tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
-    def bring(self, splits: Sequence[int]) -> Drawn:
-        """Training rows of further splits."""
-        parts = self.splitting.parts(splits)
+    def bring(self, repetitions: Sequence[int]) -> Drawn:
+        """Training rows of further repetitions."""
+        parts = self.splitting.parts(repetitions)
         return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, parts)
 
-    def test_clusters(self, part: Part) -> Clusters | None:
-        """The clusters that a part tests on, where rows are clustered."""
+    def test_clusters(self, repetition: int) -> Clusters | None:
+        """The clusters that a repetition tests on, where rows are clustered; all of them for the status quo itself."""
         clusters = self.surveyed.clusters
-        if clusters is None:
-            return None
-        return clusters.only(self.splitting.tests(self.splitting.places(clusters.keys, part), part))
+        if clusters is None or repetition == ALL_ROWS.repetition:
+            return clusters
+        return clusters.only(self.splitting.block_of(self.splitting.places(clusters.keys, repetition)) > 0)
 
     def setting(self) -> dict[str, Any]:
         """How candidates are found, and where everything comes from, as plain data."""
@@ -115,6 +118,7 @@ class Prepared:
             **self.plan.facts(),
             "features": self.features.treatment,
             "look": self.look.facts,
+            "blocks": {"cuts": list(self.cuts.ends), "grown_for": self.cuts.reason},
             "rows": self.surveyed.rows,
             "clusters": None if clusters is None else len(clusters),
             "rule_source": self.rule_source,
@@ -136,21 +140,25 @@ class Prepared:
         }
 
     def check_sizes(self, drawn: Drawn) -> None:
-        """Refuse splits with too few rows or clusters."""
+        """Refuse repetitions with too few rows or clusters."""
         capacity = self.plan.constraints.capacity
         for part, rows in drawn.trained.items():
-            if part == ALL_ROWS:
+            if part == ALL_ROWS or part.block > 1:
                 continue
             kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
-            clusters = self.test_clusters(part)
+            clusters = self.test_clusters(part.repetition)
             if clusters is not None and self.surveyed.clusters is not None:
                 kind, least = "clusters", FEWEST_CLUSTERS
                 training, testing = len(self.surveyed.clusters) - len(clusters), len(clusters)
+                # A first block may happen to hold fewer clusters than it was made for; its rows must do.
+                training = (
+                    training if self.plan.scheme == "split" else max(training, FEWEST_CLUSTERS * (rows >= FEWEST_ROWS))
+                )
             if min(training, testing) < least:
-                change = "change the train fraction" if self.plan.folds is None else "use fewer folds"
+                change = " or change the train fraction" if self.plan.scheme == "split" else ""
                 raise DataError(
-                    f"{part_name(self.plan, part)} has {training:,} {kind} for training and {testing:,} for testing.",
-                    f"Each part needs at least {least}; bring more {kind} or {change}.",
+                    f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",
+                    f"It needs at least {least} of either; bring more {kind}{change}.",
                 )
             seen = min(rows, self.plan.train_rows)
             if capacity is not None and capacity * seen < 1:
@@ -161,7 +169,7 @@ class Prepared:
 
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
-    """Check settings and data, and stop before the first split."""
+    """Check settings and data, and stop before the first repetition."""
     source = check_source(settings.rule, settings.rule_source)
     plan = make_plan(settings)
     engine = as_engine(data, settings.engine, worker_count(n_jobs), format_of(settings))
@@ -185,10 +193,13 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     numeric = [*plan.design.outcome_columns, plan.target, *decided]
     engine = recode(engine, values_of(settings), numeric, plan.design.question.group, columns.features)
     surveyed = survey(engine, plan.design, columns, settings.drop_missing)
-    splitting = make_splitting(seed, plan.train_fraction, settings.row_id, columns.read, plan.folds)
+    cuts = _cuts(plan, surveyed)
+    splitting = make_splitting(seed, cuts.ends, settings.row_id, columns.read)
     if isinstance(engine, Memory):
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
-    drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(range(1, plan.splits + 1))])
+    drawn = _bring(
+        plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
+    )
     check_keys(drawn, settings.row_id)
     some = drawn.sample(surveyed.reading, ALL_ROWS)
     features = _choose(plan, columns, surveyed, some, engine.columns)
@@ -196,15 +207,23 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
         surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
-        drawn = _bring(plan, engine, columns, surveyed, splitting, list(drawn.trained))
+        cuts = _cuts(plan, surveyed)
+        splitting = replace(splitting, cuts=cuts.ends)
+        parts = [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
+        drawn = _bring(plan, engine, columns, surveyed, splitting, parts)
         some = drawn.sample(surveyed.reading, ALL_ROWS)
     twins = twin_cautions(engine, plan, surveyed, some, same)
-    with limited_threads(workers=1, splits=1):
+    with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *twins))
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, source)
+    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, cuts, source)
     ready.check_sizes(drawn)
     return ready
+
+
+def _cuts(plan: Plan, surveyed: Surveyed) -> Cuts:
+    capacity = plan.constraints.capacity
+    return choose_cuts(plan.scheme, plan.train_fraction, surveyed, capacity)
 
 
 def _bring(
@@ -245,7 +264,7 @@ def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:
     if most <= plan.train_rows:
         return []
     text = (
-        f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {most:,} training rows of a split; "
+        f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {most:,} rows before a block; "
         "the test uses all test rows. To let them see more, raise train_rows (--train-rows)."
     )
     return [Caution("train rows", text)]

@@ -1,6 +1,6 @@
-"""Runs an audit: every split that is not done yet, kept as soon as it is, and the result.
+"""Runs an audit: every repetition that is not done yet, kept as soon as it is, and the result.
 
-Rows in memory are judged split by split. Through an engine, rules select for all splits first, and one pass over the
+Rows in memory are judged repetition by repetition. Through an engine, rules select for all repetitions first, and one pass over the
 data counts what all of them need; the numbers are the same.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
 from improvable.algorithms.decisions import Algorithm, capacity_of, decide
-from improvable.algorithms.mixture import even_mixture
+from improvable.algorithms.mixture import mix
 from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory
@@ -28,11 +28,10 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions,
 from improvable.procedure.counting import Contest, count_contests, most_counted
 from improvable.procedure.driving import drivers
 from improvable.procedure.evaluating import conclude
-from improvable.procedure.exporting import split_rows
+from improvable.procedure.exporting import repetition_rows
 from improvable.procedure.importance import importance
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
-from improvable.procedure.memorizing import memorizes, memorizing_cautions
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
@@ -42,19 +41,17 @@ from improvable.procedure.selecting import (
     Fitted,
     candidate_name,
     complete_status_quo,
-    fit_part,
+    fit_parts,
     select_on_all_rows,
     sight_of,
 )
-from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, Part, seed_of
-from improvable.procedure.stopping import next_count, reproducible_after, stopping_cautions
+from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, seed_of
 from improvable.question.settings import Settings
 from improvable.question.utilities import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.loading import finished_splits
-from improvable.results.words import round_name
+from improvable.results.loading import finished_repetitions
 
 
 def run_audit(
@@ -89,27 +86,26 @@ def run_prepared(
         begun(False)
     folder = None if run_folder is None else storage.open_run(run_folder, ready.identity(), begun)
     run = "" if folder is None else storage.run_key(question.to_dict(), ready.setting(), ready.data.digest)
-    done = {} if folder is None else finished_splits(folder, question, ready.engine.backend, run)
-    with limited_threads(workers, plan.splits):
+    done = {} if folder is None else finished_repetitions(folder, question, ready.engine.backend, run)
+    with limited_threads(workers, plan.repetitions):
         with announced("the status quo on all rows", progress):
             itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
         results = _run(ready, folder, run, done, workers, progress)
-    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results], round_name(question.folds))]
-    cautions += stopping_cautions(plan.stopping, results, question)
+    cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
     emit(cautions)
     result = Audit(
         question=question,
         setting=ready.setting(),
-        splits=tuple(results),
+        repetitions=tuple(results),
         disparities=tuple(gaps),
         cautions=tuple(cautions),
         census=itself.census,
         data=ready.data,
         refit=partial(_refit, ready),
-        rows=partial(split_rows, ready),
+        rows=partial(repetition_rows, ready),
         backend=ready.engine.backend,
     )
     if folder is not None:
@@ -118,18 +114,14 @@ def run_prepared(
     return result
 
 
-def _refit(ready: Prepared, split: int) -> Algorithm:
-    """The rule's choice on all rows, or what a split or repetition tested: the same rows and seed give the same."""
-    if split == ALL_ROWS.split:
+def _refit(ready: Prepared, repetition: int) -> Algorithm:
+    """The rule's choice on all rows, or what a repetition tested: the same rows and seed give the same."""
+    if repetition == ALL_ROWS.repetition:
         return select_on_all_rows(ready.plan, ready.features, ready.sample(), ready.seed)
-    parts = ready.splitting.parts([split])
-    drawn = ready.drawn if all(part in ready.drawn.chosen for part in parts) else ready.bring([split])
-    with limited_threads(workers=1, splits=1), Progress(1, enabled=False) as progress:
-        fitted = [
-            fit_part(ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress)
-            for part in parts
-        ]
-    return even_mixture([one.candidate for one in fitted], ready.features.columns, ready.seed)
+    with limited_threads(workers=1, repetitions=1), Progress(1, enabled=False) as progress:
+        fitted = _fit(ready, ready.drawn, repetition, progress)
+    candidates, weights = [one.candidate for one in fitted], ready.splitting.weights.tolist()
+    return mix(candidates, weights, ready.features.columns, ready.seed)
 
 
 def _run(
@@ -140,29 +132,19 @@ def _run(
     workers: int,
     show: bool | None,
 ) -> list[Comparison]:
-    """All splits: those that the run folder already has, and the others."""
-    plan = ready.plan
+    """All repetitions: those that the run folder already has, and the others."""
 
     def keep(one: Comparison) -> None:
         if folder is not None:
-            storage.write_split(one, folder, run)
-        done[one.split] = one
+            storage.write_repetition(one, folder, run)
+        done[one.repetition] = one
 
-    run_splits = _split_by_split if isinstance(ready.engine, Memory) else partial(_all_at_once, folder, run)
-    count, drawn = plan.splits, ready.drawn
-    while True:
-        every = range(1, count + 1)
-        left = [split for split in every if split not in done]
-        if any(part not in drawn.chosen for part in ready.splitting.parts(left)):
-            drawn = ready.bring(left)
-            ready.check_sizes(drawn)
-        with Progress(count, count - len(left), show, round_name(plan.folds)) as progress:
-            run_splits(ready, drawn, left, workers, progress, keep)
-        results = [done[split] for split in every]
-        enough = reproducible_after(plan.stopping, plan.splits, results, plan.design.question)
-        if enough is not None:
-            return results[:enough]
-        count = next_count(plan.stopping, count, workers)
+    every = range(1, ready.plan.repetitions + 1)
+    left = [repetition for repetition in every if repetition not in done]
+    run_repetitions = _one_by_one if isinstance(ready.engine, Memory) else partial(_all_at_once, folder, run)
+    with Progress(len(every), len(every) - len(left), show) as progress:
+        run_repetitions(ready, ready.drawn, left, workers, progress, keep)
+    return [done[repetition] for repetition in every]
 
 
 def _against_itself(ready: Prepared, workers: int) -> Comparison:
@@ -170,34 +152,37 @@ def _against_itself(ready: Prepared, workers: int) -> Comparison:
     complete = complete_status_quo(ready.plan.status_quo, ready.sample(), ready.plan.breaking)
     contest, reading = Contest(ALL_ROWS, steady(complete), None), ready.surveyed.reading
     (tally,) = count_contests(ready.engine, reading, None, [contest], ready.columns.judged, ready.splitting)
-    return _conclude(ready, tally, ALL_ROWS.split, None, workers)
+    return _conclude(ready, tally, ALL_ROWS.repetition, None, workers)
 
 
-def _split_by_split(
+def _one_by_one(
     ready: Prepared,
     drawn: Drawn,
-    splits: Sequence[int],
+    repetitions: Sequence[int],
     workers: int,
     progress: Progress,
     keep: Callable[[Comparison], None],
 ) -> None:
-    """Fit, count and conclude each split by itself, several at a time."""
+    """Fit, count and conclude each repetition by itself, several at a time."""
     alone = replace(ready, engine=ready.engine.alone()) if isinstance(ready.engine, Memory) else ready
-    jobs = ((alone, drawn, split, progress) for split in splits)
-    for result in in_parallel(_run_split, jobs, workers):
+    jobs = ((alone, drawn, repetition, progress) for repetition in repetitions)
+    for result in in_parallel(_run_repetition, jobs, workers):
         keep(result)
         progress.done()
 
 
-def _run_split(ready: Prepared, drawn: Drawn, split: int, progress: Progress) -> Comparison:
-    """One split, or all folds of one repetition."""
-    fitted = [
-        fit_part(ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress)
-        for part in ready.splitting.parts([split])
-    ]
-    progress.stage(split, f"{ready.plan.design.question.draws:,} draws")
+def _run_repetition(ready: Prepared, drawn: Drawn, repetition: int, progress: Progress) -> Comparison:
+    """All blocks of one repetition."""
+    fitted = _fit(ready, drawn, repetition, progress)
+    progress.stage(repetition, f"{ready.plan.design.question.draws:,} draws")
     tallies = _count(ready, [_contest(ready, one, drawn) for one in fitted])
     return _finish(ready, fitted, _pooled(ready, tallies), workers=1)
+
+
+def _fit(ready: Prepared, drawn: Drawn, repetition: int, progress: Progress) -> list[Fitted]:
+    """A candidate for every block of one repetition."""
+    parts = ready.splitting.parts([repetition])
+    return fit_parts(ready.plan, ready.features, drawn, ready.surveyed.reading, parts, ready.seed, progress)
 
 
 def _all_at_once(
@@ -205,31 +190,34 @@ def _all_at_once(
     run: str,
     ready: Prepared,
     drawn: Drawn,
-    splits: Sequence[int],
+    repetitions: Sequence[int],
     workers: int,
     progress: Progress,
     keep: Callable[[Comparison], None],
 ) -> None:
-    """Fit all splits, several at a time; then count all of them in one pass, unless a run before this one did."""
-    fitted: dict[int, list[Fitted]] = {split: [] for split in splits}
-    parts = ready.splitting.parts(splits)
-    jobs = ((ready.plan, ready.features, ready.sample(part, drawn), part, ready.seed, progress) for part in parts)
-    for one in in_parallel(fit_part, jobs, workers):
-        refuse_heavy(ready.plan, len(drawn.chosen[one.part]), one)
-        fitted[one.part.split].append(one)
-        if len(fitted[one.part.split]) == len(parts) // len(splits):
-            progress.done()
+    """Fit all repetitions, several at a time; then count all of them in one pass, unless a run before this one did."""
+    fitted: dict[int, list[Fitted]] = {}
+    reading, blocks = ready.surveyed.reading, len(ready.splitting.blocks)
+    jobs = (
+        (ready.plan, ready.features, drawn, reading, ready.splitting.parts([one]), ready.seed, progress)
+        for one in repetitions
+    )
+    for found in in_parallel(fit_parts, jobs, workers):
+        for one in found:
+            refuse_heavy(ready.plan, len(drawn.chosen[one.part]), ready.plan.repetitions * blocks, one)
+        fitted[found[0].part.repetition] = found
+        progress.done()
     tallies = kept_counts(folder, run)
-    if not all(split in tallies for split in splits):
-        found = iter(_count(ready, [_contest(ready, one, drawn) for folds in fitted.values() for one in folds]))
-        tallies = {split: _pooled(ready, [next(found) for _ in folds]) for split, folds in fitted.items()}
+    if not all(repetition in tallies for repetition in repetitions):
+        counted = iter(_count(ready, [_contest(ready, one, drawn) for found in fitted.values() for one in found]))
+        tallies = {one: _pooled(ready, [next(counted) for _ in found]) for one, found in fitted.items()}
         keep_counts(folder, tallies, run)
-    for split, folds in fitted.items():
-        keep(_finish(ready, folds, tallies[split], workers))
+    for repetition, found in fitted.items():
+        keep(_finish(ready, found, tallies[repetition], workers))
 
 
 def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
-    """The test rows of all folds together: each row is there once."""
+    """The tested rows of all blocks together: each row is there once."""
     return reduce(lambda one, other: merge_tallies(one, other, most_counted(ready.surveyed.reading)), tallies)
 
 
@@ -249,55 +237,71 @@ def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
     return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),), shown)
 
 
-def _conclude(ready: Prepared, tally: Tally, split: int, reference: FloatArray | None, workers: int) -> Comparison:
-    """The comparison of one split from what was counted."""
-    reading, folds = ready.surveyed.reading, ready.plan.folds
+def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatArray | None, workers: int) -> Comparison:
+    """The comparison of one repetition from what was counted."""
     return conclude(
         ready.plan.design,
-        reading.attributes,
+        ready.surveyed.reading.attributes,
         tally,
-        ready.test_clusters(ALL_ROWS if folds else Part(split)),
+        ready.test_clusters(repetition),
         reference,
-        seed_of(ready.seed, split, DRAWING),
+        seed_of(ready.seed, repetition, DRAWING),
         workers,
         ready.engine.backend,
-        f"{round_name(folds)} {split}: " if split else "",
+        f"repetition {repetition}: " if repetition else "",
     )
 
 
 def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: int) -> Comparison:
-    """The comparison of one split, or of all folds of a repetition, with what is known of the training.
+    """The comparison of one repetition, all blocks together, with what is known of the training.
 
-    Folds leave no rows on which to choose the reference pair of groups, so it is chosen on the rows that are tested.
+    Forward, the blocks' own pasts would each choose a reference pair of groups; so it is chosen on the rows that are
+    tested, and the test accounts for the choice.
     """
-    plan, first = ready.plan, fitted[0]
-    result = _conclude(ready, tally, first.part.split, first.reference if plan.folds is None else None, workers)
-    learned = [sum(one.shares[t] for one in fitted) / len(fitted) for t in range(2)]
-    shares = {name: {"train": share, **result.shares[name]} for name, share in zip(result.shares, learned, strict=True)}
-    rows = sum(one.rows for one in fitted) / len(fitted)
-    chance = [first.errors[t] * np.sqrt(1 + rows / tally.rows) for t in range(2)]
-    cautions = capacity_cautions((capacity_of(plan.status_quo), first.capacity), tally.shares(), chance)
+    plan, last, repetition = ready.plan, fitted[-1], fitted[0].part.repetition
+    reference = last.reference if plan.scheme == "split" else None
+    result = _conclude(ready, tally, repetition, reference, workers)
+    shares = {
+        name: {"train": _mean(ready, [one.shares[t] for one in fitted]), **result.shares[name]}
+        for t, name in enumerate(result.shares)
+    }
+    # A cutoff errs as the rows do that it is learned from, and the share of the tested rows as these do.
+    chance = [
+        float(
+            np.hypot(_mean(ready, [one.errors[t] for one in fitted]), last.errors[t] * np.sqrt(last.rows / tally.rows))
+        )
+        for t in range(2)
+    ]
+    aim = None if last.capacity is None else _mean(ready, [one.capacity or 0.0 for one in fitted])
+    cautions = capacity_cautions((capacity_of(plan.status_quo), aim), tally.shares(), chance)
     cautions += share_cautions(tally.shares(), tally.rows, _share_hint(plan))
     cautions += result.cautions
-    if first.part.split == 1:  # where a feature holds the answer, every split's candidate finds it
-        cautions += _perfection(ready, first)
-        cautions += _memorizing(ready, result, fitted)
+    if repetition == 1:  # where a feature holds the answer, every repetition's candidates find it
+        cautions += _perfection(ready, last)
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
     elif without:
         text = (
-            f"rule '{plan.rule.name}' found no candidate in fold {without[0].part.fold + 1}, where the status quo "
+            f"rule '{plan.rule.name}' found no candidate for block {without[0].part.block}, where the status quo "
             "stands in for it."
         )
-        cautions.append(Caution("no candidate in a fold", text))
-    reached = {"train": first.reached, "test": _reached(ready, tally)}
-    notes: dict[str, Any] = {**first.selection.notes, "reached": reached}
-    if plan.folds is not None:
-        notes = {"folds": [{**one.selection.notes, "reached": one.reached} for one in fitted], "reached": reached}
-    if first.part.split == 1 and first.selection.algorithm is not None:
-        notes |= _drivers(ready, first)
-    return replace(result, shares=shares, cautions=tuple(cautions), split=first.part.split, notes=notes)
+        cautions.append(Caution("no candidate for a block", text))
+    notes: dict[str, Any] = {
+        "blocks": [
+            {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
+            for one in fitted
+        ],
+        "reached": {"train": last.reached, "test": _reached(ready, tally)},
+    }
+    if repetition == 1 and last.selection.algorithm is not None:
+        notes |= _drivers(ready, last)
+    return replace(result, shares=shares, cautions=tuple(cautions), repetition=repetition, notes=notes)
+
+
+def _mean(ready: Prepared, values: Sequence[float]) -> float:
+    """The mean over blocks, each with its share of the tested rows."""
+    return float(np.dot(ready.splitting.weights, values))
 
 
 def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
@@ -310,20 +314,10 @@ def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 
-def _memorizing(ready: Prepared, result: Comparison, fitted: Sequence[Fitted]) -> list[Caution]:
-    """Whether the rule memorizes rows that have near-duplicates in other folds."""
-    learned = [one.learned for one in fitted if one.learned is not None]
-    if not learned or not ready.plan.design.question.claim.asks("accuracy"):
-        return []
-    label = result.evidence.measures[result.evidence.accuracy[0]].label
-    found = memorizes(result.evidence, learned)
-    return memorizing_cautions(found, label, ready.sample().rows, ready.features.columns)
-
-
 def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, Any]:
-    """What the candidate of the first split decides by, and what that is worth to it."""
+    """What the last candidate of the first repetition decides by, and what that is worth to it."""
     some, candidate = ready.held_out(fitted.part), steady(fitted.candidate)
-    keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.split, SHUFFLING)
+    keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.repetition, SHUFFLING)
     whose = candidate_name(ready.plan, fitted.part)
     found = drivers(candidate, some, ready.features.columns, keys, seed, whose)
     worth = importance(candidate, ready.plan.design, some, found, keys, seed, whose) if found else {}

@@ -1,6 +1,6 @@
 """The second pass: the training rows that rules will see, brought to the driver.
 
-A rule trains on at most `train_rows` rows of a split's training part: those with the lowest places, which is a simple
+A rule trains on at most `train_rows` rows of a block's training rows: those with the lowest places, which is a simple
 random sample without replacement, the same for any batches and any order. The place below which they all lie is
 guessed from the number of rows, generously, so that a batch need not keep more than its share; too low a guess is
 noticed and corrected.
@@ -24,17 +24,31 @@ from improvable.errors import DataError
 from improvable.procedure.splitting import ALL_ROWS, PLACES, Part, Splitting
 
 MOST_SHARED = 0.01
-"""Equal rows that an engine cannot tell apart fall on the same side of every split; up to this share it is harmless."""
+"""Equal rows that an engine cannot tell apart fall into the same block of every repetition; up to this share that is harmless."""
 
 
 @dataclass(frozen=True)
 class Brought:
-    """Rows with low places in some split, with their keys; and how many rows of each part train."""
+    """Rows with low places in some repetition, with their keys; and how many rows teach in each part."""
 
     frames: tuple[nw.DataFrame[Any], ...]
     keys: tuple[Keys, ...]
     units: tuple[Keys, ...]
     trained: IntArray
+
+
+class Order:
+    """The places of some units, computed once for all blocks of a repetition in turn."""
+
+    def __init__(self, splitting: Splitting, units: Keys) -> None:
+        self._splitting, self._units = splitting, units
+        self._repetition = -1
+
+    def places(self, part: Part) -> Keys:
+        if part.repetition != self._repetition:
+            self._repetition = part.repetition
+            self._places = self._splitting.places(self._units, part.repetition)
+        return self._places
 
 
 @dataclass(frozen=True)
@@ -50,8 +64,9 @@ class Bringing:
         keys, units = self.splitting.keys(sample), self.splitting.units(sample)
         wanted = np.zeros(len(keys), dtype=np.bool_)
         trained = []
+        order = Order(self.splitting, units)
         for part, limit in self.limits.items():
-            places = self.splitting.places(units, part)
+            places = order.places(part)
             trained.append(int(self.splitting.trains(places, part).sum()))
             wanted |= places <= limit
         index = np.flatnonzero(wanted)
@@ -82,6 +97,12 @@ class Drawn:
     trained: dict[Part, int]
     chosen: dict[Part, IntArray]
 
+    def teacher(self, part: Part) -> Part:
+        """The first block of the repetition whose rule sees the same rows: what one learned, the others need not."""
+        mine = self.chosen[part]
+        earlier = (Part(part.repetition, block) for block in range(1, part.block))
+        return next((one for one in earlier if np.array_equal(self.chosen[one], mine)), part)
+
     def sample(self, reading: Reading, part: Part) -> Sample:
         return reading.sample(self.rows.take(self.chosen[part]))
 
@@ -102,9 +123,9 @@ def draw_rows(
         brought = run(engine, Bringing(reading, splitting, limits), columns, merge_brought)
         keys, units = np.concatenate(brought.keys), np.concatenate(brought.units)
         trained = dict(zip(parts, brought.trained.tolist(), strict=True))
+        order = Order(splitting, units)
         enough = [
-            int((splitting.places(units, part) <= limit).sum()) >= min(most + 1, trained[part])
-            for part, limit in limits.items()
+            int((order.places(part) <= limit).sum()) >= min(most + 1, trained[part]) for part, limit in limits.items()
         ]
         if all(enough):
             rows = Rows(_together(brought.frames).frame, keys)
@@ -115,19 +136,19 @@ def draw_rows(
 def _limits(splitting: Splitting, total: int, rows: float, parts: Sequence[Part]) -> dict[Part, np.uint64]:
     """Below these places lie at least `rows` of `total` rows, but for once in a billion."""
     share = int(min((rows + 6 * np.sqrt(rows) + 10) / total, 1.0) * PLACES)
-    edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part)) for part in parts}
+    edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part.block)) for part in parts}
     return {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
 
 
 def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, parts: Sequence[Part]) -> dict[Part, IntArray]:
     """At most `most` training rows of each part: those with the lowest places, in the order of their keys."""
-    order = np.lexsort((keys, units))
-    return {part: order[_lowest(splitting, units[order], part, most)] for part in parts}
+    by_key = np.lexsort((keys, units))
+    order = Order(splitting, units[by_key])
+    return {part: by_key[_lowest(splitting, order.places(part), part, most)] for part in parts}
 
 
-def _lowest(splitting: Splitting, units: Keys, part: Part, most: int) -> IntArray:
+def _lowest(splitting: Splitting, places: Keys, part: Part, most: int) -> IntArray:
     """Rows of one unit stay together."""
-    places = splitting.places(units, part)
     training = np.flatnonzero(splitting.trains(places, part))
     if len(training) <= most:
         return training
@@ -140,7 +161,7 @@ def _lowest(splitting: Splitting, units: Keys, part: Part, most: int) -> IntArra
 def _together(frames: tuple[nw.DataFrame[Any], ...]) -> Rows:
     filled = [frame for frame in frames if len(frame)]
     if not filled:
-        raise DataError("no row is left to train on.", "Bring more rows, or change the train fraction.")
+        raise DataError("no row is left to train on.", "Bring more rows.")
     if len(filled) > 1 and filled[0].implementation.is_polars():
         whole = pl.concat([frame.to_native() for frame in filled], how="vertical_relaxed", rechunk=True)
         return Rows(nw.from_native(whole, eager_only=True))
@@ -148,7 +169,7 @@ def _together(frames: tuple[nw.DataFrame[Any], ...]) -> Rows:
 
 
 def check_keys(drawn: Drawn, row_id: str | None) -> None:
-    """Refuse keys that rows share: rows of one key fall on the same side, and splits would not be random."""
+    """Refuse keys that rows share: rows of one key fall into the same block, and the order would not be random."""
     assert drawn.rows.keys is not None
     keys = drawn.rows.keys[drawn.chosen[ALL_ROWS]]
     _, times = np.unique(keys, return_counts=True)

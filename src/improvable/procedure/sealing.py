@@ -1,4 +1,4 @@
-"""Splits that nobody chose: the seed of a sealed audit follows from the data and from the challenge."""
+"""Repetitions that nobody chose: the seed of a sealed audit follows from the data and from the challenge."""
 
 import hashlib
 
@@ -23,7 +23,7 @@ def refuse_without_value(settings: Settings) -> None:
     if settings.challenge_source is not None and not settings.challenge:
         source = parse_source(settings.challenge_source)
         raise OptionError(
-            f"the splits follow from {source.words}, which was not given.",
+            f"the repetitions follow from {source.words}, which was not given.",
             f"Give it when you run: --challenge VALUE (challenge='...'), from {source.where}.",
         )
 
@@ -31,7 +31,7 @@ def refuse_without_value(settings: Settings) -> None:
 def sealed_seed(question_fingerprint: str, challenge: str) -> int:
     """The seed of a sealed audit: from the data that the question is about and the challenge, no more.
 
-    Rule, features, draws, level and number of splits do not enter. With a row id none of them can divide the rows
+    Rule, features, draws, level and number of repetitions do not enter. With a row id none of them can divide the rows
     differently; without one, rows are told apart by all that is read of them, features included.
     """
     text = f"improvable seal\n{question_fingerprint}\n{what_decides(challenge)}"

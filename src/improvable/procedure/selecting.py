@@ -1,6 +1,6 @@
 """On training rows: the status quo is completed, and the rule selects a candidate (Section 3.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +12,13 @@ from improvable.algorithms.rules import blends
 from improvable.algorithms.rules.base import Selection, Training, run_rule, seen
 from improvable.data.arrays import FloatArray
 from improvable.data.features import Features
-from improvable.data.sample import Sample
+from improvable.data.sample import Reading, Sample
 from improvable.errors import DataError, ImprovableError, RuleError
 from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluating import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.planning import Plan
+from improvable.procedure.sampling import Drawn
 from improvable.procedure.splitting import ALL_ROWS, SELECTING, Part, seed_of
 
 
@@ -44,8 +45,6 @@ class Fitted:
         The candidate's.
     reached : dict
         What the candidate reached of each constraint.
-    learned : pair of arrays of shape (utilities, 2), or None
-        Sums of the status quo and of the candidate over the training rows; in the first repetition of folds.
     """
 
     part: Part
@@ -58,11 +57,11 @@ class Fitted:
     errors: tuple[float, float]
     capacity: float | None
     reached: dict[str, float | int]
-    learned: tuple[FloatArray, FloatArray] | None = None
 
 
 def part_name(plan: Plan, part: Part) -> str:
-    return f"split {part.split}" if plan.folds is None else f"repetition {part.split}, fold {part.fold + 1}"
+    where = f"repetition {part.repetition}"
+    return where if plan.scheme == "split" else f"{where}, block {part.block}"
 
 
 def candidate_name(plan: Plan, part: Part) -> str:
@@ -71,24 +70,22 @@ def candidate_name(plan: Plan, part: Part) -> str:
 
 def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
     """Complete the status quo and let the rule select, on the training rows of one part."""
-    where, purpose = f"{part_name(plan, part)}: ", (SELECTING, part.fold) if part.fold else (SELECTING,)
-    progress.stage(part.split, f"rule '{plan.rule.name}' on {len(training):,} rows")
+    where, purpose = f"{part_name(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = complete_status_quo(plan.status_quo, training, plan.breaking)
     before = decide(status_quo, training.rows, "status quo")
     constraints = settle_capacity(plan.constraints, before, training, where)
     selection = _select(
-        plan, constraints, features, training, status_quo, seed_of(seed, part.split, *purpose), where,
-        lambda text: progress.stage(part.split, text),
+        plan, constraints, features, training, status_quo, seed_of(seed, part.repetition, *purpose), where,
+        lambda text: progress.stage(part.repetition, text),
     )  # fmt: skip
     candidate, sample = status_quo, training
     if selection.algorithm is not None and selection.algorithm is not status_quo:
         candidate, sample = selection.algorithm, replace(training, rows=seen(training.rows, sight(plan, features)))
     after = decide(candidate, sample.rows, candidate_name(plan, part))
     reference = status_quo_sums(plan.design, training, before)
-    refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
-    learned = None
-    if plan.folds is not None and part.split == 1:
-        learned = reference.sum(axis=0), status_quo_sums(plan.design, training, after).sum(axis=0)
+    if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
+        refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
     return Fitted(
         part=part,
         status_quo=status_quo,
@@ -100,8 +97,20 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         errors=(_share_error(before, training), _share_error(after, training)),
         capacity=constraints.capacity,
         reached=reached(constraints, candidate, after, sample),
-        learned=learned,
     )
+
+
+def fit_parts(
+    plan: Plan, features: Features, drawn: Drawn, reading: Reading, parts: Sequence[Part], seed: int, progress: Progress
+) -> list[Fitted]:
+    """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit."""
+    found: dict[Part, Fitted] = {}
+    for part in parts:
+        teacher = drawn.teacher(part)
+        if teacher not in found:
+            found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)
+        found[part] = replace(found[teacher], part=part)
+    return [found[part] for part in parts]
 
 
 def sight_of(fitted: Fitted, plan: Plan, features: Features) -> tuple[str, ...] | None:
@@ -127,11 +136,11 @@ def sight(plan: Plan, features: Features) -> tuple[str, ...]:
 
 def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
-    with limited_threads(workers=1, splits=1):
+    with limited_threads(workers=1, repetitions=1):
         status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
         before = decide(status_quo, sample.rows, "status quo")
         constraints = settle_capacity(plan.constraints, before, sample, "all rows: ")
-        purpose = seed_of(seed, ALL_ROWS.split, SELECTING)
+        purpose = seed_of(seed, ALL_ROWS.repetition, SELECTING)
         found = _select(plan, constraints, features, sample, status_quo, purpose, "all rows: ").algorithm
     if found is None:
         raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
@@ -193,7 +202,7 @@ def _select(
     where: str,
     report: Callable[[str], None] = lambda _: None,
 ) -> Selection:
-    """Let the rule find a candidate; whatever goes wrong names the split."""
+    """Let the rule find a candidate; whatever goes wrong names the repetition."""
     training = Training(
         sample=sample,
         features=features.columns,

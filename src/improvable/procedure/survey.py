@@ -1,12 +1,14 @@
 """The first pass: how many rows, which groups, what is missing, which clusters; all that must be known of the whole."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import run
@@ -22,6 +24,9 @@ from improvable.question.design import Design
 
 FEWEST_CLUSTERS = 10
 EQUAL_ROWS = "equal rows"
+
+Kinds = dict[float, Counter[Combination]]
+"""How often each of an outcome's two values occurs in each combination of group levels."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ class Survey:
         How many weights are negative, how many are above zero, and how many are other than one.
     outcomes : dict
         Values of each outcome, as far as they are few.
+    kinds : dict
+        Of each outcome that has at most two values, how often they occur by combination; None of the others.
     clusters : array of shape (3, triples)
         Keys of clusters, each with the keys of its stratum and of a combination of groups that it has; distinct.
     """
@@ -54,6 +61,7 @@ class Survey:
     infinite: Counter[str] = field(default_factory=Counter)
     weights: tuple[int, int, int] = (0, 0, 0)
     outcomes: Seen = field(default_factory=dict)
+    kinds: dict[str, Kinds | None] = field(default_factory=dict)
     clusters: Keys = field(default_factory=lambda: np.empty((3, 0), dtype=np.uint64))
 
 
@@ -89,6 +97,7 @@ class Surveying:
             infinite=infinite,
             weights=_weights(kept, question.weight),
             outcomes=few_values(kept, self.design.outcome_columns),
+            kinds={name: _kinds(kept.numbers(name), named, codes) for name in self.design.outcome_columns},
             clusters=self._clusters(kept),
         )
 
@@ -115,8 +124,25 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
             one.weights[2] + other.weights[2],
         ),
         outcomes=merge_values(one.outcomes, other.outcomes),
+        kinds={name: _merge_kinds(kinds, other.kinds[name]) for name, kinds in one.kinds.items()},
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
     )
+
+
+def _kinds(values: FloatArray, named: Sequence[Combination], codes: IntArray) -> Kinds | None:
+    distinct = np.unique(values)
+    if len(distinct) > 2:
+        return None
+    sizes = [np.bincount(codes[values == value], minlength=len(named)).tolist() for value in distinct]
+    return {
+        float(value): Counter(dict(zip(named, rows, strict=True))) for value, rows in zip(distinct, sizes, strict=True)
+    }
+
+
+def _merge_kinds(one: Kinds | None, other: Kinds | None) -> Kinds | None:
+    if one is None or other is None or len({*one, *other}) > 2:
+        return None
+    return {value: one.get(value, Counter()) + other.get(value, Counter()) for value in sorted({*one, *other})}
 
 
 def _few(combinations: Counter[Combination]) -> Counter[Combination]:
@@ -158,6 +184,10 @@ class Surveyed:
         Values of each numeric column that may be a feature.
     constant : dict
         Outcomes that have but one value, with it.
+    combinations : Counter
+        Rows of each combination of group levels.
+    kinds : dict
+        Of each outcome with two values, how often either occurs by combination.
     cautions : tuple of Caution
     """
 
@@ -168,6 +198,8 @@ class Surveyed:
     missing: Counter[str]
     infinite: Counter[str]
     constant: dict[str, float]
+    combinations: Counter[Combination]
+    kinds: dict[str, tuple[Counter[Combination], Counter[Combination]]]
     cautions: tuple[Caution, ...]
 
 
@@ -219,7 +251,19 @@ def survey(
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
     constant = constant_values(seen.outcomes)
-    return Surveyed(reading, seen.rows, kept, clusters, seen.missing, seen.infinite, constant, tuple(cautions))
+    two = {name: list(kinds.values()) for name, kinds in seen.kinds.items() if kinds is not None and len(kinds) == 2}
+    return Surveyed(
+        reading=reading,
+        total=seen.rows,
+        rows=kept,
+        clusters=clusters,
+        missing=seen.missing,
+        infinite=seen.infinite,
+        constant=constant,
+        combinations=seen.combinations,
+        kinds={name: (kinds[0], kinds[1]) for name, kinds in two.items()},
+        cautions=tuple(cautions),
+    )
 
 
 def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Rows that are there twice are found before the first split."""
+"""Rows that are there twice are found before the first repetition."""
 
 from collections.abc import Sequence
 

@@ -13,6 +13,9 @@ from improvable.question.status_quo import check_written, in_writing
 
 Declaration = dict[str, dict[str, Any]]
 
+GONE = ("folds", "combine", "tolerance", "most_splits")
+"""Settings of earlier versions whose tests were not valid."""
+
 
 def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
     """Settings that say something, with their values; not those that another one makes void or says already."""
@@ -62,7 +65,11 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
         keys = section_keys(section)
         for key, value in declared.get(section, {}).items():
             if key not in keys:
-                raise OptionError(f"[{section}] has no key '{key}'.", nearest(key, keys))
+                raise (
+                    gone(f"[{section}] {key}")
+                    if key in GONE
+                    else OptionError(f"[{section}] has no key '{key}'.", nearest(key, keys))
+                )
             if not keys[key].kind.accepts(value):
                 raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")
             if section != STATUS_QUO:
@@ -83,6 +90,14 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
     status_quo = dict(declared.get(STATUS_QUO, {}))
     check_written(status_quo, f"[{STATUS_QUO}]")
     return Settings(**arguments, status_quo=status_quo, challenge=challenge)
+
+
+def gone(where: str) -> OptionError:
+    """Why folds, and stopping when the p-values look settled, are not to be had any more, and what to use."""
+    return OptionError(
+        f"{where}: folds and sequential stopping are gone, since they reject true nulls too often.",
+        "Use scheme = 'forward', the default, with a fixed number of repetitions.",
+    )
 
 
 def digest_of(declared: Mapping[str, Any]) -> str:

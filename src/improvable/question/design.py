@@ -10,7 +10,7 @@ from improvable.question.checks import as_names, as_specs, check_choice, check_i
 from improvable.question.claim import Claim, make_claim
 from improvable.question.conforming import check_types
 from improvable.question.describing import REPORT
-from improvable.question.settings import SETTINGS, Combine, Method, Settings, Small, section_keys
+from improvable.question.settings import SETTINGS, Method, Scheme, Settings, Small, section_keys
 from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
@@ -33,12 +33,10 @@ class Question:
     seed : int
     weight, cluster, stratum : str or None
         Columns.
-    combine : {"median", "sequential"}
-        How the p-values of splits become one.
     method : {"bootstrap", "delta"} or None
         How draws are made; None lets the number of cells decide.
-    folds : int or None
-        How many folds a repetition has; None for the paper's split.
+    scheme : {"forward", "split"}
+        How a repetition uses the rows.
     selection : {"benefit", "burden"}
         What being selected means.
     lower_is_better : bool
@@ -58,9 +56,8 @@ class Question:
     weight: str | None = None
     cluster: str | None = None
     stratum: str | None = None
-    combine: Combine = "median"
     method: Method | None = None
-    folds: int | None = None
+    scheme: Scheme = "forward"
     selection: Selection = "benefit"
     lower_is_better: bool = False
     about: dict[str, Any] = field(default_factory=dict)
@@ -210,9 +207,8 @@ def make_design(settings: Settings) -> Design:
         weight=weight,
         cluster=settings.cluster,
         stratum=settings.stratum,
-        combine=settings.combine,
         method=settings.method,
-        folds=settings.folds,
+        scheme=settings.scheme,
         selection=settings.selection,
         lower_is_better=lower,
         about=_about(settings),

@@ -42,7 +42,7 @@ from improvable.question.kinds import (
 )
 from improvable.question.utilities import Selection, Utility
 
-Combine = Literal["median", "sequential"]
+Scheme = Literal["forward", "split"]
 Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
@@ -51,7 +51,7 @@ Capacity = float | Literal["status_quo"] | None
 Decimal = Literal[".", ","]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
-SEQUENTIAL = ("combine", "sequential")
+SPLIT = ("scheme", "split")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Settings:
     small: Small = field(default="refuse", metadata=of_columns(TEXT, "Refuse small groups, or pool them into one."))
     weight: str | None = field(default=None, metadata=of_columns(TEXT, "Column of row weights."))
     cluster: str | None = field(
-        default=None, metadata=of_columns(TEXT, "Column of clusters; each is split and resampled as a whole.")
+        default=None, metadata=of_columns(TEXT, "Column of clusters; each stays whole in every block and draw.")
     )
     stratum: str | None = field(
         default=None, metadata=of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.")
@@ -190,41 +190,23 @@ class Settings:
         default=None,
         metadata=of_claim(WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5."),
     )
-    splits: int = field(
-        default=7,
-        metadata=of_test(WHOLE, "How often rows are split, or assigned to folds.", commands=SEARCHING),
-    )
-    combine: Combine = field(
-        default="median",
+    scheme: Scheme = field(
+        default="forward",
         metadata=of_test(
             TEXT,
-            "Median of all splits, or sequential: of as many as a stable decision takes.",
-            commands=(AUDIT,),
+            "How a repetition uses the rows: forward in blocks, each judged by what those before it taught, or the "
+            "paper's split.",
+            commands=SEARCHING,
         ),
     )
-    tolerance: float = field(
-        default=0.01,
-        metadata=of_test(
-            NUMBER,
-            "With sequential: the chance that a fresh run decides otherwise.",
-            needs=SEQUENTIAL,
-            commands=(AUDIT,),
-        ),
-    )
-    most_splits: int = field(
-        default=101,
-        metadata=of_test(WHOLE, "With sequential: stop after this many.", needs=SEQUENTIAL, commands=(AUDIT,)),
+    repetitions: int = field(
+        default=7,
+        metadata=of_test(WHOLE, "How often the rows are put in a random order and tested.", commands=SEARCHING),
     )
     train_fraction: float = field(
-        default=0.5, metadata=of_test(NUMBER, "Share of rows that the rule learns from.", commands=SEARCHING)
-    )
-    folds: int | None = field(
-        default=None,
+        default=0.5,
         metadata=of_test(
-            WHOLE,
-            "Test every row in every repetition, in this many folds; 2 is recommended.",
-            unset="the paper's split",
-            commands=SEARCHING,
+            NUMBER, "With scheme split: share of rows that the rule learns from.", needs=SPLIT, commands=SEARCHING
         ),
     )
     draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))
@@ -253,13 +235,11 @@ class Settings:
     )
     train_rows: int = field(
         default=100_000,
-        metadata=of_test(WHOLE, "At most this many rows of a split train the rule and set cutoffs.", commands=(AUDIT,)),
+        metadata=of_test(WHOLE, "At most this many rows teach the rule of a block and set cutoffs.", commands=(AUDIT,)),
     )
     row_id: str | None = field(
         default=None,
-        metadata=of_test(
-            TEXT, "Column that differs in every row; it tells rows apart when they are split.", commands=(AUDIT,)
-        ),
+        metadata=of_test(TEXT, "Column that differs in every row; it tells rows apart.", commands=(AUDIT,)),
     )
     duplicates: Duplicates | None = field(
         default=None,

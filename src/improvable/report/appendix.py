@@ -10,11 +10,11 @@ from improvable.report.provenance import provenance
 from improvable.report.spread import Key, Spread
 from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import component_name, round_name
+from improvable.results.words import component_name
 
 RECOMPUTE = (
     "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
-    "same, and improvable verify compares a rerun with this result. With --export-splits an audit writes, for every "
+    "same, and improvable verify compares a rerun with this result. With --export-repetitions an audit writes, for every "
     "row, where it was trained on and tested and both decisions, so that any tool can recompute the estimates."
 )
 
@@ -22,7 +22,7 @@ RECOMPUTE = (
 def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | None, runs: str | None) -> Appendix:
     """Everything else."""
     blocks: list[Block] = [
-        Heading(f"Every condition in every {round_name(facts['folds'])}", 3),
+        Heading("Every condition in every repetition", 3),
         components_table(facts),
     ]
     blocks += [Heading("Utilities and shares by group", 3), groups_table(facts, found)]
@@ -43,23 +43,23 @@ def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | Non
 
 
 def components_table(facts: Facts) -> Table:
-    """One row per condition and split."""
+    """One row per condition and repetition."""
     draws, other = facts["draws"], "absolute" if facts["gap_statistic"] == "signed" else "signed"
     rows = [
         (
             _capital(component_name(one, facts)),
-            str(split["split"]) if facts["kind"] == "audit" else "held-out rows",
+            str(repetition["repetition"]) if facts["kind"] == "audit" else "held-out rows",
             value_text(one["status_quo"]),
             value_text(one["candidate"]),
             p_text(one["p_value"], draws),
             "" if one["p_other"] is None else p_text(one["p_other"], draws),
         )
         for component in by_component(facts)
-        for one, split in zip(component, facts["splits"], strict=True)
+        for one, repetition in zip(component, facts["repetitions"], strict=True)
     ]
     heads = (
         "Condition",
-        round_name(facts["folds"]).capitalize(),
+        "Repetition",
         "status quo",
         "candidate",
         "p",
@@ -88,10 +88,10 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
         "status quo selects",
         "candidate selects",
     )
-    one = round_name(facts["folds"])
+    one = "repetition"
     note = (
         f"Means over the {one}s. An interval holds what most {one}s do not exclude, at a confidence that allows for it."
-        if len(facts["splits"]) > 1
+        if len(facts["repetitions"]) > 1
         else ""
     )
     if len(facts["groups"]) > 2:
@@ -110,19 +110,17 @@ def features_table(facts: Facts) -> Table:
 
 
 def fewest_selected(facts: Facts) -> list[tuple[str, int, int]]:
-    """The fewest that either algorithm selects of each group in any split."""
+    """The fewest that either algorithm selects of each group in any repetition."""
     out = []
     for group in facts["groups"]:
-        counts = [split["selected"][group] for split in facts["splits"]]
+        counts = [repetition["selected"][group] for repetition in facts["repetitions"]]
         out.append((group, min(c["status_quo"] for c in counts), min(c["candidate"] for c in counts)))
     return out
 
 
 def _diagnostics(facts: Facts) -> list[Block]:
     found, audit = facts["diagnostics"], facts["kind"] == "audit"
-    names = [
-        f"{round_name(facts['folds'])} {one['split']}" if audit else "held-out rows" for one in found["eigenvalues"]
-    ]
+    names = [f"repetition {one['repetition']}" if audit else "held-out rows" for one in found["eigenvalues"]]
     close = any(one["correlation"] < 0.001 for one in found["eigenvalues"])
     eigenvalues = Table(
         "eigenvalues-table",
@@ -138,7 +136,7 @@ def _diagnostics(facts: Facts) -> list[Block]:
     gaps = Table(
         "candidate-gaps-table",
         (
-            round_name(facts["folds"]).capitalize() if audit else "Rows",
+            "Repetition" if audit else "Rows",
             "Utility",
             "Between",
             "Candidate's gap",
@@ -146,7 +144,7 @@ def _diagnostics(facts: Facts) -> list[Block]:
         ),
         tuple(
             (
-                str(gap["split"]) if audit else "held out",
+                str(gap["repetition"]) if audit else "held out",
                 gap["utility"],
                 f"{gap['higher']} minus {gap['lower']}",
                 value_text(gap["gap"]),
@@ -170,7 +168,7 @@ def _diagnostics(facts: Facts) -> list[Block]:
     )
     selected = Table(
         "selected-table",
-        (f"Group, fewest in any {round_name(facts['folds'])}", "status quo", "candidate"),
+        ("Group, fewest in any repetition", "status quo", "candidate"),
         tuple((group, f"{before:,}", f"{after:,}") for group, before, after in fewest_selected(facts)),
         note="A mean over the selected is stable only if many are selected; below 30, do not rely on the bootstrap.",
     )

@@ -6,14 +6,13 @@ from typing import Any
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
-from improvable.results.words import round_name
 
 MOST = 10
 
 
 def drivers_of(facts: Facts) -> dict[str, float]:
     """By feature, in falling order: of those the candidate selects, the share whose decision changes."""
-    found: dict[str, float] = facts["splits"][0]["selection"].get("drivers", {})
+    found: dict[str, float] = facts["repetitions"][0]["selection"].get("drivers", {})
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
@@ -23,7 +22,7 @@ def driving_section(facts: Facts) -> list[Block]:
     if not found:
         return []
     labels, tells = facts["about"].get("labels", {}), facts.get("look", {}).get("features", {})
-    worth: dict[str, Any] = facts["splits"][0]["selection"].get("importance", {})
+    worth: dict[str, Any] = facts["repetitions"][0]["selection"].get("importance", {})
     shown = list(found.items())[:MOST]
     groups = list(next(iter(tells.values()))["tells_group"]) if tells else []
     columns = list(next(iter(worth.values()))["correlation"]) if worth else []
@@ -44,7 +43,7 @@ def driving_section(facts: Facts) -> list[Block]:
         Heading("What drives the candidate", 3),
         Sentence(
             "What happens if one feature's values are shuffled among held-out rows (permutation importance, in the "
-            f"first {round_name(facts['folds'])})."
+            "first repetition)."
         ),
         Table("drivers-table", tuple(heads), tuple(rows), note=_words(facts, bool(worth), bool(groups)) + others),
     ]

@@ -79,12 +79,12 @@ def _renamed(facts: Facts, labels: dict[str, str], *, utilities: bool) -> Facts:
     for disparity in (plain["disparity"], *plain["disparities"]):
         disparity["group"] = of(disparity["group"])
         disparity["utility"] = names.get(disparity["utility"], disparity["utility"])
-    for split in plain["splits"]:
-        for component in split["components"]:
+    for repetition in plain["repetitions"]:
+        for component in repetition["components"]:
             component["utility"] = names[component["utility"]]
             if component["kind"] == "fairness":
                 component["group"] = of(component["group"])
-        for one in split["intervals"]:
+        for one in repetition["intervals"]:
             one["measure"] = names[one["measure"]]
     _rename_diagnostics(plain["diagnostics"], names, labels)
     if plain["shortfall"]:

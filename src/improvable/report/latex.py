@@ -113,7 +113,7 @@ def latex_block(block: Block) -> str:
 
 
 def latex_table(facts: Facts) -> str:
-    """The table of Section 6: status quo, candidate and p of every component, a line per split.
+    """The table of Section 6: status quo, candidate and p of every component, a line per repetition.
 
     It needs the package booktabs.
 
@@ -229,7 +229,7 @@ def _decides(facts: Facts) -> str:
 def _caption(facts: Facts) -> str:
     found = f"The rule '{escaped(facts['rule'])}' found the candidate. " if facts["kind"] == "audit" else ""
     text = f"{found}$p$-values come from {draws_text(facts)}{_decides(facts)}."
-    if len(facts["splits"]) > 1:
+    if len(facts["repetitions"]) > 1:
         text += f" The lower median $p$-value is {map_cells([facts['p_value_text']])[0]}."
     text += " Bold: the condition that decides."
     harmed = " ".join(harm_words(gap, facts) for gap in facts["disparities"])

@@ -1,7 +1,7 @@
 """What each kind of caution means for the reader."""
 
 EXPLAINED = {
-    "nobody": "Nobody is selected, so there is no mean. The split counts against rejection.",
+    "nobody": "Nobody is selected, so there is no mean. The repetition counts against rejection.",
     "few": "The test relies on large samples (Assumption 2). With few people in a mean, its error rate is not "
     "guaranteed.",
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
@@ -36,8 +36,8 @@ EXPLAINED = {
     "levels": "The same level, spelled in two ways, is read as two.",
     "text numbers": "Read as text, numbers lose their order.",
     "stray text": "Read as text, numbers lose their order.",
-    "no candidate": "The split counts against rejection.",
-    "not reproducible": "The p-value is valid all the same, but other random splits might give another verdict.",
+    "no candidate": "The repetition counts against rejection.",
+    "not reproducible": "The p-value is valid all the same, but other random repetitions might give another verdict.",
 }
 
 
@@ -47,6 +47,6 @@ def meaning(kind: str) -> str:
     Examples
     --------
     >>> meaning("no candidate")
-    'The split counts against rejection.'
+    'The repetition counts against rejection.'
     """
     return next((text for name, text in EXPLAINED.items() if f"{kind} ".startswith(f"{name} ")), "")

@@ -12,7 +12,6 @@ from improvable.results.words import (
     component_name,
     measure_words,
     rerun_words,
-    rounds,
     shortfall_words,
 )
 
@@ -56,15 +55,15 @@ def answer_block(facts: Facts) -> Answer:
 
 def p_words(facts: Facts) -> str:
     """The p-value, what it combines, and what it must be below."""
-    p, splits = p_equals(facts["p_value_text"]), len(facts["splits"])
-    of = f", the lower median of {splits} {rounds(facts['folds'])}" if splits > 1 else ""
+    p, repetitions = p_equals(facts["p_value_text"]), len(facts["repetitions"])
+    of = f", the lower median of {repetitions} repetitions" if repetitions > 1 else ""
     side = "below" if facts["reject"] else "not below"
     half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
     return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
 
 
 def firm_words(facts: Facts) -> str:
-    """How often other random splits would decide otherwise."""
+    """How often other random repetitions would decide otherwise."""
     rerun = facts["rerun"]
     if rerun is None:
         return rerun_words(facts)
@@ -119,24 +118,27 @@ def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:
 
 
 def deciding(facts: Facts) -> ComponentFacts:
-    """The condition that decides: of the split whose p-value is the combined one, that with the largest p."""
-    split = next(one for one in facts["splits"] if one["p_value"] == facts["p_value"])
-    return max(split["components"], key=lambda one: one["p_value"])
+    """The condition that decides: of the repetition whose p-value is the combined one, that with the largest p."""
+    repetition = next(one for one in facts["repetitions"] if one["p_value"] == facts["p_value"])
+    return max(repetition["components"], key=lambda one: one["p_value"])
 
 
 def mean_shares(facts: Facts) -> dict[str, tuple[float, float]] | None:
-    """Shares selected by either algorithm, overall and by group, as means over splits; None of prices."""
-    splits = facts["splits"]
+    """Shares selected by either algorithm, overall and by group, as means over repetitions; None of prices."""
+    repetitions = facts["repetitions"]
 
     def mean(shares: list[float]) -> float:
         return sum(shares) / len(shares)
 
-    whole = [[split["share_selected"][name]["test"] for split in splits] for name in ALGORITHMS]
+    whole = [[repetition["share_selected"][name]["test"] for repetition in repetitions] for name in ALGORITHMS]
     if min(map(min, whole)) == 1:
         return None
     out = {EVERYONE: (mean(whole[0]), mean(whole[1]))}
     for group in facts["groups"]:
-        pair = [mean([split["share_selected_by_group"][group][name] for split in splits]) for name in ALGORITHMS]
+        pair = [
+            mean([repetition["share_selected_by_group"][group][name] for repetition in repetitions])
+            for name in ALGORITHMS
+        ]
         out[group] = (pair[0], pair[1])
     return out
 
@@ -150,7 +152,7 @@ def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tu
     last = deciding(facts)
     matching = [one for one in accuracy if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])]
     others = [one for one in accuracy if one is not first]
-    hardest = max(others, key=lambda one: sum(split["p_value"] for split in one))
+    hardest = max(others, key=lambda one: sum(repetition["p_value"] for repetition in one))
     return [first, matching[0] if matching and matching[0] is not first else hardest]
 
 
@@ -186,7 +188,7 @@ def _worse_off_tile(facts: Facts) -> Tile:
     sense = f": {measure['sense']}" if measure["sense"] else ""
     low, high = gap["interval"]
     doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
-    rows = ", on all rows" if len(facts["splits"]) > 1 else ""
+    rows = ", on all rows" if len(facts["repetitions"]) > 1 else ""
     return Tile(
         title="Worse off under the status quo",
         before="",
@@ -202,7 +204,7 @@ def _firmness_tile(facts: Facts) -> Tile:
         side = "below" if facts["reject"] else "not below"
         return Tile("p-value", "", facts["p_value_text"], f"{side} {facts['threshold']:g}")
     otherwise = "< 0.1%" if rerun["otherwise"] < 0.001 else f"{100 * rerun['otherwise']:.2g}%"
-    below = f"{rerun['rejecting']} of {rerun['splits']} {rounds(facts['folds'])} have a p below {facts['threshold']:g}"
+    below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
     return Tile("How firm: chance that a rerun decides otherwise", "", otherwise, below)
 
 

@@ -8,7 +8,6 @@ from improvable.report.blocks import Table
 from improvable.report.opening import mean_shares
 from improvable.results.facts import Facts
 from improvable.results.numbers import value_text
-from improvable.results.words import round_name
 
 PEOPLE = 1_000
 NAMES = {
@@ -27,9 +26,9 @@ class Kind:
     Attributes
     ----------
     people : float
-        Of `PEOPLE`, a mean over the splits.
+        Of `PEOPLE`, a mean over the repetitions.
     outcome : float or None
-        Their mean outcome: over splits, by how many they are; None where there are none.
+        Their mean outcome: over repetitions, by how many they are; None where there are none.
     """
 
     people: float
@@ -44,14 +43,14 @@ class Kind:
 
 def people_by_group(facts: Facts) -> dict[str, dict[str, Kind]]:
     """Of 1,000 people in each group, how many are of each kind; empty of prices, and where it was not counted."""
-    splits = [split["changes"] for split in facts["splits"]]
-    if mean_shares(facts) is None or not all(splits):
+    repetitions = [repetition["changes"] for repetition in facts["repetitions"]]
+    if mean_shares(facts) is None or not all(repetitions):
         return {}
     out = {}
     for group in facts["groups"]:
         kinds = {}
         for kind in KINDS:
-            found = [split[group][kind] for split in splits]
+            found = [repetition[group][kind] for repetition in repetitions]
             shares = [one["share"] for one in found]
             total = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
             kinds[kind] = Kind(PEOPLE * sum(shares) / len(shares), total / sum(shares) if sum(shares) else None)
@@ -61,7 +60,7 @@ def people_by_group(facts: Facts) -> dict[str, dict[str, Kind]]:
 
 def people_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
-    over = f" Means over the {round_name(facts['folds'])}s." if len(facts["splits"]) > 1 else ""
+    over = " Means over the repetitions." if len(facts["repetitions"]) > 1 else ""
     return f"Of {PEOPLE:,} people in each group, who would be selected", [
         f"The first two parts of a bar are the status quo's selection, the last two the candidate's; all others are "
         f"selected by neither.{over}"

@@ -23,8 +23,7 @@ from improvable.results.words import (
     limits_of_not_rejecting,
     null_hypothesis,
     rates_words,
-    round_name,
-    rounds,
+    scheme_words,
     seal_words,
     training_text,
     utilities_words,
@@ -96,9 +95,9 @@ def size_section(bounds: list[Bound]) -> list[Block]:
 
 def table_section(facts: Facts) -> list[Block]:
     """The paper's table."""
-    one, worth = round_name(facts["folds"]), effective_words(facts)
+    one, worth = "repetition", effective_words(facts)
     return [
-        Heading(f"The test, {one} by {one}" if len(facts["splits"]) > 1 else "The test"),
+        Heading(f"The test, {one} by {one}" if len(facts["repetitions"]) > 1 else "The test"),
         Sentence(
             "Every condition must hold for the answer to be yes. "
             "Bold: the condition with the largest p-value of its row, which decides."
@@ -129,10 +128,10 @@ def _deciding_cells(facts: Facts, paper: PaperTable) -> frozenset[tuple[int, int
     """Where the p-values of the deciding conditions stand."""
     components = by_component(facts)
     marked = set()
-    for k in range(len(facts["splits"])):
+    for k in range(len(facts["repetitions"])):
         values = [one[k]["p_value"] for one in components]
         c = values.index(max(values))
-        if paper.by_split:
+        if paper.by_repetition:
             before = sum(len(block.heads) for block in paper.blocks[:c])
             marked.add((k, 1 + before + 2))
         else:
@@ -149,7 +148,7 @@ def _share_rows(facts: Facts, paper: PaperTable) -> list[list[str]]:
     def pair(group: str) -> list[str]:
         return [f"{share:.1%}" for share in shares[group]]
 
-    if not paper.by_split:
+    if not paper.by_repetition:
         blanks = [""] * (len(paper.heads) - 2)
         return [[f"Selected, {group}", *pair(group), *blanks] for group in shares]
     row, whole = ["Selected"], ["Selected, everyone"]
@@ -167,7 +166,7 @@ def asked_section(facts: Facts) -> list[Block]:
     groups = f"{', '.join(facts['groups'])} (column {columns})"
     if facts["protected"]:
         groups += f"; only being worse off than others counts, and only for {', '.join(facts['protected'])}"
-    splits = len(facts["splits"])
+    repetitions = len(facts["repetitions"])
     pairs = [
         ("Null hypothesis", null_hypothesis(facts)),
         ("Alternative", alternative_hypothesis(facts)),
@@ -190,15 +189,15 @@ def asked_section(facts: Facts) -> list[Block]:
         pairs.append(
             ("Rule", f"'{facts['rule']}' predicts {facts['target']} from {features:,} columns, listed in the appendix")
         )
-        pairs.append((rounds(facts["folds"]).capitalize(), _splits_words(facts)))
+        pairs.append(("Repetitions", _repetitions_words(facts)))
     else:
         pairs.append(("Held-out rows", f"{facts['rows']:,}"))
     named = (("Row weights", facts["weight"]), ("Clusters", facts["cluster"]), ("Strata", facts["stratum"]))
     pairs += [(name, f"column {column}") for name, column in named if column]
-    one = round_name(facts["folds"])
-    combined = f"lower median p-value of the {one}s" if splits > 1 else "p-value"
+    one = "repetition"
+    combined = f"lower median p-value of the {one}s" if repetitions > 1 else "p-value"
     pairs += [
-        ("Draws", draws_text(facts) + (f" per {one}" if splits > 1 else "")),
+        ("Draws", draws_text(facts) + (f" per {one}" if repetitions > 1 else "")),
         ("Level", f"{facts['alpha']:g}: yes where the {combined} is below {facts['threshold']:g}"),
         ("Seal", seal_words(facts)),
     ]
@@ -226,18 +225,9 @@ def _size_asked(facts: Facts) -> str:
     )
 
 
-def _splits_words(facts: Facts) -> str:
-    count = len(facts["splits"])
-    if facts["folds"] is None:
-        words = (
-            f"{count}, of {facts['rows']:,} rows; {percent(facts['train_fraction'])} of them to find the candidate, "
-        )
-        words += "the rest to test it"
-    else:
-        words = (
-            f"{count}, of {facts['rows']:,} rows; every row is tested by a candidate that learned from the other folds"
-        )
-    return f"{words}. {training_text(facts)}" if "train_rows" in facts else words
+def _repetitions_words(facts: Facts) -> str:
+    words = f"{len(facts['repetitions'])}, of {facts['rows']:,} rows. {scheme_words(facts)}"
+    return f"{words} {training_text(facts)}" if "train_rows" in facts else words
 
 
 def checked_section(facts: Facts) -> list[Block]:

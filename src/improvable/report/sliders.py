@@ -8,7 +8,6 @@ from improvable.inference.critical import p_values
 from improvable.report.blocks import Sliders
 from improvable.report.plots.surface import default_grids
 from improvable.results.numbers import p_text
-from improvable.results.words import round_name
 
 if TYPE_CHECKING:
     from improvable.results.result import Result
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 def sliders_block(result: "Result") -> Sliders:
     """The sliders, and what they ask."""
     facts = result.facts
-    several = len(facts["splits"]) > 1
-    of = f"The lower median, over the {round_name(facts['folds'])}s, of the" if several else "The"
+    several = len(facts["repetitions"]) > 1
+    of = "The lower median, over the repetitions, of the" if several else "The"
     return Sliders(
         title="Try other sizes of improvement",
         curves=slider_curves(result),
@@ -30,9 +29,9 @@ def sliders_block(result: "Result") -> Sliders:
 
 
 def slider_curves(result: "Result") -> dict[str, Any]:
-    """p-values of every split at every step of both sliders, so that a page computes what the library would.
+    """p-values of every repetition at every step of both sliders, so that a page computes what the library would.
 
-    The p-value of a claim combines max(p_accuracy, p_fairness) of the splits. Distinct p-values are listed once,
+    The p-value of a claim combines max(p_accuracy, p_fairness) of the repetitions. Distinct p-values are listed once,
     sorted; curves hold places in that list, of which the largest and the medians are those of the p-values.
     """
     frontier, claim = result.frontier(), result.question.claim
@@ -41,12 +40,12 @@ def slider_curves(result: "Result") -> dict[str, Any]:
     for i, asked in enumerate(declared):
         if isinstance(asked, float):
             grids[i] = np.unique([*grids[i], asked])
-    by_split = [
-        (p_values(frontier.of_accuracy(split), grids[0]), p_values(frontier.of_gap(split), grids[1]))
-        for split in frontier.splits
+    by_repetition = [
+        (p_values(frontier.of_accuracy(repetition), grids[0]), p_values(frontier.of_gap(repetition), grids[1]))
+        for repetition in frontier.repetitions
     ]
-    distinct = np.unique(np.concatenate([curve for pair in by_split for curve in pair]))
-    codes = [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_split]
+    distinct = np.unique(np.concatenate([curve for pair in by_repetition for curve in pair]))
+    codes = [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_repetition]
     starts = [
         int(np.abs(grid - (d if isinstance(d, float) else 0.0)).argmin())
         for grid, d in zip(grids, declared, strict=True)
@@ -57,7 +56,7 @@ def slider_curves(result: "Result") -> dict[str, Any]:
         "start": starts,
         "p": distinct.tolist(),
         "text": [p_text(float(p), result.question.draws) for p in distinct],
-        "splits": codes,
+        "repetitions": codes,
         "level": frontier.level,
         "share": frontier.form == "ratio",
     }

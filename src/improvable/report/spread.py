@@ -1,12 +1,12 @@
-"""Estimates with intervals over all splits or repetitions, not over one of them.
+"""Estimates with intervals over all repetitions or repetitions, not over one of them.
 
-Each split has an interval from its own draws, at the confidence that makes a vote of the splits valid: 1 - alpha / 2
+Each repetition has an interval from its own draws, at the confidence that makes a vote of the repetitions valid: 1 - alpha / 2
 where their median decides, as p-values must be below alpha / 2 (Corollary 1), and 1 - alpha where repetitions test
-every row or there is one split. A value is excluded where most splits exclude it, so the ends are medians of the
-splits' ends, each taken on the wider side.
+every row or there is one repetition. A value is excluded where most repetitions exclude it, so the ends are medians of the
+repetitions' ends, each taken on the wider side.
 
-What an interval covers is the mean, over the splits, of the true value of what each split tested: with a rule that
-learns, every split has a candidate of its own.
+What an interval covers is the mean, over the repetitions, of the true value of what each repetition tested: with a rule that
+learns, every repetition has a candidate of its own.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over the splits, with its interval; None where a split leaves it undefined or an end is not bounded."""
+    """A mean over the repetitions, with its interval; None where a repetition leaves it undefined or an end is not bounded."""
 
     estimate: float | None
     low: float | None
@@ -53,7 +53,7 @@ def gap_by(attribute: str) -> str:
 
 
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
-    """One number from all splits.
+    """One number from all repetitions.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: flo
 
 
 def voted(estimates: Sequence[float], ends: Sequence[tuple[float, float]]) -> Spread:
-    """The mean of the splits, with what most of their intervals do not exclude."""
+    """The mean of the repetitions, with what most of their intervals do not exclude."""
     low = sorted(low for low, _ in ends)[(len(ends) - 1) // 2]
     high = sorted(high for _, high in ends)[len(ends) // 2]
     return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in (low, high)))
 
 
 def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
-    """The gap of one utility between the groups of one attribute under one algorithm, from all splits."""
+    """The gap of one utility between the groups of one attribute under one algorithm, from all repetitions."""
     estimates, ends = [], []
     for one in every:
         direction, relative = one.direction(m, protected), one.relative(m, protected)
@@ -93,7 +93,7 @@ def spreads(result: "Result") -> dict[Key, Spread]:
     words = {
         one["name"]: utility_words(one, labels) for one in (*facts["accuracy_utilities"], *facts["fairness_utilities"])
     }
-    every = [split.evidence for split in result.splits]
+    every = [repetition.evidence for repetition in result.repetitions]
     found: dict[Key, Spread] = {}
     for m, measure in enumerate(every[0].measures):
         if measure.label not in words:

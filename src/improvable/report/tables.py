@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import candidate_words, component_name, draws_text, round_name
+from improvable.results.words import candidate_words, component_name, draws_text
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
@@ -27,9 +27,9 @@ class Block:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """The table of Section 6: for each condition the status quo, the candidate and p; last the split's p.
+    """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
-    If there are more conditions than fit on a page, they become rows: means over the splits, and p in every split.
+    If there are more conditions than fit on a page, they become rows: means over the repetitions, and p in every repetition.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class PaperTable:
     closing : int
         How many rows at the end sum up the others.
     note : str
-    by_split : bool
-        Whether a row is a split, not a condition.
+    by_repetition : bool
+        Whether a row is a repetition, not a condition.
     places : tuple of int
         Where a row is a condition: the row of each.
     """
@@ -49,7 +49,7 @@ class PaperTable:
     rows: list[list[str]]
     closing: int
     note: str
-    by_split: bool = True
+    by_repetition: bool = True
     places: tuple[int, ...] = ()
 
     @property
@@ -60,44 +60,40 @@ class PaperTable:
 
 def paper_table(facts: Facts, most: int = MOST_BLOCKS) -> PaperTable:
     """The table of any result; up to `most` conditions stand beside each other."""
-    return _by_split(facts) if len(by_component(facts)) <= most else _by_component(facts)
+    return _by_repetition(facts) if len(by_component(facts)) <= most else _by_component(facts)
 
 
-def _by_split(facts: Facts) -> PaperTable:
+def _by_repetition(facts: Facts) -> PaperTable:
     components, draws = by_component(facts), facts["draws"]
     blocks = [Block(_title(one[0], facts), _heads(one[0], facts)) for one in components]
     rows = []
-    for k, split in enumerate(facts["splits"]):
-        name = (
-            f"{round_name(facts['folds']).capitalize()} {split['split']}"
-            if facts["kind"] == "audit"
-            else "Held-out rows"
-        )
+    for k, repetition in enumerate(facts["repetitions"]):
+        name = f"Repetition {repetition['repetition']}" if facts["kind"] == "audit" else "Held-out rows"
         cells = [cell for one in components for cell in _cells(one[k], draws)]
-        rows.append([name, *cells, p_text(split["p_value"], draws)])
+        rows.append([name, *cells, p_text(repetition["p_value"], draws)])
     closing = _closing_rows(facts) if len(rows) > 1 else []
     note = f"{_note(facts)} The last p is the largest of its row. {_decides(facts, 'beside')}"
     return PaperTable((*blocks, Block("", ("p",))), rows + closing, len(closing), note)
 
 
 def _by_component(facts: Facts) -> PaperTable:
-    splits, draws = facts["splits"], facts["draws"]
+    repetitions, draws = facts["repetitions"], facts["draws"]
     rows: list[list[str]] = []
     places = []
     for one in by_component(facts):
         places.append(len(rows))
         name = _title(one[0], facts)
-        rows.append([name, *_means(one), *(p_text(split["p_value"], draws) for split in one)])
-        others = [split["p_other"] for split in one if split["p_other"] is not None]
+        rows.append([name, *_means(one), *(p_text(repetition["p_value"], draws) for repetition in one)])
+        others = [repetition["p_other"] for repetition in one if repetition["p_other"] is not None]
         if others:
             rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
-    closing = [["All conditions", "", "", *(split["p_value_text"] for split in splits)]]
-    many = len(splits) > 1
+    closing = [["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)]]
+    many = len(repetitions) > 1
     if many:
         name = "Lower median"
-        closing.append([name, "", "", facts["p_value_text"], *[""] * (len(splits) - 1)])
-    what = round_name(facts["folds"])
-    heads = tuple(str(split["split"]) for split in splits) if many else ("held out",)
+        closing.append([name, "", "", facts["p_value_text"], *[""] * (len(repetitions) - 1)])
+    what = "repetition"
+    heads = tuple(str(repetition["repetition"]) for repetition in repetitions) if many else ("held out",)
     over = f"p, {what}" if many else "p"
     blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block(over, heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"

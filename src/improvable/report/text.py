@@ -17,7 +17,6 @@ from improvable.results.words import (
     harm_words,
     limits,
     rates_words,
-    round_name,
     seal_words,
     shares_words,
     training_text,
@@ -97,7 +96,7 @@ def question(facts: Facts) -> str:
 
 def changes(facts: Facts) -> str:
     """How much every utility and gap changes, as a difference and as a ratio, with intervals."""
-    intervals = facts["splits"][0]["intervals"]
+    intervals = facts["repetitions"][0]["intervals"]
     several = len({one["measure"] for one in intervals}) > 1
     found = {(one["measure"], one["group"], one["quantity"]): one for one in intervals}
     lines = []
@@ -124,13 +123,13 @@ def changes(facts: Facts) -> str:
 
 def selection_notes(facts: Facts) -> list[str]:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
-    notes = [one for split in facts["splits"] for one in split["selection"].get("folds", [split["selection"]])]
-    ends = [split["selection"]["reached"] for split in facts["splits"]]
+    notes = [one for repetition in facts["repetitions"] for one in repetition["selection"].get("blocks", [])]
+    ends = [repetition["selection"]["reached"] for repetition in facts["repetitions"]]
     lines = []
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    found, fit = Counter(note["status"] for note in notes if "status" in note), "fold" if facts["folds"] else "split"
+    found, fit = Counter(note["status"] for note in notes if "status" in note), "block"
     if found:
         told = ", ".join(f"{status} in {n} {fit}{'s' if n > 1 else ''}" for status, n in found.items())
         lines.append(f"Solver: {told}.")
@@ -143,9 +142,7 @@ def selection_notes(facts: Facts) -> list[str]:
     if facts["monotone"]:
         broken = sum(end[sample]["monotone_violations"] for end in ends for sample in ("train", "test"))
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
-        lines.append(
-            f"Monotone in {signs}: decisions for {broken} rows of all {round_name(facts['folds'])}s violate it."
-        )
+        lines.append(f"Monotone in {signs}: decisions for {broken} rows of all repetitions violate it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
 
 
@@ -155,7 +152,7 @@ def selection_notes(facts: Facts) -> list[str]:
 def aligned(table: PaperTable) -> str:
     """The paper's table in letters of equal width."""
     named = len(table.rows) > 1  # a single row needs no name
-    what = "repetition" if table.rows[0][0].startswith("Repetition ") else "split"
+    what = "repetition" if table.rows[0][0].startswith("Repetition ") else "repetition"
     names = [row[0].removeprefix(f"{what.capitalize()} ") for row in table.rows]
     starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
     blocks = [

@@ -10,7 +10,7 @@ from improvable.data.files import write_whole
 from improvable.errors import OptionError
 from improvable.report.latex import latex_document, latex_table
 from improvable.report.markdown import markdown_document, markdown_table
-from improvable.results.facts import Facts, split_columns
+from improvable.results.facts import Facts, repetition_columns
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
 from improvable.showing import shown, shown_all
@@ -81,7 +81,7 @@ def _written(document: "Document", suffix: str) -> bytes:
 
 
 def write_table(result: Result, path: str | Path) -> None:
-    """Write the paper's table: .tex or .md; or every number of every split: .csv.
+    """Write the paper's table: .tex or .md; or every number of every repetition: .csv.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _never_zero(name: str, values: list[Any], draws: int) -> list[Any]:
 
 
 def _csv(facts: Facts) -> str:
-    columns = {name: _never_zero(name, values, facts["draws"]) for name, values in split_columns(facts).items()}
+    columns = {name: _never_zero(name, values, facts["draws"]) for name, values in repetition_columns(facts).items()}
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(shown, columns))

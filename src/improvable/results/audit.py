@@ -1,4 +1,4 @@
-"""What an audit found: its splits, and the decision that they make together."""
+"""What an audit found: its repetitions, and the decision that they make together."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import narwhals as nw
 from improvable.algorithms.decisions import Algorithm
 from improvable.data.files import write_whole
 from improvable.errors import Caution, OptionError
-from improvable.inference.combining import combined_threshold, lower_median
+from improvable.inference.combining import lower_median, threshold_for
 from improvable.inference.estimates import Disparity
 from improvable.question.design import Question
 from improvable.results import storage
@@ -36,7 +36,7 @@ class Audit(Result):
         What was asked.
     setting : dict
         How candidates were found: rule, features, capacity, train fraction, rows. Plain data.
-    splits : tuple of Comparison
+    repetitions : tuple of Comparison
     disparities : tuple of Disparity
         The status quo's gaps on all rows, with their intervals.
     cautions : tuple of Caution
@@ -48,12 +48,12 @@ class Audit(Result):
         Applies the rule to all rows, or to the training rows of one repetition, for `substitute` and `mixture`; a
         loaded audit has none.
     rows : callable or None
-        Every row in some splits, as `split_rows` gives it; a loaded audit has none.
+        Every row in some repetitions, as `repetition_rows` gives it; a loaded audit has none.
     """
 
     question: Question
     setting: dict[str, Any]
-    splits: tuple[Comparison, ...]
+    repetitions: tuple[Comparison, ...]
     disparities: tuple[Disparity, ...]
     cautions: tuple[Caution, ...]
     census: Census = field(repr=False)
@@ -64,17 +64,17 @@ class Audit(Result):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        return self.splits[0].groups
+        return self.repetitions[0].groups
 
     @property
     def p_value(self) -> float:
-        """The lower median of the splits' p-values, to be compared with `threshold`."""
-        return float(lower_median([split.p_value for split in self.splits]))
+        """The lower median of the repetitions' p-values, to be compared with `threshold`."""
+        return float(lower_median([repetition.p_value for repetition in self.repetitions]))
 
     @property
     def threshold(self) -> float:
-        """What the p-value must be strictly below: alpha / 2, or alpha for a single split or with two folds."""
-        return combined_threshold(self.question.alpha, len(self.splits), self.question.combine, self.question.folds)
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single repetition."""
+        return threshold_for(self.question.alpha, len(self.repetitions))
 
     @cached_property
     def facts(self) -> Facts:
@@ -91,21 +91,21 @@ class Audit(Result):
             Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
             `alpha`, as in `audit`; what is not named stays.
         """
-        question = change_question(self.question, self.splits[0].evidence.attributes, changes)
+        question = change_question(self.question, self.repetitions[0].evidence.attributes, changes)
         setting = self.setting if question == self.question else self.setting | ASKED_AGAIN
-        splits = tuple(replace(split, question=question) for split in self.splits)
-        return replace(self, question=question, setting=setting, splits=splits)
+        repetitions = tuple(replace(repetition, question=question) for repetition in self.repetitions)
+        return replace(self, question=question, setting=setting, repetitions=repetitions)
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         place = storage.new_folder(folder)
         run = storage.run_key(self.question.to_dict(), self.setting, self.data_fingerprint)
-        for split in self.splits:
-            storage.write_split(split, place, run)
+        for repetition in self.repetitions:
+            storage.write_repetition(repetition, place, run)
         self.finish(place)
 
     def finish(self, folder: Path) -> None:
-        """Write what makes a folder of splits a finished audit."""
+        """Write what makes a folder of repetitions a finished audit."""
         facts = {
             "question": self.question.to_dict(),
             "setting": self.setting,
@@ -113,7 +113,7 @@ class Audit(Result):
             "census": {name: values.tolist() for name, values in vars(self.census).items()},
             "disparities": [asdict(disparity) for disparity in self.disparities],
             "cautions": [asdict(caution) for caution in self.cautions],
-            "splits": [split.split for split in self.splits],
+            "repetitions": [repetition.repetition for repetition in self.repetitions],
         }
         storage.write_head(folder, "audit", facts)
 
@@ -129,33 +129,38 @@ class Audit(Result):
         """
         return self._refitted(0)
 
-    def mixture(self, split: int | None = None) -> Algorithm:
-        """What was tested: the even mixture of the folds' candidates in one repetition, or a split's candidate.
+    def mixture(self, repetition: int | None = None) -> Algorithm:
+        """What one repetition tested: the mixture of its blocks' candidates, each with its block's share of the rows.
 
         Parameters
         ----------
-        split : int, optional
-            Number of the split or repetition, from 1; by default the one whose p-value is the lower median.
+        repetition : int, optional
+            Number of the repetition, from 1; by default the one whose p-value is the lower median.
         """
-        if split is None:
-            split = min(self.splits, key=lambda one: (abs(one.p_value - self.p_value), one.split)).split
-        if split not in [one.split for one in self.splits]:
-            raise OptionError(f"there is no split {split}.", f"They are numbered from 1 to {len(self.splits)}.")
-        return self._refitted(split)
+        if repetition is None:
+            repetition = min(
+                self.repetitions, key=lambda one: (abs(one.p_value - self.p_value), one.repetition)
+            ).repetition
+        if repetition not in [one.repetition for one in self.repetitions]:
+            raise OptionError(
+                f"there is no repetition {repetition}.", f"They are numbered from 1 to {len(self.repetitions)}."
+            )
+        return self._refitted(repetition)
 
-    def split_rows(self) -> Any:
-        """Every row in every split, as a Polars frame: enough to recompute each estimate in any tool.
+    def repetition_rows(self) -> Any:
+        """Every row in every repetition, as a Polars frame: enough to recompute each estimate in any tool.
 
-        A row has its id, or its number in the data from 1; its groups, outcomes and weight; the split and, with folds,
-        the fold; whether it trains or is tested there; and, where it is tested, both decisions. Candidates are found
-        again, which takes as long as the audit did.
+        A row has its id, or its number in the data from 1; its groups, outcomes and weight; the repetition; its block,
+        which teaches the candidates of all later blocks; and, unless that is block 0, which is not tested, both
+        decisions, the candidate's being that of the block. Candidates are found again, which takes as long as the audit
+        did.
         """
         if self.rows is None:
             raise OptionError("a loaded audit has no rows.", "Run the audit again, and ask for them then.")
-        return self.rows([one.split for one in self.splits])
+        return self.rows([one.repetition for one in self.repetitions])
 
-    def export_splits(self, path: str | Path) -> None:
-        """Write `split_rows` to a file.
+    def export_rows(self, path: str | Path) -> None:
+        """Write `repetition_rows` to a file.
 
         Parameters
         ----------
@@ -163,14 +168,14 @@ class Audit(Result):
             Ends in .csv or .parquet.
         """
         place = check_rows_path(path)
-        frame, buffer = self.split_rows(), io.BytesIO()
+        frame, buffer = self.repetition_rows(), io.BytesIO()
         frame.write_csv(buffer) if place.suffix.lower() == ".csv" else frame.write_parquet(buffer)
         write_whole(place, buffer.getvalue())
 
-    def _refitted(self, split: int) -> Algorithm:
+    def _refitted(self, repetition: int) -> Algorithm:
         if self.refit is None:
             raise OptionError("a loaded audit has no data to fit on.", "Run the audit again, and ask for it then.")
-        return self.refit(split)
+        return self.refit(repetition)
 
 
 def check_rows_path(path: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""What one candidate's test against the status quo found: the result of `compare`, and of each split of `audit`."""
+"""What one candidate's test against the status quo found: the result of `compare`, and of each repetition of `audit`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,9 +13,9 @@ from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
 from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import STATUS_QUO
+from improvable.inference.combining import threshold_for
 from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Evidence
-from improvable.inference.pvalues import threshold_for
 from improvable.inference.tally import Counted
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
@@ -29,7 +29,7 @@ from improvable.results.stating import state
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """The result of `compare`, and of each split of `audit`.
+    """The result of `compare`, and of each repetition of `audit`.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class Comparison(Result):
         Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
         results of earlier versions.
     cautions : tuple of Caution
-    split : int
-        Number of the split, from 1; 0 in a plain comparison.
+    repetition : int
+        Number of the repetition, from 1; 0 in a plain comparison.
     notes : mapping
         How the candidate was selected: what the rule says of it, and which constraints it reached. Plain data.
     data : Fingerprint, str or None
-        The fingerprint of the rows, or how to compute it; None in a split, whose audit has it.
+        The fingerprint of the rows, or how to compute it; None in a repetition, whose audit has it.
     counted : Counted or None
         What the draws were made from; None in a loaded result with too many distinct contributions to keep.
     """
@@ -77,7 +77,7 @@ class Comparison(Result):
     effective: dict[str, dict[str, float]]
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
-    split: int = 0
+    repetition: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
     data: HasDigest | str | None = field(default=None, repr=False)
     counted: Counted | None = field(default=None, repr=False, compare=False)
@@ -99,7 +99,7 @@ class Comparison(Result):
     @property
     def threshold(self) -> float:
         """What the p-value must be strictly below."""
-        return threshold_for(self.question.alpha, splits=1)
+        return threshold_for(self.question.alpha, repetitions=1)
 
     @property
     def census(self) -> Census:
@@ -107,8 +107,8 @@ class Comparison(Result):
         return Census(self.sizes, self.weight, self.selected[:, STATUS_QUO])
 
     @property
-    def splits(self) -> "tuple[Comparison, ...]":
-        """Itself: a comparison is one split."""
+    def repetitions(self) -> "tuple[Comparison, ...]":
+        """Itself: a comparison is one repetition."""
         return (self,)
 
     @cached_property
@@ -144,7 +144,7 @@ class Comparison(Result):
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
         place = storage.new_folder(folder)
-        storage.write_split(self, place)
+        storage.write_repetition(self, place)
         facts = {"question": self.question.to_dict(), "data_fingerprint": self.data_fingerprint}
         storage.write_head(place, "comparison", facts)
 

@@ -1,6 +1,6 @@
 """What was counted on held-out rows, kept as plain data: all that draws, and so p-values, are made from.
 
-Distinct contributions and how often each occurs; no row, no feature, no person. They are kept with a split where there
+Distinct contributions and how often each occurs; no row, no feature, no person. They are kept with a repetition where there
 are few of them, so that others can draw again without the data (`improvable bundle`).
 """
 

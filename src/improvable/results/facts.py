@@ -69,7 +69,7 @@ class ChangeFacts(TypedDict):
 
 
 class SplitFacts(TypedDict):
-    split: int
+    repetition: int
     rows: int
     clusters: int | None
     method: str
@@ -94,13 +94,13 @@ class SplitFacts(TypedDict):
 
 
 class EigenvalueFacts(TypedDict):
-    split: int
+    repetition: int
     covariance: float
     correlation: float
 
 
 class CandidateGapFacts(TypedDict):
-    split: int
+    repetition: int
     utility: str
     group: str
     higher: str
@@ -164,8 +164,7 @@ class Facts(TypedDict):
     weight: str | None
     cluster: str | None
     stratum: str | None
-    combine: str
-    folds: int | None
+    scheme: str
     draws: int
     method: str
     seed: int
@@ -176,7 +175,7 @@ class Facts(TypedDict):
     seal: str | None
     disparity: DisparityFacts
     disparities: list[DisparityFacts]
-    splits: list[SplitFacts]
+    repetitions: list[SplitFacts]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
     diagnostics: DiagnosticFacts
@@ -205,21 +204,21 @@ class Facts(TypedDict):
 
 
 def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
-    """Every condition of the test, each with its numbers in every split: the one walk over a result's components."""
-    return list(zip(*(split["components"] for split in facts["splits"]), strict=True))
+    """Every condition of the test, each with its numbers in every repetition: the one walk over a result's components."""
+    return list(zip(*(repetition["components"] for repetition in facts["repetitions"]), strict=True))
 
 
 def mean_of(component: Sequence[ComponentFacts], algorithm: Algorithm) -> float | None:
-    """A component's mean over the splits; None where some split leaves it undefined."""
-    values = [split[algorithm] for split in component]
+    """A component's mean over the repetitions; None where some repetition leaves it undefined."""
+    values = [repetition[algorithm] for repetition in component]
     defined = [value for value in values if value is not None]
     return sum(defined) / len(defined) if len(defined) == len(values) else None
 
 
-def split_columns(facts: Facts) -> dict[str, list[Any]]:
-    """The splits as columns of a table: estimates with intervals, p-values, counts."""
-    splits = facts["splits"]
-    columns: dict[str, list[Any]] = {"split": [s["split"] for s in splits]}
+def repetition_columns(facts: Facts) -> dict[str, list[Any]]:
+    """The repetitions as columns of a table: estimates with intervals, p-values, counts."""
+    repetitions = facts["repetitions"]
+    columns: dict[str, list[Any]] = {"repetition": [s["repetition"] for s in repetitions]}
     for component in by_component(facts):
         name = f"{component[0]['kind']} {component[0]['utility']} {component[0]['group']}"
         columns[f"{name} status_quo"] = [one["status_quo"] for one in component]
@@ -227,17 +226,17 @@ def split_columns(facts: Facts) -> dict[str, list[Any]]:
         columns[f"{name} p"] = [one["p_value"] for one in component]
         if component[0]["kind"] == "fairness":
             columns[f"{name} p other"] = [one["p_other"] for one in component]
-    columns["p_value"] = [s["p_value"] for s in splits]
-    columns["rows"] = [s["rows"] for s in splits]
+    columns["p_value"] = [s["p_value"] for s in repetitions]
+    columns["rows"] = [s["rows"] for s in repetitions]
     for group in facts["groups"]:
-        columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in splits]
-        columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in splits]
+        columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in repetitions]
+        columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in repetitions]
     for name in ("status_quo", "candidate"):
-        columns[f"share selected {name}"] = [s["share_selected"][name]["test"] for s in splits]
+        columns[f"share selected {name}"] = [s["share_selected"][name]["test"] for s in repetitions]
         for group in facts["groups"]:
-            columns[f"share selected {group} {name}"] = [s["share_selected_by_group"][group][name] for s in splits]
-            columns[f"effective {group} {name}"] = [s["effective_rows"][group][name] for s in splits]
-    for intervals in zip(*(split["intervals"] for split in splits), strict=True):
+            columns[f"share selected {group} {name}"] = [s["share_selected_by_group"][group][name] for s in repetitions]
+            columns[f"effective {group} {name}"] = [s["effective_rows"][group][name] for s in repetitions]
+    for intervals in zip(*(repetition["intervals"] for repetition in repetitions), strict=True):
         name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
         columns[f"{name} low"] = [one["low"] for one in intervals]
         columns[f"{name} high"] = [one["high"] for one in intervals]

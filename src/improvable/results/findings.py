@@ -1,4 +1,4 @@
-"""What stating and storing need of a result, whatever its class: one tested split, and the whole."""
+"""What stating and storing need of a result, whatever its class: one tested repetition, and the whole."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,18 +59,18 @@ class Tested(Protocol):
     @property
     def cautions(self) -> tuple[Caution, ...]: ...
     @property
-    def split(self) -> int: ...
+    def repetition(self) -> int: ...
     @property
     def notes(self) -> Mapping[str, Any]: ...
 
 
 class Findings(Protocol):
-    """A whole result: a comparison, or an audit with its splits."""
+    """A whole result: a comparison, or an audit with its repetitions."""
 
     @property
     def question(self) -> Question: ...
     @property
-    def splits(self) -> Sequence[Tested]: ...
+    def repetitions(self) -> Sequence[Tested]: ...
     @property
     def groups(self) -> tuple[str, ...]: ...
     @property

@@ -14,12 +14,12 @@ MOST_ROWS = 1e12
 class RerunFacts(TypedDict):
     otherwise: float
     otherwise_range: list[float]
-    splits: int
+    repetitions: int
     rejecting: int
 
 
 class ShortfallFacts(TypedDict):
-    split: int
+    repetition: int
     kind: str
     utility: str
     group: str
@@ -32,28 +32,30 @@ class ShortfallFacts(TypedDict):
 
 
 def rerun_facts(result: Findings) -> RerunFacts:
-    """How another seed would fare, from the audit's own splits."""
+    """How another seed would fare, from the audit's own repetitions."""
     question = result.question
-    p_values = [split.assessment.p_value for split in result.splits]
-    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold, folds=question.folds)
+    p_values = [repetition.assessment.p_value for repetition in result.repetitions]
+    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold)
     return {
         "otherwise": steady(risk.otherwise),
         "otherwise_range": [steady(end) for end in risk.otherwise_range],
-        "splits": risk.splits,
+        "repetitions": risk.repetitions,
         "rejecting": risk.rejecting,
     }
 
 
 def shortfall_facts(result: Findings, rows: int) -> ShortfallFacts:
-    """The condition that failed in the deciding split, whose p-value is the combined one."""
-    split = next(split for split in result.splits if split.assessment.p_value == result.p_value)
-    lack = shortfall(split.evidence, split.question.claim, split.assessment)
+    """The condition that failed in the deciding repetition, whose p-value is the combined one."""
+    repetition = next(
+        repetition for repetition in result.repetitions if repetition.assessment.p_value == result.p_value
+    )
+    lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
     enough = rows_needed(rows, lack.standard_errors, result.threshold)
-    component, measures = lack.component, {one.label: one for one in split.evidence.measures}
+    component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
     above = component.kind == "accuracy" and measures[component.measure].higher_is_better
     reach = detectable(lack.needed, lack.error, result.threshold, above)
     return {
-        "split": split.split,
+        "repetition": repetition.repetition,
         "kind": component.kind,
         "utility": component.measure,
         "group": component.group,

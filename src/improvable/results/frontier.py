@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import combined_threshold, lower_median
+from improvable.inference.combining import lower_median, threshold_for
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
-from improvable.question.settings import Combine
 
 BOTH = ("signed", "absolute")
 
@@ -48,17 +47,13 @@ class Frontier:
 
     Attributes
     ----------
-    splits : tuple of CriticalDeltas
+    repetitions : tuple of CriticalDeltas
     alpha : float
     form : {"ratio", "difference"}
     gap : {"signed", "absolute"}
         The statistic that decides; bounds always rest on the signed one.
     groups : tuple of str
         Whose accuracy is asked for.
-    combine : {"median", "sequential"}
-        How many splits there are: as asked, or as many as a stable decision takes.
-    folds : int or None
-        How many folds a repetition has; None for the paper's split.
     simultaneous : bool
         Whether all bounds and corners hold at once with confidence 1 - alpha. Otherwise each does separately: of the
         bounds of one comparison some bound is wrong more often.
@@ -68,13 +63,11 @@ class Frontier:
         Whether more accurate means a lower value.
     """
 
-    splits: tuple[CriticalDeltas, ...]
+    repetitions: tuple[CriticalDeltas, ...]
     alpha: float
     form: Form
     gap: Gap
     groups: tuple[str, ...]
-    combine: Combine = "median"
-    folds: int | None = None
     simultaneous: bool = False
     ask: Ask = "both"
     lower_is_better: bool = False
@@ -82,13 +75,13 @@ class Frontier:
     @property
     def components(self) -> int:
         """How many conditions there are, each of which may be wrongly rejected: gains of groups, and gaps."""
-        return sum(map(len, self.splits[0].accuracy.values())) + len(self.splits[0].absolute)
+        return sum(map(len, self.repetitions[0].accuracy.values())) + len(self.repetitions[0].absolute)
 
     @property
     def level(self) -> float:
         """What a p-value must be strictly below; for simultaneous bounds, alpha is shared among the components."""
         alpha = self.alpha / self.components if self.simultaneous else self.alpha
-        return combined_threshold(alpha, len(self.splits), self.combine, self.folds)
+        return threshold_for(alpha, len(self.repetitions))
 
     def surface(self, accuracy: ArrayLike, fairness: ArrayLike, gap: Gap | None = None) -> FloatArray:
         """p-values on a grid, shape (accuracy deltas, fairness deltas).
@@ -96,10 +89,10 @@ class Frontier:
         The claim at a point asks the same delta of every group, as Figure 3 does. Any finite delta is allowed.
         """
         a, f = self._checked(accuracy, "accuracy"), self._checked(fairness, "fairness")
-        layers = np.empty((len(self.splits), len(a), len(f)))
-        for k, split in enumerate(self.splits):
-            p_a = p_values(self.of_accuracy(split), a)
-            layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(split, gap), f)[None, :])
+        layers = np.empty((len(self.repetitions), len(a), len(f)))
+        for k, repetition in enumerate(self.repetitions):
+            p_a = p_values(self.of_accuracy(repetition), a)
+            layers[k] = np.maximum(p_a[:, None], p_values(self.of_gap(repetition, gap), f)[None, :])
         return lower_median(layers)
 
     def p_value(self, accuracy: float = 0.0, fairness: float = 0.0, gap: Gap | None = None) -> float:
@@ -109,15 +102,18 @@ class Frontier:
     def edge(self, gap: Gap | None = None, *, simultaneous: bool = False) -> list[tuple[float, float]]:
         """Corners of the region that is rejected, as (accuracy, fairness) deltas: below and left of a corner, rejected.
 
-        Each split rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`, the
+        Each repetition rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`, the
         whole staircase holds at once; otherwise each corner does.
         Where only accuracy or only fairness is asked for, the other delta of a corner is infinite.
         """
         if simultaneous and not self.simultaneous:
             return replace(self, simultaneous=True).edge(gap)
         corners = [
-            (largest_delta(self.of_accuracy(split), self.level), largest_delta(self.of_gap(split, gap), self.level))
-            for split in self.splits
+            (
+                largest_delta(self.of_accuracy(repetition), self.level),
+                largest_delta(self.of_gap(repetition, gap), self.level),
+            )
+            for repetition in self.repetitions
         ]
         staircase: list[tuple[float, float]] = []
         for a in sorted({corner[0] for corner in corners}, reverse=True):
@@ -142,12 +138,12 @@ class Frontier:
     def _bound(self, what: str, group: str | None, gap: Gap) -> tuple[float, str, str]:
         zero = np.array([0.0])
         edges = []
-        for split in self.splits:
-            asked = [g for g in split.accuracy if what == "accuracy" and group in (None, g)]
-            others = self.of_accuracy(split, [g for g in split.accuracy if g not in asked])
-            others += () if what == "fairness" else self.of_gap(split, gap)
+        for repetition in self.repetitions:
+            asked = [g for g in repetition.accuracy if what == "accuracy" and group in (None, g)]
+            others = self.of_accuracy(repetition, [g for g in repetition.accuracy if g not in asked])
+            others += () if what == "fairness" else self.of_gap(repetition, gap)
             holds = float(p_values(others, zero)[0]) < self.level
-            own = self.of_gap(split, gap) if what == "fairness" else self.of_accuracy(split, asked)
+            own = self.of_gap(repetition, gap) if what == "fairness" else self.of_accuracy(repetition, asked)
             edge = largest_delta(own, self.level)
             edges.append(edge if holds else -np.inf)
         value = self._combined(edges)
@@ -157,7 +153,7 @@ class Frontier:
         return value, self._words(what, group, size), size
 
     def _combined(self, edges: Sequence[float]) -> float:
-        """The edge that enough splits reach: as many as make their lower median reject."""
+        """The edge that enough repetitions reach: as many as make their lower median reject."""
         return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
     def _words(self, what: str, group: str | None, size: str) -> str:
@@ -177,17 +173,17 @@ class Frontier:
             return f"{sure}, the gap can be cut by at least {size}{kept}."
         return f"{sure}, the {whose} can {rise} by at least {size}{kept}."
 
-    def of_accuracy(self, split: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
+    def of_accuracy(self, repetition: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
         """The conditions on the accuracy of some groups, by default of all; none where it is not asked for."""
         if self.ask == "fairness":
             return ()
-        return tuple(one for g in (split.accuracy if groups is None else groups) for one in split.accuracy[g])
+        return tuple(one for g in (repetition.accuracy if groups is None else groups) for one in repetition.accuracy[g])
 
-    def of_gap(self, split: CriticalDeltas, gap: Gap | None = None) -> Conditions:
+    def of_gap(self, repetition: CriticalDeltas, gap: Gap | None = None) -> Conditions:
         """The conditions on the gap by a statistic, by default the one that decides; none where it is not asked for."""
         if self.ask == "accuracy":
             return ()
-        return split.signed if (gap or self.gap) == "signed" else split.absolute
+        return repetition.signed if (gap or self.gap) == "signed" else repetition.absolute
 
     def _checked(self, deltas: ArrayLike, name: str) -> FloatArray:
         """Any real delta, as in the paper: at -1 a share of accuracy asks for more than nothing."""
@@ -225,8 +221,8 @@ def _floored(amount: float) -> str:
     return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 
 
-def make_frontier(question: Question, splits: Sequence[Evidence], form: str | None = None) -> Frontier:
-    """The frontier of a question and the evidence of its splits, in the question's own form or another."""
+def make_frontier(question: Question, repetitions: Sequence[Evidence], form: str | None = None) -> Frontier:
+    """The frontier of a question and the evidence of its repetitions, in the question's own form or another."""
     claim, asked = question.claim, form or question.claim.form
     check_choice("form", asked, ("ratio", "difference"))
     turned = Claim(
@@ -235,15 +231,13 @@ def make_frontier(question: Question, splits: Sequence[Evidence], form: str | No
         protected=claim.protected,
         overall=claim.overall,
     )
-    critical = tuple(critical_deltas(evidence, turned) for evidence in splits)
+    critical = tuple(critical_deltas(evidence, turned) for evidence in repetitions)
     return Frontier(
         critical,
         question.alpha,
         turned.form,
         claim.gap,
         tuple(critical[0].accuracy),
-        question.combine,
-        folds=question.folds,
         ask=claim.ask,
         lower_is_better=question.lower_is_better,
     )

@@ -1,4 +1,4 @@
-"""Results brought back from a folder, and the finished splits of a run."""
+"""Results brought back from a folder, and the finished repetitions of a run."""
 
 import zipfile
 from dataclasses import replace
@@ -20,14 +20,14 @@ from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from
 from improvable.results.findings import Census
-from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, split_path
+from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, repetition_path
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
 
 
-def read_split(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
-    """Bring one split back; of a `run`, only if it is unchanged and one of its own."""
+def read_repetition(path: Path, question: Question, backend: Any, run: str | None = None) -> Comparison:
+    """Bring one repetition back; of a `run`, only if it is unchanged and one of its own."""
     try:
         arrays = read_arrays(path)
         meta = parse_json(arrays["meta"].tobytes())
@@ -39,13 +39,13 @@ def read_split(path: Path, question: Question, backend: Any, run: str | None = N
             f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
         )
     try:
-        if split_path(path.parent, meta["split"]) != path or meta["seed"] != question.seed:
-            raise StorageError(f"'{path}' is a split of another run.", "Remove it, or use a new folder.")
+        if repetition_path(path.parent, meta["repetition"]) != path or meta["seed"] != question.seed:
+            raise StorageError(f"'{path}' is a repetition of another run.", "Remove it, or use a new folder.")
         chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
         if run is not None and chain != chain_of(arrays, run):
             raise StorageError(
-                f"'{path}' was changed, or is a split of another run.",
-                "Delete it and run the same audit again: only this split is redone.",
+                f"'{path}' was changed, or is a repetition of another run.",
+                "Delete it and run the same audit again: only this repetition is redone.",
             )
         return _comparison(meta, arrays, question, backend)
     except MALFORMED as error:
@@ -54,7 +54,7 @@ def read_split(path: Path, question: Question, backend: Any, run: str | None = N
 
 def _damaged(path: Path, error: BaseException) -> StorageError:
     why = f"{error}" if isinstance(error, ReceivedError) else "is damaged"
-    return StorageError(f"'{path}' {why}.", "Delete it and run the same audit again: only this split is redone.")
+    return StorageError(f"'{path}' {why}.", "Delete it and run the same audit again: only this repetition is redone.")
 
 
 def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
@@ -86,7 +86,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         effective=meta["effective"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
-        split=meta["split"],
+        repetition=meta["repetition"],
         notes=meta["notes"],
         counted=counts_from(meta.get("cells")),
         crossed=arrays["crossed"] if arrays.get("crossed", np.empty(0)).size else None,
@@ -125,7 +125,7 @@ def _check_numbers(result: Comparison) -> None:
     if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
     for value, hint in (
-        (result.rows, int), (result.clusters, int | None), (result.split, int), (result.notes, dict[str, Any]),
+        (result.rows, int), (result.clusters, int | None), (result.repetition, int), (result.notes, dict[str, Any]),
         (result.shares, dict[str, dict[str, float]]), (result.group_shares, dict[str, dict[str, float]]),
     ):  # fmt: skip
         if not conforms(value, hint):
@@ -149,8 +149,10 @@ def load(folder: str | Path) -> Audit | Comparison:
     if not place.is_dir():
         raise StorageError(f"there is no folder '{place}'.", "Name a folder of improvable audit --out, or of save.")
     if not (place / RESULT).exists():
-        done = len(list(place.glob("split-*.npz")))
-        what = f"a run that has not ended: {done} splits are done" if done or (place / RUN).exists() else "no result"
+        done = len(list(place.glob("repetition-*.npz")))
+        what = (
+            f"a run that has not ended: {done} repetitions are done" if done or (place / RUN).exists() else "no result"
+        )
         raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
     plain = read_json(place / RESULT)
     try:
@@ -171,17 +173,22 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     if not conforms(plain.get("data_fingerprint"), str | None):
         raise TypeError("data_fingerprint")
     if plain["kind"] == "comparison":
-        return replace(read_split(split_path(place, 0), question, backend), data=plain.get("data_fingerprint"))
+        return replace(
+            read_repetition(repetition_path(place, 0), question, backend), data=plain.get("data_fingerprint")
+        )
     if (
         plain["kind"] != "audit"
-        or not conforms(plain["splits"], list[int])
+        or not conforms(plain["repetitions"], list[int])
         or not conforms(plain["setting"], dict[str, Any])
     ):
-        raise TypeError("kind, splits or setting")
+        raise TypeError("kind, repetitions or setting")
     audit = Audit(
         question=question,
         setting=plain["setting"],
-        splits=tuple(read_split(split_path(place, split), question, backend) for split in plain["splits"]),
+        repetitions=tuple(
+            read_repetition(repetition_path(place, repetition), question, backend)
+            for repetition in plain["repetitions"]
+        ),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
         census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
@@ -191,13 +198,13 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     )
     for part in (*audit.disparities, *audit.cautions):
         check_types(part)
-    strata = audit.splits[0].sizes.shape
+    strata = audit.repetitions[0].sizes.shape
     if any(array.shape != strata or array.dtype.kind not in "if" for array in vars(audit.census).values()):
         raise ValueError("census")
     return audit
 
 
-def finished_splits(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
-    """The splits that are already there, whole, and chained to this run."""
-    found = [read_split(path, question, backend, run) for path in sorted(folder.glob("split-*.npz"))]
-    return {result.split: result for result in found}
+def finished_repetitions(folder: Path, question: Question, backend: Any, run: str) -> dict[int, Comparison]:
+    """The repetitions that are already there, whole, and chained to this run."""
+    found = [read_repetition(path, question, backend, run) for path in sorted(folder.glob("repetition-*.npz"))]
+    return {result.repetition: result for result in found}

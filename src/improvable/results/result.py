@@ -9,11 +9,11 @@ from improvable.data.frames import build_frame
 from improvable.errors import Caution
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
-from improvable.results.facts import Facts, split_columns
+from improvable.results.facts import Facts, repetition_columns
 from improvable.results.findings import Tested
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
-from improvable.results.words import alternative_hypothesis, null_hypothesis, rounds
+from improvable.results.words import alternative_hypothesis, null_hypothesis
 
 
 class HasDigest(Protocol):
@@ -34,7 +34,7 @@ class Result(ABC):
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
         @property
-        def splits(self) -> "tuple[Tested, ...]": ...
+        def repetitions(self) -> "tuple[Tested, ...]": ...
 
     @property
     def data_fingerprint(self) -> str | None:
@@ -94,8 +94,8 @@ class Result(ABC):
         return alternative_hypothesis(self.facts)
 
     def table(self) -> Any:
-        """One row per split with estimates, intervals and p-values, as a frame of the caller's own kind."""
-        return build_frame(split_columns(self.facts), self.backend)
+        """One row per repetition with estimates, intervals and p-values, as a frame of the caller's own kind."""
+        return build_frame(repetition_columns(self.facts), self.backend)
 
     def frontier(self, form: str | None = None) -> Frontier:
         """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
@@ -105,7 +105,7 @@ class Result(ABC):
         form : {"ratio", "difference"}, optional
             Shares or amounts; the question's own form by default.
         """
-        return make_frontier(self.question, [split.evidence for split in self.splits], form)
+        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions], form)
 
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
@@ -115,8 +115,8 @@ class Result(ABC):
         """The verdict in one line."""
         verdict = "rejected" if self.reject else "not rejected"
         p = p_equals(p_text(self.p_value, self.question.draws))
-        splits = len(self.splits)
-        combined = f" (lower median of {splits} {rounds(self.question.folds)})" if splits > 1 else ""
+        repetitions = len(self.repetitions)
+        combined = f" (lower median of {repetitions} repetitions)" if repetitions > 1 else ""
         return f"<{type(self).__name__}: {verdict}, {p}{combined}, {len(self.groups)} groups>"
 
     def __str__(self) -> str:

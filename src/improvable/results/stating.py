@@ -60,17 +60,16 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "weight": question.weight,
         "cluster": question.cluster,
         "stratum": question.stratum,
-        "combine": question.combine,
-        "folds": question.folds,
+        "scheme": question.scheme,
         "draws": question.draws,
-        # Splits with many cells and others may differ in how their draws are made.
-        "method": " and ".join(sorted({split.evidence.method for split in result.splits})),
+        # Repetitions with many cells and others may differ in how their draws are made.
+        "method": " and ".join(sorted({repetition.evidence.method for repetition in result.repetitions})),
         "seed": question.seed,
         "version": VERSION,
         "disparity": plain[0],
         "disparities": plain,
-        "splits": [split_facts(split) for split in result.splits],
-        "rerun": rerun_facts(result) if kind == "audit" and len(result.splits) > 1 else None,
+        "repetitions": [repetition_facts(repetition) for repetition in result.repetitions],
+        "rerun": rerun_facts(result) if kind == "audit" and len(result.repetitions) > 1 else None,
         "shortfall": None if result.reject else shortfall_facts(result, rows),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
@@ -109,12 +108,12 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def split_facts(result: Tested) -> SplitFacts:
-    """One split: the paper's row of numbers, and every component and interval behind it."""
+def repetition_facts(result: Tested) -> SplitFacts:
+    """One repetition: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
     reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
     return {
-        "split": result.split,
+        "repetition": result.repetition,
         "rows": result.rows,
         "clusters": result.clusters,
         "method": evidence.method,
@@ -200,24 +199,24 @@ def _selected(result: Tested) -> dict[str, CountPair]:
 
 def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
     """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
-    first = result.splits[0].evidence
+    first = result.repetitions[0].evidence
     rows, weight, selected = result.census.rows, result.census.weight, result.census.selected
     member, levels = first.attributes[0].member, range(len(first.attributes[0].levels))
     sizes = np.array([float(weight[member == g].sum()) for g in levels])
     out: DiagnosticFacts = {"eigenvalues": [], "candidate_gaps": [], "welfare": [], "selection_rates": []}
-    for split in result.splits:
-        least = smallest_eigenvalues(split.evidence, split.clusters or split.rows)
+    for repetition in result.repetitions:
+        least = smallest_eigenvalues(repetition.evidence, repetition.clusters or repetition.rows)
         out["eigenvalues"].append(
             {
-                "split": split.split,
+                "repetition": repetition.repetition,
                 "covariance": steady(least.covariance),
                 "correlation": steady(least.correlation),
             }
         )
-        for gap in candidate_gaps(split.evidence, result.question.claim):
+        for gap in candidate_gaps(repetition.evidence, result.question.claim):
             out["candidate_gaps"].append(
                 {
-                    "split": split.split,
+                    "repetition": repetition.repetition,
                     "utility": gap.measure,
                     "group": gap.attribute,
                     "higher": gap.higher,
@@ -227,7 +226,7 @@ def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
                     "near_zero": gap.near_zero,
                 }
             )
-    for one in welfare([split.evidence for split in result.splits], sizes):
+    for one in welfare([repetition.evidence for repetition in result.repetitions], sizes):
         before, after = number_or_null(one.status_quo), number_or_null(one.candidate)
         out["welfare"].append(
             {"criterion": one.criterion, "utility": one.measure, "status_quo": before, "candidate": after}

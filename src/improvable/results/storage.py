@@ -3,7 +3,7 @@
 A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
-- ``split-001.npz``, ...: one file per split (one in all for a comparison), with the arrays ``sums``, ``draws``,
+- ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``, ``draws``,
   ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``, a JSON
   text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
@@ -54,12 +54,12 @@ def read_json(path: Path) -> dict[str, Any]:
     return plain
 
 
-def split_path(folder: Path, split: int) -> Path:
-    return folder / f"split-{split:03d}.npz"
+def repetition_path(folder: Path, repetition: int) -> Path:
+    return folder / f"repetition-{repetition:03d}.npz"
 
 
 def run_key(question: Mapping[str, Any], setting: Mapping[str, Any], data: str | None) -> str:
-    """What the splits of one run have in common: the question, the rule and its code, and the data."""
+    """What the repetitions of one run have in common: the question, the rule and its code, and the data."""
     named = {name: setting.get(name) for name in ("rule", "rule_source", "features", "row_id", "train_rows")}
     text = json.dumps([question, named, data], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
@@ -79,13 +79,13 @@ def chain_of(arrays: Mapping[str, Any], run: str) -> str:
     return found.hexdigest()
 
 
-def write_split(result: Tested, folder: Path, run: str = "") -> None:
-    """Keep one split, chained to its run."""
+def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
+    """Keep one repetition, chained to its run."""
     evidence = result.evidence
     meta = {
         "format": FORMAT,
         "version": VERSION,
-        "split": result.split,
+        "repetition": result.repetition,
         "seed": result.question.seed,
         "rows": result.rows,
         "clusters": result.clusters,
@@ -115,7 +115,7 @@ def write_split(result: Tested, folder: Path, run: str = "") -> None:
     }
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, chain=np.frombuffer(chain_of(arrays, run).encode(), dtype=np.uint8))
-    write_whole(split_path(folder, result.split), buffer.getvalue())
+    write_whole(repetition_path(folder, result.repetition), buffer.getvalue())
 
 
 def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:

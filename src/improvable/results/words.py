@@ -38,56 +38,57 @@ def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> 
     """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
     accuracy = component["kind"] == "accuracy"
     measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    attributes = {splits[0]["group"] for splits in by_component(facts) if splits[0]["kind"] == "fairness"}
+    attributes = {
+        repetitions[0]["group"] for repetitions in by_component(facts) if repetitions[0]["kind"] == "fairness"
+    }
     name = f"accuracy of {component['group']}" if accuracy else "gap"
     name += f" by {component['group']}" if not accuracy and len(attributes) > 1 else ""
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
-def round_name(folds: int | None) -> str:
-    """One of what an audit repeats.
-
-    Examples
-    --------
-    >>> round_name(None), round_name(2)
-    ('split', 'repetition')
-    """
-    return "split" if folds is None else "repetition"
-
-
-def rounds(folds: int | None) -> str:
-    """What an audit repeats.
-
-    Examples
-    --------
-    >>> rounds(None), rounds(2)
-    ('splits', 'repetitions in 2 folds')
-    """
-    return "splits" if folds is None else f"repetitions in {folds} folds"
-
-
 def candidate_words(facts: Facts) -> str:
-    """What an audit tests, exactly: in folds it is a mixture, which is an algorithm like any other."""
-    if facts["folds"] is None:
-        return "The candidate is what the rule found on the training rows."
+    """What an audit tests, exactly: forward it is a mixture, which is an algorithm like any other."""
+    cuts = facts["blocks"]["cuts"]
+    if len(cuts) == 1:
+        return f"The candidate is what the rule found on {_share(cuts[0])} of the rows."
     return (
-        f"The candidate is the even mixture of what the rule found for the {facts['folds']} folds: every row is "
-        "decided for by the one that learned from the other folds."
+        f"The candidate is the mixture of what the rule found on {', '.join(map(_share, cuts[:-1]))} and "
+        f"{_share(cuts[-1])} of the rows, each with the share of rows that it decided for."
     )
 
 
+def scheme_words(facts: Facts) -> str:
+    """How a repetition uses the rows; and, where data are small, what the first block grew for."""
+    cuts, grown = facts["blocks"]["cuts"], facts["blocks"]["grown_for"]
+    if facts["scheme"] == "split":
+        return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
+    if len(cuts) == 1:
+        return (
+            f"Forward, with too few rows for blocks: half of the rows teach and the others are tested, as in the "
+            f"paper's split, so that what is learned from holds {grown}."
+        )
+    blocks = (
+        f"Forward: the first {_share(cuts[0])} of the rows, in random order, only teach; each of {len(cuts)} later "
+        "blocks is tested by what the rows before it taught."
+    )
+    return blocks if grown is None else f"{blocks} The first block grew so that it holds {grown}."
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
 def seal_words(facts: Mapping[str, Any]) -> str:
-    """Whether the splits, or the question, could have been chosen after looking."""
+    """Whether the repetitions, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
         return "Asked of a finished run: this question is not the one that was declared."
     challenge, seal = facts.get("challenge"), facts.get("seal")
     if challenge is None:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
-    what = "splits" if facts.get("folds") is None else "folds"
     if seal is None:
-        return f"The {what} follow from the data and {chosen}, given by whoever ran this: this run is not sealed."
-    return f"Sealed ({seal[:16]}...): the {what} follow from the data and {chosen}; nobody chose a seed."
+        return f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not sealed."
+    return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
 
 
 def null_hypothesis(facts: Facts) -> str:
@@ -123,8 +124,8 @@ def _small(sentence: str) -> str:
 
 def decision(facts: Facts) -> str:
     """The decision as statisticians say it, with the p-value, what it must be below, and how often it would differ."""
-    splits, p = len(facts["splits"]), p_equals(facts["p_value_text"])
-    p = f"lower median {p} of {splits} {rounds(facts['folds'])}" if splits > 1 else p
+    repetitions, p = len(facts["repetitions"]), p_equals(facts["p_value_text"])
+    p = f"lower median {p} of {repetitions} repetitions" if repetitions > 1 else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
     word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
     rerun = facts["rerun"]
@@ -142,7 +143,7 @@ def rerun_words(facts: Facts) -> str:
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
     if rerun is None and facts["kind"] == "audit":
-        return f"One {round_name(facts['folds'])} cannot tell whether {source} would decide otherwise. Make several."
+        return f"One repetition cannot tell whether {source} would decide otherwise. Make several."
     if rerun is None or rerun["otherwise"] <= OFTEN:
         return ""
     return f"With {source} this audit would decide otherwise about {_one_in(rerun['otherwise'])}."
@@ -166,7 +167,7 @@ def shortfall_words(facts: Facts) -> str:
     if lack is None:
         return ""
     name = component_name(lack, facts)
-    where = f"In the deciding {round_name(facts['folds'])} ({lack['split']}) the" if len(facts["splits"]) > 1 else "The"
+    where = f"In the deciding repetition ({lack['repetition']}) the" if len(facts["repetitions"]) > 1 else "The"
     if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
         return f"{where} {name} could not be tested, so its p-value is 1."
     side = "above" if lack["above"] else "below"
@@ -230,31 +231,36 @@ def rates_words(facts: Facts) -> str:
 
 
 def shares_words(facts: Facts) -> str:
-    """Whom either algorithm selects of the test rows, overall and by group, as means over splits; "" of prices."""
-    splits = facts["splits"]
+    """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
+    repetitions = facts["repetitions"]
 
     def mean(shares: list[float]) -> str:
         return f"{sum(shares) / len(shares):.1%}"
 
-    before, after = ([split["share_selected"][name]["test"] for split in splits] for name in ALGORITHMS)
+    before, after = ([repetition["share_selected"][name]["test"] for repetition in repetitions] for name in ALGORITHMS)
     if min(before) == 1 and min(after) == 1:
         return ""
     by_group = []
     for group in facts["groups"]:
-        pair = [mean([split["share_selected_by_group"][group][name] for split in splits]) for name in ALGORITHMS]
+        pair = [
+            mean([repetition["share_selected_by_group"][group][name] for repetition in repetitions])
+            for name in ALGORITHMS
+        ]
         by_group.append(f"{group} {' -> '.join(pair)}")
     return f"Selected: status quo {mean(before)}, candidate {mean(after)} of test rows ({', '.join(by_group)})."
 
 
 def effective_words(facts: Facts) -> str:
-    """What weighted rows are worth in rows of equal weight, the least of all splits; "" without weights."""
+    """What weighted rows are worth in rows of equal weight, the least of all repetitions; "" without weights."""
     if not facts["weight"]:
         return ""
     least = []
     for group in facts["groups"]:
-        pair = [min(split["effective_rows"][group][name] for split in facts["splits"]) for name in ALGORITHMS]
+        pair = [
+            min(repetition["effective_rows"][group][name] for repetition in facts["repetitions"]) for name in ALGORITHMS
+        ]
         least.append(f"{group} {pair[0]:.1f} -> {pair[1]:.1f}")
-    fewest = f", the fewest in any {round_name(facts['folds'])}" if len(facts["splits"]) > 1 else ""
+    fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
     return (
         f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
         f"{fewest}): {', '.join(least)}."
@@ -277,31 +283,26 @@ def limits_of_rejecting(facts: Facts) -> str:
 def limits_of_not_rejecting(facts: Facts) -> str:
     if facts["kind"] == "comparison":
         return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
-    folds = (
-        " Two folds test on all rows; they are a choice to declare before the next audit."
-        if facts["folds"] is None
-        else ""
-    )
     return (
         "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
-        f"improvement.{folds}"
+        "improvement."
     )
 
 
 def conditions_words(facts: Facts) -> str:
     """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of the gap from zero."""
-    diagnostics, splits = facts["diagnostics"], len(facts["splits"])
+    diagnostics, repetitions = facts["diagnostics"], len(facts["repetitions"])
     least = min(one["correlation"] for one in diagnostics["eigenvalues"])
     first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
     errors = [gap["standard_errors"] for gap in diagnostics["candidate_gaps"]]
     known = [error for error in errors if error is not None]
-    near = len({gap["split"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
+    near = len({gap["repetition"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
     if not known or facts["ask"] == "accuracy":
         return first if facts["ask"] == "accuracy" else f"{first} The candidate's gap has no standard error."
     if not near:
         at_least = "at least " if len(known) > 1 else ""
         return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
-    where = f"In {near} of {splits} {round_name(facts['folds'])}s the" if splits > 1 else "The"
+    where = f"In {near} of {repetitions} repetitions the" if repetitions > 1 else "The"
     decides = "the signed one decides here" if facts["gap_statistic"] == "signed" else "rely on the signed one"
     return (
         f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, where the absolute gap "
@@ -338,11 +339,11 @@ def training_text(facts: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
-    "A hash of 'person' divides the rows; a rule, and thresholds, see at most 100,000 training rows of each split."
+    "A hash of 'person' divides the rows; a rule, and thresholds, see at most 100,000 training rows of each repetition."
     """
     key = facts["cluster"] or facts["row_id"]
     of = f"'{key}'" if key else "their content"
     return (
         f"A hash of {of} divides the rows; a rule, and thresholds, see at most {facts['train_rows']:,} "
-        f"training rows of each {'split' if facts.get('folds') is None else 'fold'}."
+        f"training rows of each block."
     )

@@ -30,10 +30,9 @@ from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, merge
-from improvable.inference.combining import combined_threshold, lower_median
+from improvable.inference.combining import lower_median, threshold_for
 from improvable.inference.evidence import Evidence
 from improvable.inference.normal_limit import Moments
-from improvable.inference.pvalues import threshold_for
 from improvable.inference.tally import Counted, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
 from improvable.question.conforming import check_types, conforms
@@ -118,13 +117,13 @@ def write_bundle(
     """
     result = load(run)
     folder, facts = Path(run), result.to_dict()
-    plain_splits, pooled = [], 0
-    for split in result.splits:
-        assert isinstance(split, Comparison)
-        counted, lost = _releasable(split, smallest, pool)
+    plain_repetitions, pooled = [], 0
+    for repetition in result.repetitions:
+        assert isinstance(repetition, Comparison)
+        counted, lost = _releasable(repetition, smallest, pool)
         pooled += lost
-        plain_splits.append(_plain_split(split, counted))
-    files = [path for path in sorted(folder.iterdir()) if path.name == "result.json" or path.match("split-*.npz")]
+        plain_repetitions.append(_plain_repetition(repetition, counted))
+    files = [path for path in sorted(folder.iterdir()) if path.name == "result.json" or path.match("repetition-*.npz")]
     plain: dict[str, Any] = {
         "format": BUNDLE,
         "identity": {name: facts.get(name) for name in IDENTITY}
@@ -133,7 +132,7 @@ def write_bundle(
         "smallest": smallest,
         "merged": pooled,
         "question": result.question.to_dict(),
-        "splits": plain_splits,
+        "repetitions": plain_repetitions,
         "of_the_run": _stated(facts),
     }
     plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
@@ -177,28 +176,28 @@ def verify_bundle(path: str | Path) -> Recomputed:
     return Recomputed(len(other), differences, identity, merged, stated, of_the_run, draws, changed)
 
 
-def _releasable(split: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
+def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
     """What was counted, if no cell is too small or small ones are pooled; and how many were."""
-    if split.counted is None:
+    if repetition.counted is None:
         raise OptionError(
             "the run keeps no cells: its contributions are nearly all different.",
             "A bundle needs outcomes that are 0 or 1, or counts; or the run is of an older version: run it again.",
         )
-    if isinstance(split.counted.strata, Moments):
-        return split.counted, 0
-    strata = split.counted.strata
+    if isinstance(repetition.counted.strata, Moments):
+        return repetition.counted, 0
+    strata = repetition.counted.strata
     small = [int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata]
     if not any(small):
-        return split.counted, 0
+        return repetition.counted, 0
     if not pool:
-        what = "clusters share" if split.counted.clusters is not None else "rows share"
+        what = "clusters share" if repetition.counted.clusters is not None else "rows share"
         raise OptionError(
-            f"{sum(small)} cells of split {split.split} are contributions that fewer than {smallest} {what}.",
+            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} {what}.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
-    merged = [_pooled(cells, smallest, _names(split)) for cells in strata]
+    merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
     lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
-    return replace(split.counted, strata=tuple(merged)), lost
+    return replace(repetition.counted, strata=tuple(merged)), lost
 
 
 def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
@@ -236,17 +235,17 @@ def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
     return merge(made)
 
 
-def _names(split: Comparison) -> list[str]:
+def _names(repetition: Comparison) -> list[str]:
     """What each block of cells is called; with clusters there is one block for all."""
-    attributes = split.evidence.attributes
+    attributes = repetition.evidence.attributes
     strata = range(attributes[0].member.size)
     return [" and ".join(one.levels[one.member[stratum]] for one in attributes) for stratum in strata]
 
 
-def _plain_split(split: Comparison, counted: Counted) -> dict[str, Any]:
-    evidence = split.evidence
+def _plain_repetition(repetition: Comparison, counted: Counted) -> dict[str, Any]:
+    evidence = repetition.evidence
     return {
-        "split": split.split,
+        "repetition": repetition.repetition,
         "attributes": [
             {"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in evidence.attributes
         ],
@@ -262,8 +261,15 @@ def _plain_split(split: Comparison, counted: Counted) -> dict[str, Any]:
 
 def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
     """P-values and estimates of a result, as a bundle compares them."""
-    splits = [{key: split[key] for key in ("split", "p_value", "components")} for split in facts["splits"]]
-    return {"p_value": facts["p_value"], "threshold": facts["threshold"], "reject": facts["reject"], "splits": splits}
+    repetitions = [
+        {key: repetition[key] for key in ("repetition", "p_value", "components")} for repetition in facts["repetitions"]
+    ]
+    return {
+        "p_value": facts["p_value"],
+        "threshold": facts["threshold"],
+        "reject": facts["reject"],
+        "repetitions": repetitions,
+    }
 
 
 def _recomputed(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,19 +277,19 @@ def _recomputed(plain: Mapping[str, Any]) -> dict[str, Any]:
     question, kind = Question.from_dict(plain["question"]), plain["identity"]["kind"]
     if kind not in ("audit", "comparison"):
         raise ValueError("kind")
-    splits = [_split_again(one, question, kind) for one in plain["splits"]]
-    values = [split["p_value"] for split in splits]
+    repetitions = [_repetition_again(one, question, kind) for one in plain["repetitions"]]
+    values = [repetition["p_value"] for repetition in repetitions]
     if kind == "comparison":
-        p_value, threshold = values[0], threshold_for(question.alpha, splits=1)
+        p_value, threshold = values[0], threshold_for(question.alpha, repetitions=1)
     else:
         p_value = float(lower_median(values))
-        threshold = combined_threshold(question.alpha, len(values), question.combine, question.folds)
-    return {"p_value": p_value, "threshold": threshold, "reject": bool(p_value < threshold), "splits": splits}
+        threshold = threshold_for(question.alpha, len(values))
+    return {"p_value": p_value, "threshold": threshold, "reject": bool(p_value < threshold), "repetitions": repetitions}
 
 
-def _split_again(plain: Mapping[str, Any], question: Question, kind: str) -> dict[str, Any]:
+def _repetition_again(plain: Mapping[str, Any], question: Question, kind: str) -> dict[str, Any]:
     counted = counts_from(plain["counts"])
-    if counted is None or not isinstance(plain["split"], int) or plain["split"] < 0:
+    if counted is None or not isinstance(plain["repetition"], int) or plain["repetition"] < 0:
         raise ValueError("cells")
     attributes = tuple(
         Attribute(one["name"], tuple(one["levels"]), np.array(one["member"], dtype=np.int64))
@@ -305,11 +311,11 @@ def _split_again(plain: Mapping[str, Any], question: Question, kind: str) -> dic
         chosen_here=plain["chosen_here"],
     )
     check_types(evidence)
-    number = plain["split"]
+    number = plain["repetition"]
     seed = seed_of(question.seed, number, DRAWING) if kind == "audit" else np.random.SeedSequence(question.seed)
     found = assess(with_draws(evidence, counted, question.draws, seed, workers=1), question.claim)
     components = [dict(component_facts(one)) for one in found.components]
-    return {"split": number, "p_value": found.p_value, "components": components}
+    return {"repetition": number, "p_value": found.p_value, "components": components}
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -156,7 +156,7 @@ def _subjects(
     """Names and digests: every file of the result, what was declared, and the files that are given."""
     files = sorted(path for path in result.iterdir() if path.is_file()) if result.is_dir() else [result]
     for path in files:
-        if result.is_file() or path.name in ("result.json", "run.json") or path.match("split-*.npz"):
+        if result.is_file() or path.name in ("result.json", "run.json") or path.match("repetition-*.npz"):
             yield f"result/{path.name}", _digest(path)
     declared = (facts.get("protocol") or {}).get("declared")
     if declared is not None:

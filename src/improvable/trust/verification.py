@@ -27,7 +27,7 @@ UNCHECKED = ("versions", "version")
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
 SHAPE: dict[str, Any] = {
     "kind": str,
-    "splits": list[dict[str, Any]],
+    "repetitions": list[dict[str, Any]],
     "protocol": dict[str, Any] | None,
     "challenge": str | None,
     "seal": str | None,
@@ -57,7 +57,7 @@ class Verification:
     Attributes
     ----------
     checked : dict
-        Every number and text of the result by its place, ``splits.3.gap.candidate``, with what was stated.
+        Every number and text of the result by its place, ``repetitions.3.gap.candidate``, with what was stated.
     differences : list of Difference
     versions : dict
         For each package whose version differs, (stated, here).
@@ -96,7 +96,7 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read as a result"
         raise StorageError(f"'{place}'{why}.", NAME_ONE) from error
-    if not isinstance(facts, dict) or "splits" not in facts:
+    if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     _check_shape(facts, place)
     return facts
@@ -244,6 +244,6 @@ PARTS = {
 def part_of(where: str) -> str:
     """The part of a result that a number belongs to."""
     names = where.split(".")
-    if names[0] == "splits":
-        return f"split {names[1]}"
+    if names[0] == "repetitions":
+        return f"repetition {names[1]}"
     return next((part for part, fields in PARTS.items() if names[0] in fields), "what was declared")

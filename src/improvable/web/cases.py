@@ -79,9 +79,9 @@ class Case:
         return self.has("result.json") and self.has("report.html")
 
     @property
-    def splits_done(self) -> int:
+    def repetitions_done(self) -> int:
         """How many repetitions are finished."""
-        return len(list((self.home / "run").glob("split-*.npz")))
+        return len(list((self.home / "run").glob("repetition-*.npz")))
 
 
 def open_case(folder: Folder, file: str) -> Case:

@@ -52,24 +52,24 @@ def compared(people: pl.DataFrame, codes: tuple[int, int, int]) -> improvable.Co
 
 
 def test_utilities_of_codes_are_means_of_their_table(people: pl.DataFrame) -> None:
-    split = compared(people, (0, 1, 2)).to_dict()["splits"][0]
+    repetition = compared(people, (0, 1, 2)).to_dict()["repetitions"][0]
     for group in ("a", "b"):
         mine = people.filter(pl.col("group") == group)
         for name, column in (("status_quo", "old"), ("candidate", "new")):
             mean = np.mean([WORTH[d, y] for d, y in zip(mine[column], mine["ill"], strict=True)])
-            assert split["accuracy"][group][name] == pytest.approx(mean, rel=1e-12)
+            assert repetition["accuracy"][group][name] == pytest.approx(mean, rel=1e-12)
     groups = people["group"].to_numpy()
     for name, column in (("status_quo", "old"), ("candidate", "new")):
         visited = people[column].to_numpy() == 2
         gap = abs(visited[groups == "a"].mean() - visited[groups == "b"].mean())
-        assert split["gap"][name] == pytest.approx(gap, rel=1e-9)
+        assert repetition["gap"][name] == pytest.approx(gap, rel=1e-9)
 
 
 def test_other_codes_for_the_same_categories_change_nothing(people: pl.DataFrame) -> None:
     one, other = (compared(people, codes) for codes in ((0, 1, 2), (0, 9, -3)))
     assert one.reject
     assert one.p_value == other.p_value
-    assert one.to_dict()["splits"][0]["accuracy"] == other.to_dict()["splits"][0]["accuracy"]
+    assert one.to_dict()["repetitions"][0]["accuracy"] == other.to_dict()["repetitions"][0]["accuracy"]
 
 
 def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
@@ -87,7 +87,7 @@ def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
 
     result = improvable.audit(
         people, outcome="ill", group="group", status_quo="old", rule=BestCategory(), features=["sign"],
-        accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), form="difference", splits=3, draws=500,
+        accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), form="difference", repetitions=3, draws=500,
     )  # fmt: skip
     assert result.p_value < 0.05
     assert set(np.unique(result.substitute().decide(people))) <= {0.0, 1.0, 2.0}

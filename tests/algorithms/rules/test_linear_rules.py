@@ -41,7 +41,7 @@ def programme(n: int) -> pl.DataFrame:
 def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
-        "rule": "linear_search", "features": ["visits", "record"], "splits": 2, "draws": 300,
+        "rule": "linear_search", "features": ["visits", "record"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
     return improvable.audit(people, **{**settings, **options})
 
@@ -51,8 +51,8 @@ def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> Non
     people = programme(6_000)
 
     def gap(rule: str) -> float:
-        splits = audited(people, rule=rule, splits=5).to_dict()["splits"]
-        return float(np.mean([split["gap"]["candidate"] for split in splits]))
+        repetitions = audited(people, rule=rule, repetitions=5).to_dict()["repetitions"]
+        return float(np.mean([repetition["gap"]["candidate"] for repetition in repetitions]))
 
     assert gap("linear_search:fairest") < gap("linear") - 0.1
     assert gap("linear_search:balanced") < gap("linear") - 0.1
@@ -65,9 +65,9 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
         delta_accuracy=-0.2,
     )  # fmt: skip
     assert not any("no candidate" in text for text in result.warnings)
-    for split in result.to_dict()["splits"]:
-        reached = split["selection"]["reached"]
-        assert split["share_selected"]["candidate"]["train"] <= 0.25 + 1e-9
+    for repetition in result.to_dict()["repetitions"]:
+        reached = repetition["selection"]["reached"]
+        assert repetition["share_selected"]["candidate"]["train"] <= 0.25 + 1e-9
         assert reached["train"]["selection_gap"] <= 0.1 + 1e-9
         assert reached["train"]["monotone_violations"] == reached["test"]["monotone_violations"] == 0
     assert "Selection rates may differ by 0.1" in result.summary()
@@ -77,21 +77,21 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
 def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people: pl.DataFrame) -> None:
     few = people.head(300).with_columns(pl.col("visits", "record").round(0))
     result = audited(
-        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate", splits=1, draws=200,
+        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=-0.5),
     )  # fmt: skip
-    note = result.to_dict()["splits"][0]["selection"]
+    note = result.to_dict()["repetitions"][0]["selection"]
     assert note["status"] == "optimal"
     assert note["gap"] == pytest.approx(0, abs=1e-6)
     algorithm = result.substitute()
     found = improvable.compare(
         few, outcome="sick", group="group", status_quo=improvable.threshold("score", above=-0.5), candidate=algorithm,
         accuracy="classification_rate", draws=200,
-    ).to_dict()["splits"][0]  # fmt: skip
+    ).to_dict()["repetitions"][0]  # fmt: skip
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]
-    assert "Solver: optimal in 1 split" in result.summary()
+    assert "Solver: optimal in 1 repetition" in result.summary()
 
 
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
@@ -122,23 +122,23 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
         score=pl.col("sick").cast(pl.Float64) + pl.when(pl.int_range(200) % 29 == 0).then(-1).otherwise(0)
     )
     result = audited(
-        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate", splits=1, draws=200,
+        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=0.5),
     )  # fmt: skip
-    assert result.to_dict()["splits"][0]["selection"]["status"] == "infeasible"
+    assert result.to_dict()["repetitions"][0]["selection"]["status"] == "infeasible"
     assert result.p_value == 1.0
-    assert "infeasible in 1 split" in result.summary()
+    assert "infeasible in 1 repetition" in result.summary()
 
 
 def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -> None:
     """Twice as accurate for everyone is out of reach; the best that was found falls short of it by .3 and more."""
     result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0)
-    for split in result.to_dict()["splits"]:
-        assert split["selection"]["status"] == "nothing feasible found"
-        assert split["selection"]["violation"] > 0.3
-        assert split["p_value"] == 1.0
+    for repetition in result.to_dict()["repetitions"]:
+        assert repetition["selection"]["status"] == "nothing feasible found"
+        assert repetition["selection"]["violation"] > 0.3
+        assert repetition["p_value"] == 1.0
     assert result.p_value == 1.0
-    assert "nothing feasible found in 2 splits" in result.summary()
+    assert "nothing feasible found in 2 repetitions" in result.summary()
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()
@@ -158,7 +158,7 @@ def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
         status_quo = improvable.threshold("score", capacity=0.25)
         found = improvable.compare(
             people, outcome="outcome", group="group", status_quo=status_quo, candidate=algorithm, draws=200
-        ).to_dict()["splits"][0]
+        ).to_dict()["repetitions"][0]
         for group, delta in size["delta_accuracy"].items():  # type: ignore[attr-defined]
             before, after = found["accuracy"][group]["status_quo"], found["accuracy"][group]["candidate"]
             assert after >= ((1 + delta) * before if form == "ratio" else before + delta) + 0.02 - 1e-9
@@ -173,11 +173,13 @@ def test_balanced_measures_from_the_claim(people: pl.DataFrame) -> None:
 
     def found(**size: Any) -> tuple[float, float]:
         algorithm = audited(people, rule="linear_search:balanced", **size).substitute()
-        split = improvable.compare(
+        repetition = improvable.compare(
             people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.25),
             candidate=algorithm, draws=200,
-        ).to_dict()["splits"][0]  # fmt: skip
-        return min(of["candidate"] / of["status_quo"] for of in split["accuracy"].values()), split["gap"]["candidate"]
+        ).to_dict()["repetitions"][0]  # fmt: skip
+        return min(of["candidate"] / of["status_quo"] for of in repetition["accuracy"].values()), repetition["gap"][
+            "candidate"
+        ]
 
     accurate, fair = found(delta_accuracy=0.3, delta_fairness=-0.5), found(delta_accuracy=-0.3, delta_fairness=0.7)
     assert accurate[0] > fair[0]
@@ -201,7 +203,7 @@ def test_settings_are_part_of_the_name(name: str, rule: LinearRule) -> None:
 
 def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> None:
     frame = people.with_columns(weight=pl.Series(np.random.default_rng(0).uniform(0.5, 2, len(people))))
-    result = audited(frame, features=["visits", "ward"], weight="weight", splits=1)
+    result = audited(frame, features=["visits", "ward"], weight="weight", repetitions=1)
     algorithm = result.substitute()
     assert set(np.unique(algorithm.decide(people.head(50)))) <= {0.0, 1.0}
 
@@ -266,7 +268,7 @@ def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: s
     status_quo = improvable.threshold("score", capacity=0.25)
     found = improvable.compare(
         well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked
-    ).to_dict()["splits"][0]
+    ).to_dict()["repetitions"][0]
     for of in found["accuracy"].values():
         assert of["candidate"] <= (0.9 * of["status_quo"] if form == "ratio" else of["status_quo"] - 0.02) + 1e-9
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]

@@ -26,13 +26,13 @@ def customers() -> pl.DataFrame:
 def audited(customers: pl.DataFrame, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "pays", "group": "group", "status_quo": "price", "accuracy": "profit", "rule": "price",
-        "features": ["income", "visits"], "splits": 1, "draws": 200,
+        "features": ["income", "visits"], "repetitions": 1, "draws": 200,
     }  # fmt: skip
     return improvable.audit(customers, **{**settings, **options})
 
 
 def profit(result: improvable.Audit) -> float:
-    accuracy = result.to_dict()["splits"][0]["accuracy"]
+    accuracy = result.to_dict()["repetitions"][0]["accuracy"]
     return min(float(of["candidate"]) for of in accuracy.values())
 
 
@@ -45,9 +45,9 @@ def test_a_price_earns_more_than_the_prediction_it_is_made_from(customers: pl.Da
 
 def test_the_multiple_is_the_best_of_all(customers: pl.DataFrame) -> None:
     """Against every multiple of the same predictions: what everybody pays on new rows, over what is predicted."""
-    result = audited(customers, rule="price:linear", splits=2)
-    for split in result.to_dict()["splits"]:
-        assert 0.4 < split["selection"]["multiple"] < 0.9
+    result = audited(customers, rule="price:linear", repetitions=2)
+    for repetition in result.to_dict()["repetitions"]:
+        assert 0.4 < repetition["selection"]["multiple"] < 0.9
     algorithm = result.substitute()
     prices, pays = algorithm.decide(customers), customers["pays"].to_numpy()
 
@@ -62,7 +62,7 @@ def test_a_utility_of_ones_own_is_what_prices_are_set_for(customers: pl.DataFram
     """At a cost of ten a sale, prices are higher."""
     margin = improvable.Utility(lambda pays, price: (price - 10) * (pays >= price), name="margin")
     cheap, dear = (
-        audited(customers, rule="price:linear", accuracy=accuracy, form="difference").to_dict()["splits"][0]
+        audited(customers, rule="price:linear", accuracy=accuracy, form="difference").to_dict()["repetitions"][0]
         for accuracy in ("profit", margin)
     )
     assert dear["selection"]["multiple"] > cheap["selection"]["multiple"]

@@ -44,17 +44,17 @@ def audited(people: Any, rule: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "sick", "group": "group", "status_quo": improvable.threshold("score", above=0.4),
         "features": ["need", "access"], "accuracy": "classification_rate", "fairness": "selection_rate",
-        "splits": 1, "draws": 200, "group_blind": False,
+        "repetitions": 1, "draws": 200, "group_blind": False,
     }  # fmt: skip
     return improvable.audit(people, rule=reduction(rule) if isinstance(rule, str) else rule, **{**settings, **options})
 
 
 def mean_gap(result: improvable.Audit, whose: str) -> float:
-    return float(np.mean([split["gap"][whose] for split in result.to_dict()["splits"]]))
+    return float(np.mean([repetition["gap"][whose] for repetition in result.to_dict()["repetitions"]]))
 
 
 def notes(result: improvable.Audit) -> dict[str, Any]:
-    return dict(result.splits[0].notes)
+    return dict(result.repetitions[0].notes)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,10 +66,10 @@ def notes(result: improvable.Audit) -> dict[str, Any]:
         ("false_positive_rate", "false positive rates"),
     ],
 )
-def test_the_gap_that_is_asked_about_is_smaller_on_average_over_splits(
+def test_the_gap_that_is_asked_about_is_smaller_on_average_over_repetitions(
     people: pl.DataFrame, name: str, fairness: str, kept_close: str
 ) -> None:
-    result = audited(people, name, fairness=fairness, splits=2)
+    result = audited(people, name, fairness=fairness, repetitions=2)
     assert notes(result)["kept_close"] == kept_close
     assert mean_gap(result, "candidate") < mean_gap(result, "status_quo")
     assert mean_gap(result, "candidate") < mean_gap(unconstrained(people, fairness), "candidate")
@@ -78,7 +78,7 @@ def test_the_gap_that_is_asked_about_is_smaller_on_average_over_splits(
 def unconstrained(people: pl.DataFrame, fairness: str) -> improvable.Audit:
     return improvable.audit(
         people, outcome="sick", group="group", status_quo=improvable.threshold("score", above=0.4), rule="logistic",
-        features=["need", "access"], accuracy="classification_rate", fairness=fairness, splits=2, draws=200,
+        features=["need", "access"], accuracy="classification_rate", fairness=fairness, repetitions=2, draws=200,
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def test_candidates_decide_the_same_way_each_time_and_row_by_row(people: pl.Data
 
 
 def test_splits_in_threads_give_the_same_result(people: pl.DataFrame) -> None:
-    one, two = (audited(people, "grid_search", splits=2, n_jobs=jobs).to_dict() for jobs in (1, 2))
+    one, two = (audited(people, "grid_search", repetitions=2, n_jobs=jobs).to_dict() for jobs in (1, 2))
     assert one == two
 
 

@@ -41,7 +41,7 @@ def people() -> pl.DataFrame:
 def audited(people: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "features": ["need_1", "need_2"], "splits": 2, "draws": 300,
+        "features": ["need_1", "need_2"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
     return improvable.audit(people, **{**settings, **options})
 
@@ -49,19 +49,19 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
 @pytest.mark.parametrize("name", [name for name in PREDICTIVE if name != "logistic"])
 def test_every_regression_rule_finds_a_better_candidate(people: pl.DataFrame, name: str) -> None:
     result = audited(people, rule=name)
-    for split in result.to_dict()["splits"]:
+    for repetition in result.to_dict()["repetitions"]:
         for group in result.groups:
-            assert split["accuracy"][group]["candidate"] > split["accuracy"][group]["status_quo"]
+            assert repetition["accuracy"][group]["candidate"] > repetition["accuracy"][group]["status_quo"]
 
 
 @pytest.mark.parametrize("name", PREDICTIVE)
 @pytest.mark.parametrize("capacity", [None, 0.3])
 def test_every_rule_decides_a_binary_outcome(people: pl.DataFrame, name: str, capacity: float | None) -> None:
     result = audited(
-        people, rule=name, outcome="sick", accuracy="classification_rate", splits=1, capacity=capacity,
+        people, rule=name, outcome="sick", accuracy="classification_rate", repetitions=1, capacity=capacity,
         status_quo=improvable.threshold("score", above=0.0),
     )  # fmt: skip
-    share = result.splits[0].shares["candidate"]["test"]
+    share = result.repetitions[0].shares["candidate"]["test"]
     assert share == pytest.approx(0.3, abs=3 * (0.3 * 0.7 / 225) ** 0.5) if capacity else 0.1 < share < 0.6
 
 
@@ -100,15 +100,15 @@ class Spy:
 
 def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> None:
     spy = Spy()
-    result = audited(people, rule=spy, train_fraction=0.25, splits=3)
-    for training, split in zip(spy.seen, result.splits, strict=True):
-        assert len(training.rows) + split.rows == 900
+    result = audited(people, rule=spy, train_fraction=0.25, repetitions=3)
+    for training, repetition in zip(spy.seen, result.repetitions, strict=True):
+        assert len(training.rows) + repetition.rows == 900
         assert abs(len(training.rows) - 225) < 4 * (900 * 0.25 * 0.75) ** 0.5
     assert result.to_dict()["rule"] == "spy"
 
 
 def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
-    """A rule sees exactly the rows on which the status quo is not judged, in every split."""
+    """A rule sees exactly the rows on which the status quo is not judged, in every repetition."""
     numbered = people.with_columns(number=pl.int_range(len(people)).cast(pl.Float64))
     judged: list[set[float]] = []
 
@@ -117,7 +117,7 @@ def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
         return (frame["score"] > 0.5).to_numpy()
 
     spy = Spy()
-    audited(numbered, rule=spy, status_quo=watched, capacity=0.2, splits=3)
+    audited(numbered, rule=spy, status_quo=watched, capacity=0.2, repetitions=3)
     everyone = set(range(len(people)))
     assert judged[0] == everyone
     for training in spy.seen:
@@ -168,12 +168,16 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": Broken()},
             improvable.RuleError,
-            "split 1: rule 'Broken' failed on 424 training rows: .*singular matrix",
+            "repetition 1: rule 'Broken' failed on 424 training rows: .*singular matrix",
         ),
         ({"rule": "forrest"}, improvable.OptionError, "no rule 'forrest'. Did you mean 'forest'"),
         ({"rule": LinearRegression}, improvable.OptionError, "LinearRegression is not a selection rule"),
         ({"rule": 3}, improvable.OptionError, "a int is not a selection rule"),
-        ({"rule": LogisticRegression()}, improvable.RuleError, "split 1: rule 'LogisticRegression' is a classifier"),
+        (
+            {"rule": LogisticRegression()},
+            improvable.RuleError,
+            "repetition 1: rule 'LogisticRegression' is a classifier",
+        ),
         (
             {"rule": "linear", "status_quo": "sick"},
             improvable.RuleError,
@@ -195,12 +199,14 @@ def test_what_a_rule_cannot_use_says_why(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda frame: np.ones(3), r"candidate of rule 'odd' in split 1: .* shape \(3,\) for \d+ rows"),
-        (lambda frame: np.full(len(frame), np.nan), r"in split 1: .* missing or infinite answer for \d+ rows"),
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1: .* shape \(3,\) for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"in repetition 1: .* missing or infinite answer for \d+ rows"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )
-def test_a_rule_whose_candidate_answers_badly_names_the_split(people: pl.DataFrame, answer: Any, message: str) -> None:
+def test_a_rule_whose_candidate_answers_badly_names_the_repetition(
+    people: pl.DataFrame, answer: Any, message: str
+) -> None:
     class Odd:
         name = "odd"
 
@@ -219,6 +225,6 @@ def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> Non
 def test_prices_are_decided_by_the_prediction(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(0)
     frame = people.with_columns(price=pl.Series(np.round(rng.uniform(0.5, 3, len(people)), 1)))
-    result = audited(frame, status_quo="price", outcome="cost", accuracy="profit", rule="linear", splits=1)
+    result = audited(frame, status_quo="price", outcome="cost", accuracy="profit", rule="linear", repetitions=1)
     algorithm = result.substitute()
     assert len(np.unique(algorithm.decide(frame))) > 100

@@ -42,13 +42,13 @@ def people() -> pl.DataFrame:
 def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
-        "rule": "linear", "features": ["visits", "record", "distance"], "splits": 1, "draws": 200,
+        "rule": "linear", "features": ["visits", "record", "distance"], "repetitions": 1, "draws": 200,
     }  # fmt: skip
     return improvable.audit(people, **{**settings, **options})
 
 
 def reached(result: improvable.Audit) -> dict[str, Any]:
-    notes: dict[str, Any] = result.to_dict()["splits"][0]["selection"]
+    notes: dict[str, Any] = result.to_dict()["repetitions"][0]["selection"]
     return notes
 
 
@@ -61,7 +61,7 @@ def test_the_bound_holds_on_folds_and_nearly_on_test_rows(people: pl.DataFrame, 
     assert notes["selection_gap"]["without_penalty"] > 0.1
     assert notes["selection_gap"]["on_folds"] <= BOUND
     assert notes["reached"]["test"]["selection_gap"] < BOUND + 0.05
-    assert bound.to_dict()["splits"][0]["share_selected"]["candidate"]["test"] == pytest.approx(0.25, abs=0.035)
+    assert bound.to_dict()["repetitions"][0]["share_selected"]["candidate"]["test"] == pytest.approx(0.25, abs=0.035)
     assert "Selection rates may differ by 0.05" in bound.summary()
 
 

@@ -35,7 +35,7 @@ def people() -> pl.DataFrame:
 def audited(people: Any, **options: Any) -> improvable.Audit:
     settings: dict[str, Any] = {
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
-        "features": ["need", "cost_old", "noise"], "splits": 3, "draws": 300, "row_id": "person",
+        "features": ["need", "cost_old", "noise"], "repetitions": 3, "draws": 300, "row_id": "person",
     }  # fmt: skip
     return improvable.audit(people, **{**settings, **options})
 
@@ -57,10 +57,10 @@ class By:
 def test_the_better_rule_wins_and_is_what_gets_tested(people: pl.DataFrame) -> None:
     contest = audited(people, rule=as_tournament([By("noise"), By("need")]))
     alone = audited(people, rule=By("need"))
-    for split, expected in zip(contest.to_dict()["splits"], alone.to_dict()["splits"], strict=True):
-        assert split["selection"]["winner"] == "by need"
-        assert split["selection"]["margins"]["by need"] > split["selection"]["margins"]["by noise"]
-        assert split["components"] == expected["components"]
+    for repetition, expected in zip(contest.to_dict()["repetitions"], alone.to_dict()["repetitions"], strict=True):
+        assert repetition["selection"]["winner"] == "by need"
+        assert repetition["selection"]["margins"]["by need"] > repetition["selection"]["margins"]["by noise"]
+        assert repetition["components"] == expected["components"]
     assert "Won inside the training rows: by need (3)." in contest.summary()
 
 
@@ -74,7 +74,7 @@ def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(people: 
             seen.append(set(training.rows.numbers("noise")))
             return super().select(training, status_quo)
 
-    audited(people, rule=as_tournament([Spy("need"), By("noise")]), splits=1, train_fraction=0.4)
+    audited(people, rule=as_tournament([Spy("need"), By("noise")]), repetitions=1, train_fraction=0.4)
     training = seen[-1]
     assert len(seen) == 6
     assert all(abs(len(rows) - 0.8 * len(training)) < 1 for rows in seen[:-1])
@@ -85,9 +85,9 @@ def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(people: 
 
 
 def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
-    result = audited(people, rule="tournament:linear,ridge:10", cluster="clinic", splits=1)
-    assert result.splits[0].clusters is not None
-    assert abs(result.splits[0].clusters - 50) < 20
+    result = audited(people, rule="tournament:linear,ridge:10", cluster="clinic", repetitions=1)
+    assert result.repetitions[0].clusters is not None
+    assert abs(result.repetitions[0].clusters - 50) < 20
 
 
 def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
@@ -98,7 +98,7 @@ def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFra
 
 def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(people: pl.DataFrame) -> None:
     def decisions(rule: str) -> Any:
-        return audited(people, rule=rule, splits=1).substitute().decide(people)
+        return audited(people, rule=rule, repetitions=1).substitute().decide(people)
 
     scores = people["score"].to_numpy()
     np.testing.assert_array_equal(decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8))
@@ -106,9 +106,9 @@ def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model
 
 
 def test_dropping_features_is_the_rule_without_them(people: pl.DataFrame) -> None:
-    dropped = audited(people, rule="drop:cost_*:linear").to_dict()["splits"]
-    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()["splits"]
-    assert [split["components"] for split in dropped] == [split["components"] for split in without]
+    dropped = audited(people, rule="drop:cost_*:linear").to_dict()["repetitions"]
+    without = audited(people, rule="linear", features=["need", "noise"]).to_dict()["repetitions"]
+    assert [repetition["components"] for repetition in dropped] == [repetition["components"] for repetition in without]
 
 
 def test_a_rule_can_be_named_by_module_and_object(
@@ -136,7 +136,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
     result = audited(people, rule=Nothing())
     assert result.p_value == 1.0
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
-    assert "infeasible in 3 splits" in result.summary()
+    assert "infeasible in 3 repetitions" in result.summary()
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()
 
@@ -163,12 +163,12 @@ def test_rules_that_cannot_be_read_say_how_to_write_them(rule: str, message: str
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("drop:zzz*:linear", "split 1: 'zzz.' matches no feature"),
+        ("drop:zzz*:linear", "repetition 1: 'zzz.' matches no feature"),
         ("drop:*:linear", "matches every feature"),
         ("tournament:linear,logistic", "contender 'logistic': rule 'logistic' is a classifier"),
     ],
 )
-def test_rules_that_fail_on_the_rows_name_the_split(people: pl.DataFrame, rule: str, message: str) -> None:
+def test_rules_that_fail_on_the_rows_name_the_repetition(people: pl.DataFrame, rule: str, message: str) -> None:
     with pytest.raises(improvable.RuleError, match=message):
         audited(people, rule=rule)
 

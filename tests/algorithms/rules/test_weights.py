@@ -28,7 +28,7 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
             status_quo=improvable.threshold("score", capacity=0.4),
             features=["x0", "x1", "x2"],
             row_id="id",
-            splits=1,
+            repetitions=1,
             draws=200,
             seed=1,
             progress=False,
@@ -37,4 +37,4 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
     ]
     for other in found[1:]:
         assert found[0].p_value == other.p_value
-        assert found[0].facts["splits"][0]["components"] == other.facts["splits"][0]["components"]
+        assert found[0].facts["repetitions"][0]["components"] == other.facts["repetitions"][0]["components"]

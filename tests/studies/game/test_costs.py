@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import improvable
-from improvable.studies.game.costs import costs_from_formula, costs_from_table, costs_per_split
-from improvable.studies.game.game import fewest_splits, linear_costs, play
+from improvable.studies.game.costs import costs_from_formula, costs_from_table, costs_per_repetition
+from improvable.studies.game.game import fewest_repetitions, linear_costs, play
 from improvable.studies.game.mixing import BetaMixing
 
 FORMULAS = ["0.001*m", "0.01*m**1.5 + 0.001*m", "exp(m/100) - 1", "0.02*(m + m**2)/2", "m*sqrt(m + 1)/500", "-(-m)/9"]
@@ -68,12 +68,12 @@ def test_costs_that_no_game_has_are_refused(formula: str, said: str) -> None:
 def test_a_cost_that_explodes_is_a_cost() -> None:
     single, repeated = costs_from_formula("0.001*exp(m)").both(7)
     assert repeated(200) == math.inf
-    assert play(single, repeated).single.repetitions == 4
+    assert play(single, repeated).single.attempts == 4
 
 
 def test_a_table_is_interpolated_and_goes_on_at_its_last_price(tmp_path: Path) -> None:
     file = tmp_path / "costs.csv"
-    file.write_text("repetition, cost\n1,0.01\n3,0.05\n10,0.40\n")
+    file.write_text("attempt, cost\n1,0.01\n3,0.05\n10,0.40\n")
     single, repeated = costs_from_table(file).both(7)
     assert [single(m) for m in (0, 1, 2, 3, 10, 12)] == pytest.approx([0, 0.01, 0.03, 0.05, 0.40, 0.50])
     assert repeated(1) == single(7)
@@ -87,17 +87,17 @@ def test_a_table_is_interpolated_and_goes_on_at_its_last_price(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("m,c\n1,2\n", "has no columns repetition and cost"),
-        ("", "has no columns repetition and cost"),
-        ("repetition,cost\n1,a\n", "line 2 of .* has no number"),
-        ("repetition,cost\n1\n", "line 2 of .* has no number"),
-        ("repetition,cost\n1.5,2\n", "line 2 of .* is 1.5,2"),
-        ("repetition,cost\n-1,2\n", "line 2 of .* is -1,2"),
-        ("repetition,cost\n1,inf\n", "line 2 of .* is 1,inf"),
-        ("repetition,cost\n1,2\n1,3\n", "line 3 of .* is 1,3"),
-        ("repetition,cost\n0,2\n", "has one number of repetitions"),
-        ("repetition,cost\n1,2\n2,2\n", "2 repetitions cost no more than 1"),
-        ("repetition,cost\n1,2\n2,3\n", "concave: after 1"),
+        ("m,c\n1,2\n", "has no columns attempt and cost"),
+        ("", "has no columns attempt and cost"),
+        ("attempt,cost\n1,a\n", "line 2 of .* has no number"),
+        ("attempt,cost\n1\n", "line 2 of .* has no number"),
+        ("attempt,cost\n1.5,2\n", "line 2 of .* is 1.5,2"),
+        ("attempt,cost\n-1,2\n", "line 2 of .* is -1,2"),
+        ("attempt,cost\n1,inf\n", "line 2 of .* is 1,inf"),
+        ("attempt,cost\n1,2\n1,3\n", "line 3 of .* is 1,3"),
+        ("attempt,cost\n0,2\n", "has one number of attempts"),
+        ("attempt,cost\n1,2\n2,2\n", "2 attempts cost no more than 1"),
+        ("attempt,cost\n1,2\n2,3\n", "concave: after 1"),
     ],
 )
 def test_a_table_that_is_none_is_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -111,5 +111,8 @@ def test_a_table_that_is_none_is_one_line(tmp_path: Path, text: str, said: str) 
 
 def test_a_price_per_split_is_the_linear_cost_and_the_search_for_splits_takes_any() -> None:
     mixing = BetaMixing(0.4)
-    assert play(*costs_per_split(0.01).both(5), splits=5).to_dict() == play(*linear_costs(0.01, 5), splits=5).to_dict()
-    assert fewest_splits(costs_from_formula("0.01*m").of, mixing=mixing) == fewest_splits(0.01, mixing=mixing)
+    assert (
+        play(*costs_per_repetition(0.01).both(5), repetitions=5).to_dict()
+        == play(*linear_costs(0.01, 5), repetitions=5).to_dict()
+    )
+    assert fewest_repetitions(costs_from_formula("0.01*m").of, mixing=mixing) == fewest_repetitions(0.01, mixing=mixing)

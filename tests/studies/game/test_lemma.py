@@ -22,17 +22,17 @@ COSTS: list[Cost] = [lambda m: 0.03 * m, lambda m: 0.002 * m**1.5 + 1, lambda m:
 FARTHEST = 600
 
 
-def slow_value(mixing: Mixing, splits: int, m: int, alpha: float) -> float:
-    """v_K(m), from the definition: P(some of m repetitions has at least half of its K splits below alpha / 2)."""
-    weights, misses = one_repetition(MIXINGS.index(mixing), splits, alpha)
+def slow_value(mixing: Mixing, repetitions: int, m: int, alpha: float) -> float:
+    """v_K(m), from the definition: P(some of m attempts has at least half of its K repetitions below alpha / 2)."""
+    weights, misses = one_repetition(MIXINGS.index(mixing), repetitions, alpha)
     return float(weights @ (1 - misses**m))
 
 
 @cache
-def one_repetition(mixing: int, splits: int, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """The chance that less than half of K splits reject, at every point of a mixture, and the points' weights."""
+def one_repetition(mixing: int, repetitions: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """The chance that less than half of K repetitions reject, at every point of a mixture, and the points' weights."""
     q, weights = MIXINGS[mixing].points(alpha / 2)
-    return weights, binom.cdf(np.ceil(splits / 2) - 1, splits, q)
+    return weights, binom.cdf(np.ceil(repetitions / 2) - 1, repetitions, q)
 
 
 @pytest.mark.paper("Lemma D.1")
@@ -59,11 +59,11 @@ def test_the_bounds_are_those_of_brute_force(mixing: Mixing, cost: Cost, epsilon
 def test_the_analyst_repeats_less_than_m_bar_and_false_rejections_stay_below(mixing: Mixing, cost: Cost) -> None:
     found = lemma_bounds(cost, epsilon=0.02, mixing=mixing)
     assert found.k_bar is not None
-    for splits in (max(2, found.k_bar + 1), found.k_bar + 2, found.k_bar + 9):
-        payoff = [slow_value(mixing, splits, m, 0.05) - cost(m) for m in range(4 * found.m_bar)]
+    for repetitions in (max(2, found.k_bar + 1), found.k_bar + 2, found.k_bar + 9):
+        payoff = [slow_value(mixing, repetitions, m, 0.05) - cost(m) for m in range(4 * found.m_bar)]
         best = int(np.argmax(np.array(payoff) > max(payoff) - 1e-12))
         assert best < found.m_bar
-        assert best_response(cost, splits=splits, mixing=mixing).rejection < 0.07
+        assert best_response(cost, repetitions=repetitions, mixing=mixing).rejection < 0.07
 
 
 def test_the_limit_is_the_chance_that_half_of_all_splits_reject() -> None:
@@ -75,13 +75,13 @@ def test_the_limit_is_the_chance_that_half_of_all_splits_reject() -> None:
 
 
 def test_without_assumption_4_the_policymaker_loses_at_most_epsilon() -> None:
-    """One split is run once, and rejects at its level; the median rejects at most epsilon more often."""
+    """One repetition is run once, and rejects at its level; the median rejects at most epsilon more often."""
     cost = 0.03
     for mixing in (BetaMixing(0.5), NEAR_HALF):
         found = lemma_bounds(lambda m: cost * m, epsilon=0.01, mixing=mixing)
         assert found.k_bar is not None
-        for splits in range(max(2, found.k_bar + 1), found.k_bar + 6):
-            game = play(lambda m: 0.049 * m, lambda m: cost * m, splits=splits, mixing=mixing)
+        for repetitions in range(max(2, found.k_bar + 1), found.k_bar + 6):
+            game = play(lambda m: 0.049 * m, lambda m: cost * m, repetitions=repetitions, mixing=mixing)
             assert not game.low_cost.holds or mixing is NEAR_HALF
             assert game.repeated.policymaker > 1 - 0.05 - 0.01
 
@@ -108,9 +108,9 @@ def test_payoffs_are_chance_less_cost_and_the_picture_marks_the_best() -> None:
         found = payoffs(game, cost, procedure, times)
         if procedure == "s1":
             assert found == pytest.approx(1 - 0.95**times - 0.01 * times)
-        assert int(np.argmax(found)) == response.repetitions
+        assert int(np.argmax(found)) == response.attempts
         assert found.max() == pytest.approx(response.analyst)
     picture = payoff_picture(game, costs, lemma_bounds(costs[1])).to_dict()
     text = str(picture)
-    assert "one split: best at m = 32, payoff 0.486" in text
-    assert "median of 7 splits: best at m = 0, payoff 0" in text
+    assert "one repetition: best at m = 32, payoff 0.486" in text
+    assert "median of 7 repetitions: best at m = 0, payoff 0" in text

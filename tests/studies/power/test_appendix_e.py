@@ -35,14 +35,14 @@ def test_one_repetition_is_what_the_library_computes(seed: int) -> None:
 
 
 def test_curves_are_the_same_for_any_number_of_workers() -> None:
-    options = {"etas": [0.5, 1.2], "sizes": [50], "repetitions": 120, "draws": 100, "seed": 3}
+    options = {"etas": [0.5, 1.2], "sizes": [50], "simulations": 120, "draws": 100, "seed": 3}
     assert appendix_e(**options, workers=1) == appendix_e(**options, workers=2)  # type: ignore[arg-type]
 
 
 @pytest.mark.paper("Appendix E", "Figure 5")
 def test_level_power_and_the_fold() -> None:
-    """2,000 repetitions of 500 draws: Monte Carlo error at most .011; margins are four of them."""
-    results = appendix_e([0.0, 0.5, MEAN_GAP], sizes=[100, 400], repetitions=2_000, draws=500, seed=1, workers=2)
+    """2,000 simulations of 500 draws: Monte Carlo error at most .011; margins are four of them."""
+    results = appendix_e([0.0, 0.5, MEAN_GAP], sizes=[100, 400], simulations=2_000, draws=500, seed=1, workers=2)
     by = {(one.size, one.eta): one for one in results}
     for size in (100, 400):
         assert by[size, MEAN_GAP].absolute == pytest.approx(0.05, abs=0.02)
@@ -53,7 +53,7 @@ def test_level_power_and_the_fold() -> None:
     assert by[100, 0.0].signed == pytest.approx(0.83, abs=0.035)
     assert by[100, 0.5].absolute > by[100, 0.0].absolute + 0.04  # the dip at perfect fairness
     assert by[400, 0.0].absolute > 0.99
-    near, far = appendix_e([0.2 * MEAN_GAP], [0.8], [100, 400], repetitions=2_000, draws=500, seed=2, workers=2)
+    near, far = appendix_e([0.2 * MEAN_GAP], [0.8], [100, 400], simulations=2_000, draws=500, seed=2, workers=2)
     for one, folded in ((near, 0.229), (far, 0.192)):
         assert one.null
         assert one.absolute == pytest.approx(folded, abs=0.04)
@@ -62,7 +62,7 @@ def test_level_power_and_the_fold() -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"repetitions": 0}, "repetitions is 0"), ({"sizes": [1]}, "a sample size is 1"), ({"alpha": 2}, "alpha is 2")],
+    [({"simulations": 0}, "simulations is 0"), ({"sizes": [1]}, "a sample size is 1"), ({"alpha": 2}, "alpha is 2")],
 )
 def test_bad_settings_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(improvable.OptionError, match=words):

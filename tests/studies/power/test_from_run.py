@@ -19,14 +19,14 @@ from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
 from improvable.studies.power.from_run import gap_rejections
 from improvable.studies.power.gap_process import gap_covariance, gap_process
 
-QUICK: dict[str, Any] = {"repetitions": 300, "draws": 300}
+QUICK: dict[str, Any] = {"simulations": 300, "draws": 300}
 
 
 @pytest.fixture(scope="module")
 def audit() -> improvable.Audit:
     return improvable.audit(
         assumed_rows(3_000, np.random.default_rng(4)), outcome="outcome", group="group", status_quo="now",
-        rule=AlwaysNew(), splits=5, draws=400,
+        rule=AlwaysNew(), repetitions=5, draws=400,
     )  # fmt: skip
 
 
@@ -59,14 +59,14 @@ def test_the_covariance_is_that_of_rows(theta: str) -> None:
 
 def test_the_median_split_is_the_one_whose_p_value_is_the_lower_median(audit: improvable.Audit) -> None:
     process = gap_process(audit)
-    ranked = sorted(audit.splits, key=lambda split: split.p_value)
+    ranked = sorted(audit.repetitions, key=lambda repetition: repetition.p_value)
     assert process.p_value == ranked[2].p_value == audit.p_value
-    (split,) = [one for one in audit.splits if one.split == process.split]
-    gap = split.to_dict()["splits"][0]["gap"]
+    (repetition,) = [one for one in audit.repetitions if one.repetition == process.repetition]
+    gap = repetition.to_dict()["repetitions"][0]["gap"]
     assert process.status_quo == pytest.approx(gap["status_quo"])
     assert abs(process.candidate) == pytest.approx(gap["candidate"])
     assert process.groups == ("a", "b")
-    assert process.rows == split.rows
+    assert process.rows == repetition.rows
     assert process.scaled("known")[0, 0] == pytest.approx(10)
 
 
@@ -83,7 +83,7 @@ def test_curves_are_the_closed_form_where_there_is_one() -> None:
     """4,000 samples: Monte Carlo error at most .008; margins are four of them, and one of the bootstrap's own."""
     covariance, etas, deltas = np.array(COVARIANCE), [0.0, 0.5, 1.0, 1.3, 1.52], [0.0, 0.4]
     found = gap_rejections(
-        MEAN_GAP, covariance, etas, deltas, [300, 20_000], alpha=0.05, repetitions=4_000, draws=1_000, workers=2
+        MEAN_GAP, covariance, etas, deltas, [300, 20_000], alpha=0.05, simulations=4_000, draws=1_000, workers=2
     )
     for one in found:
         expected = signed_power(one.eta, one.delta, covariance, one.size, 0.05)
@@ -99,7 +99,7 @@ def test_curves_are_the_closed_form_where_there_is_one() -> None:
 def test_curves_are_those_of_resampled_rows() -> None:
     """Appendix E draws every row and every resample; 1,500 samples each: error of a difference at most .018."""
     etas, deltas, sizes = [0.0, 0.6, 1.1, MEAN_GAP], [0.0, 0.5], [100, 400]
-    how: dict[str, Any] = {"repetitions": 1_500, "draws": 300, "alpha": 0.05, "workers": 2}
+    how: dict[str, Any] = {"simulations": 1_500, "draws": 300, "alpha": 0.05, "workers": 2}
     slow = appendix_e(etas, deltas, sizes, seed=1, **how)
     fast = gap_rejections(MEAN_GAP, np.array(COVARIANCE), etas, deltas, sizes, seed=2, **how)
     for one, other in zip(slow, fast, strict=True):
@@ -124,7 +124,7 @@ def test_power_is_that_of_fresh_samples_with_theta_estimated() -> None:
     for theta in ("estimated", "known"):
         covariance = gap_covariance(big, 0, (0, 1), theta)
         (one,) = gap_rejections(
-            float(gaps[0]), covariance, [float(gaps[1])], [0.0], [size], alpha=0.05, repetitions=2_000, draws=300
+            float(gaps[0]), covariance, [float(gaps[1])], [0.0], [size], alpha=0.05, simulations=2_000, draws=300
         )
         powers[theta] = one.signed
     error = np.sqrt(rejected * (1 - rejected) / samples)
@@ -140,7 +140,7 @@ def test_the_result_is_words_table_json_and_picture(audit: improvable.Audit, tmp
     rows = power.process.rows
     assert sizes == {round(rows / 2), rows, 2 * rows}
     words = " ".join(power.summary().split())
-    assert f"Calibrated from split {power.process.split}" in words
+    assert f"Calibrated from repetition {power.process.repetition}" in words
     assert "Monte Carlo error" in words
     assert "is not evidence" in words
     edge = [one for one in power.points if one.eta == power.process.status_quo]
@@ -167,7 +167,7 @@ def test_more_than_one_pair_is_cautioned() -> None:
     groups = (*GROUPS, AssumedGroup("c", 0.5, rates=(0.3, 0.3), means=(2.9, 3.7), spread=1.0, overlap=0.5))
     audit = improvable.audit(
         assumed_rows(2_000, np.random.default_rng(4), groups), outcome="outcome", group="group", status_quo="now",
-        rule=AlwaysNew(), splits=1, draws=200, protected="b", selection="burden",
+        rule=AlwaysNew(), repetitions=1, draws=200, protected="b", selection="burden",
     )  # fmt: skip
     cautions = " ".join(power_from_run(audit, etas=[0.0], sizes=[500], **QUICK).cautions)
     assert "pair with the widest gap" in cautions
@@ -182,14 +182,14 @@ def test_what_cannot_be_calibrated_is_one_line(audit: improvable.Audit, tmp_path
         power_from_run(tmp_path / "run")
     same = improvable.audit(
         assumed_rows(600, np.random.default_rng(4)).with_columns(new="now"), outcome="outcome", group="group",
-        status_quo="now", rule=AlwaysNew(), splits=1, draws=200,
+        status_quo="now", rule=AlwaysNew(), repetitions=1, draws=200,
     )  # fmt: skip
     with pytest.raises(improvable.OptionError, match="moves exactly with"):
         power_from_run(same)
     difference = audit.reconsider(form="difference", delta_fairness=0.1)
     with pytest.raises(improvable.OptionError, match="is an amount"):
         power_from_run(difference)
-    bad: list[dict[str, Any]] = [{"etas": []}, {"sizes": [3]}, {"theta": "sure"}, {"alpha": 2}, {"repetitions": 0}]
+    bad: list[dict[str, Any]] = [{"etas": []}, {"sizes": [3]}, {"theta": "sure"}, {"alpha": 2}, {"simulations": 0}]
     for options in bad:
         with pytest.raises(improvable.OptionError):
             power_from_run(audit, **options)

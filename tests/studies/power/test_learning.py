@@ -40,7 +40,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
     frame = people(rows, noise, seed)
     return [
         improvable.audit(
-            frame, **QUESTION, features=features, splits=fits, train_fraction=share, draws=100, seed=100 * seed + j
+            frame, **QUESTION, features=features, repetitions=fits, train_fraction=share, draws=100, seed=100 * seed + j
         )
         for j, share in enumerate(shares)
     ]
@@ -52,8 +52,8 @@ def test_points_and_errors_are_those_of_a_slow_twin(protected: str | None) -> No
     audits = [one.reconsider(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
     learning = learning_of(audits)
     for audit in audits:
-        here = {(p.kind, p.group): p for p in learning.points if p.training_rows == 1_200 - audit.splits[0].rows}
-        facts = audit.to_dict()["splits"]
+        here = {(p.kind, p.group): p for p in learning.points if p.training_rows == 1_200 - audit.repetitions[0].rows}
+        facts = audit.to_dict()["repetitions"]
         table = np.array([[[f["accuracy"][g][a] for a in ("status_quo", "candidate")] for g in "bw"] for f in facts])
         for g, group in enumerate("bw"):
             point, gains = here["accuracy", group], table[:, g, 1] - table[:, g, 0]
@@ -122,7 +122,7 @@ def test_a_trade_is_said_to_be_one() -> None:
 
 def test_a_plan_has_its_learning_in_words_table_json_and_picture() -> None:
     plan = power_from_pilot(
-        people(1_500, 1, 3), rows=3_000, repetitions=100, fits=4, sizes=3, **QUESTION, features=["need", "noise_0"]
+        people(1_500, 1, 3), rows=3_000, simulations=100, fits=4, sizes=3, **QUESTION, features=["need", "noise_0"]
     )
     learning = plan.learning()
     assert len(learning.table()) == len(learning.points) == 9
@@ -137,7 +137,7 @@ def test_a_plan_has_its_learning_in_words_table_json_and_picture() -> None:
 
 
 def test_an_assumed_candidate_does_not_learn() -> None:
-    plan = power_from_assumptions(GROUPS, rows=1_000, repetitions=100)
+    plan = power_from_assumptions(GROUPS, rows=1_000, simulations=100)
     assert plan.to_dict()["learning"] is None
     with pytest.raises(OptionError, match="does not learn"):
         plan.learning()

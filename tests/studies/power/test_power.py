@@ -21,7 +21,7 @@ from improvable.studies.power.simulation import Setting, simulate
 
 @pytest.fixture(scope="module")
 def plan() -> PowerPlan:
-    return power_from_assumptions(GROUPS, rows=1_500, repetitions=1_000, tried=Tried(train_fractions=(0.2, 0.5)))
+    return power_from_assumptions(GROUPS, rows=1_500, simulations=1_000, tried=Tried(train_fractions=(0.2, 0.5)))
 
 
 def test_a_sample_size_reaches_the_wanted_power_and_less_does_not(plan: PowerPlan) -> None:
@@ -42,7 +42,7 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
     assert {point["varied"] for point in facts["points"]} == {
         "rows",
         "train_fraction",
-        "splits",
+        "repetitions",
         "delta_accuracy",
         "delta_fairness",
     }
@@ -55,25 +55,25 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
 
 
 def test_both_procedures_are_planned_side_by_side(plan: PowerPlan) -> None:
-    split, folds = plan.sample_sizes[0], plan.sample_sizes[-1]
-    assert (split.folds, folds.folds, folds.train_fraction) == (None, 2, 0.5)
-    assert split.rows is not None
+    repetition, folds = plan.sample_sizes[0], plan.sample_sizes[-1]
+    assert (repetition.folds, folds.folds, folds.train_fraction) == (None, 2, 0.5)
+    assert repetition.rows is not None
     assert folds.rows is not None
-    assert folds.rows < split.rows
+    assert folds.rows < repetition.rows
     reached = simulate(assume(GROUPS), Setting(folds.rows, 0.5, 7, Claim(), 0.05, 2), 4_000, 1)
     assert reached.power == pytest.approx(0.8, abs=0.04)
     text = " ".join(plan.summary().split())
     assert f"To reach .80 in 2 folds: {folds.rows:,} rows" in text
-    assert f"needs {folds.rows / split.rows:.0%} of the rows of the paper's split with 50% for training" in text
+    assert f"needs {folds.rows / repetition.rows:.0%} of the rows of the paper's split with 50% for training" in text
     assert "Declare the procedure before the audit." in text
     assert plan.asked.folds is None
     drawn = str(plan.plot().to_dict())
-    assert "'splits, 50% train'" in drawn
+    assert "'repetitions, 50% train'" in drawn
     assert "'2 folds'" in drawn
 
 
 def test_a_plan_for_folds_is_asked_for_like_any_other() -> None:
-    plan = power_from_assumptions(GROUPS, rows=700, repetitions=500, folds=3, tried=Tried(train_fractions=(0.5,)))
+    plan = power_from_assumptions(GROUPS, rows=700, simulations=500, folds=3, tried=Tried(train_fractions=(0.5,)))
     assert (plan.asked.folds, plan.asked.training_rows, plan.asked.rows) == (3, 466, 700)
     assert [size.folds for size in plan.sample_sizes] == [None, 3]
     assert plan.asked.power == simulate(assume(GROUPS), Setting(700, 0.5, 7, Claim(), 0.05, 3), 500, 0).power
@@ -83,7 +83,7 @@ def test_a_plan_for_folds_is_asked_for_like_any_other() -> None:
 
 def test_the_same_seed_gives_the_same_plan() -> None:
     first, second = (
-        power_from_pilot(needs(3_000, 1), **LEARNED, rows=6_000, repetitions=200, fits=5, sizes=3).to_dict()
+        power_from_pilot(needs(3_000, 1), **LEARNED, rows=6_000, simulations=200, fits=5, sizes=3).to_dict()
         for _ in range(2)
     )
     assert first == second
@@ -97,7 +97,7 @@ def test_clusters_and_several_group_columns_can_be_planned_for() -> None:
         sex=pl.Series(np.arange(4_000) % 2).cast(pl.String), clinic=pl.Series(np.arange(4_000) // 4)
     )
     options = LEARNED | {"group": ["group", "sex"], "cluster": "clinic"}
-    plan = power_from_pilot(frame, **options, repetitions=100, fits=4, sizes=2)
+    plan = power_from_pilot(frame, **options, simulations=100, fits=4, sizes=2)
     assert plan.groups == ("group=b", "group=w", "sex=0", "sex=1")
     assert 0 <= plan.asked.power <= 1
 
@@ -138,7 +138,7 @@ def test_assumptions_that_cannot_be_are_refused(change: dict[str, Any], words: s
         {"rows": 10},
         {"folds": 1},
         {"wanted": 1.0},
-        {"splits": 0},
+        {"repetitions": 0},
         {"train_fraction": 1.0},
         {"delta_accuracy": {"c": 0.1}},
     ],
@@ -157,10 +157,10 @@ def test_on_the_held_out_third_less_training_is_better(shared_data: Path) -> Non
         status_quo=improvable.threshold("risk_score_t", capacity=0.03),
         rule="linear",
         features=["*_hat", "*_nocost", "weighted_*"],
-        repetitions=500,
+        simulations=500,
         fits=15,
         tried=Tried(
-            rows=(16_099,), train_fractions=(0.2, 0.5), splits=(7,), deltas_accuracy=(0.0,), deltas_fairness=(0.0,)
+            rows=(16_099,), train_fractions=(0.2, 0.5), repetitions=(7,), deltas_accuracy=(0.0,), deltas_fairness=(0.0,)
         ),
     )
     power = {point.train_fraction: point.power for point in plan.points if point.varied == "train_fraction"}

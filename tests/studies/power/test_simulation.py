@@ -18,7 +18,7 @@ from improvable.studies.power.assumptions import assume
 from improvable.studies.power.claim_margins import margins
 from improvable.studies.power.outlook import Outlook
 from improvable.studies.power.pilot import learn
-from improvable.studies.power.simulation import Setting, simulate, split_means
+from improvable.studies.power.simulation import Setting, simulate, repetition_means
 
 
 def test_assumed_moments_are_those_of_rows() -> None:
@@ -38,18 +38,18 @@ def test_assumed_moments_are_those_of_rows() -> None:
 
 
 def test_splits_share_the_rows_they_divide() -> None:
-    """Var = Sigma / (n t) and Cov = Sigma / n between splits, among rows and in the simulation."""
+    """Var = Sigma / (n t) and Cov = Sigma / n between repetitions, among rows and in the simulation."""
     outlook, setting = assume(GROUPS), Setting(200, 0.3, 2, Claim(), 0.05)
-    repetitions = 4_000
+    simulations = 4_000
     rng = np.random.default_rng(2)
     factor = np.linalg.cholesky(outlook.covariances[0] + 1e-9 * np.eye(8))
-    observed = np.empty((repetitions, 2, 8))
-    for r in range(repetitions):
+    observed = np.empty((simulations, 2, 8))
+    for r in range(simulations):
         rows = rng.standard_normal((200, 8)) @ factor.T
         for k in range(2):
             observed[r, k] = rows[rng.permutation(200)[60:]].mean(axis=0)
-    simulated, _ = split_means(outlook, setting, np.zeros(8), outlook.covariances[0], repetitions, 0)
-    for means in (observed, simulated.reshape(repetitions, 2, 8)):
+    simulated, _ = repetition_means(outlook, setting, np.zeros(8), outlook.covariances[0], simulations, 0)
+    for means in (observed, simulated.reshape(simulations, 2, 8)):
         diagonal = np.diag(outlook.covariances[0])
         own = means.var(axis=0).mean(axis=0) / diagonal * 140
         between = (means[:, 0] * means[:, 1]).mean(axis=0) / diagonal * 200
@@ -126,19 +126,19 @@ def test_a_candidate_like_the_status_quo_never_rejects() -> None:
     assert simulate(same, Setting(1_000, 0.5, 3, Claim(), 0.05), 200, 0).power == 0
 
 
-@pytest.mark.parametrize(("splits", "fraction", "folds"), [(1, 0.5, None), (5, 0.3, None), (1, 0.5, 2)])
-def test_power_of_a_fixed_candidate_is_that_of_audits(splits: int, fraction: float, folds: int | None) -> None:
-    rng, repetitions, n = np.random.default_rng(4), 200, 1_500 if folds is None else 800
+@pytest.mark.parametrize(("repetitions", "fraction", "folds"), [(1, 0.5, None), (5, 0.3, None), (1, 0.5, 2)])
+def test_power_of_a_fixed_candidate_is_that_of_audits(repetitions: int, fraction: float, folds: int | None) -> None:
+    rng, simulations, n = np.random.default_rng(4), 200, 1_500 if folds is None else 800
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}, {"delta_accuracy": 0.1}]
-    rejected = np.zeros((repetitions, len(claims)))
-    for r in range(repetitions):
+    rejected = np.zeros((simulations, len(claims)))
+    for r in range(simulations):
         result = improvable.audit(
             assumed_rows(n, rng),
             outcome="outcome",
             group="group",
             status_quo="now",
             rule=AlwaysNew(),
-            splits=splits,
+            repetitions=repetitions,
             train_fraction=fraction,
             folds=folds,
             draws=300,
@@ -146,9 +146,9 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(splits: int, fraction: flo
         )
         rejected[r] = [result.reconsider(**claim).reject for claim in claims]
     for j, claim in enumerate(claims):
-        fast = simulate(assume(GROUPS), Setting(n, fraction, splits, Claim(**claim), 0.05, folds), 4_000, 0)
+        fast = simulate(assume(GROUPS), Setting(n, fraction, repetitions, Claim(**claim), 0.05, folds), 4_000, 0)
         slow = float(rejected[:, j].mean())
-        error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / repetitions), fast.error)
+        error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / simulations), fast.error)
         assert abs(slow - fast.power) < 3.5 * error + 0.02, claim
 
 
@@ -186,21 +186,21 @@ def pilot() -> Outlook:
     return outlook
 
 
-@pytest.mark.parametrize(("n", "fraction", "splits", "folds"), [(5_000, 0.1, 5, None), (4_000, 0.5, 3, 2)])
+@pytest.mark.parametrize(("n", "fraction", "repetitions", "folds"), [(5_000, 0.1, 5, None), (4_000, 0.5, 3, 2)])
 def test_power_of_a_rule_that_learns_is_that_of_audits(
-    pilot: Outlook, n: int, fraction: float, splits: int, folds: int | None
+    pilot: Outlook, n: int, fraction: float, repetitions: int, folds: int | None
 ) -> None:
     """Candidates and cutoffs that move with the training rows; the means are those of the audits themselves."""
-    repetitions, how = 120, LEARNED | {"splits": splits, "train_fraction": fraction, "folds": folds}
+    simulations, how = 120, LEARNED | {"repetitions": repetitions, "train_fraction": fraction, "folds": folds}
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}]
     rejected, means = [], []
-    for r in range(repetitions):
+    for r in range(simulations):
         result = improvable.audit(needs(n, r), **how, draws=300, seed=r)
         rejected.append([result.reconsider(**claim).reject for claim in claims])
-        means += [split.evidence.sums.ravel() / split.rows for split in result.splits]
+        means += [repetition.evidence.sums.ravel() / repetition.rows for repetition in result.repetitions]
     outlook = replace(pilot, means=np.tile(np.mean(means, axis=0), (len(pilot.sizes), 1)))
     for j, claim in enumerate(claims):
-        fast = simulate(outlook, Setting(n, fraction, splits, Claim(**claim), 0.05, folds), 4_000, 0)
+        fast = simulate(outlook, Setting(n, fraction, repetitions, Claim(**claim), 0.05, folds), 4_000, 0)
         slow = float(np.mean([row[j] for row in rejected]))
-        error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / repetitions), fast.error)
+        error = np.hypot(np.sqrt(max(slow * (1 - slow), 0.01) / simulations), fast.error)
         assert abs(slow - fast.power) < 3.5 * error + 0.03, claim

@@ -70,7 +70,7 @@ def test_times_have_one_fingerprint_however_they_are_written(tmp_path: Path) -> 
 def test_levers_that_make_an_audit_fail_are_cautions(lever: dict[str, Any], words: str) -> None:
     result = improvable.audit(
         improvable.datasets.care_management(6_000, seed=4), outcome="gagne_sum_t", group="race", rule="linear",
-        features=["gagne_sum_tm1", "dem_female"], splits=1, draws=200,
+        features=["gagne_sum_tm1", "dem_female"], repetitions=1, draws=200,
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), **lever,
     )  # fmt: skip
     assert any(words in text for text in result.warnings)
@@ -80,7 +80,7 @@ def test_levers_that_make_an_audit_fail_are_cautions(lever: dict[str, Any], word
 def test_not_shown_says_what_could_have_been_shown() -> None:
     result = improvable.audit(
         improvable.datasets.care_management(3_000, seed=4), outcome="gagne_sum_t", group="race", rule="linear",
-        features=["gagne_sum_tm1", "dem_female"], splits=3, draws=500,
+        features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500,
         status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     )  # fmt: skip
     assert not result.reject

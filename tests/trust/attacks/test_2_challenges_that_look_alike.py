@@ -1,4 +1,4 @@
-"""Attack 2: invisible marks and look-alike letters make a thousand challenges of one, each with other splits.
+"""Attack 2: invisible marks and look-alike letters make a thousand challenges of one, each with other repetitions.
 
 Grinding `docket 24-1234` with an invisible mark gave REJECTED after 62 tries. Challenges are plain ASCII, anything else
 is refused and shown escaped, and texts that look alike (O and 0, capitals, punctuation) divide the rows alike.

@@ -71,5 +71,5 @@ def test_no_order_of_the_file_changes_a_sealed_result() -> None:
     for name, order in (("as.csv", None), ("sorted.csv", "gagne_sum_t"), ("by_score.csv", "risk_score_t")):
         (people if order is None else people.sort(order)).write_csv(name)
         assert run(["audit", name, *OPTIONS, "--challenge", "9f2c", "--json", "out.json"]) == 0
-        found.append(json.loads(Path("out.json").read_text())["splits"])
+        found.append(json.loads(Path("out.json").read_text())["repetitions"])
     assert found[0] == found[1] == found[2]

@@ -1,6 +1,6 @@
 """Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
 
-Rows that repeat the features and outcome of others more than chance makes are refused before the first split, in every
+Rows that repeat the features and outcome of others more than chance makes are refused before the first repetition, in every
 engine, unless a row id or a cluster says what they are, or `--duplicates` does. Near copies are a caution.
 """
 
@@ -32,7 +32,7 @@ def noise(people: int, seed: int) -> pl.DataFrame:
 def audited(data: Any, **more: Any) -> improvable.Audit:
     return improvable.audit(
         data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="forest:30",
-        features=["x0", "x1", "x2", "x3"], splits=3, draws=400, ask="accuracy", **more,
+        features=["x0", "x1", "x2", "x3"], repetitions=3, draws=400, ask="accuracy", **more,
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""Attack 9: runs that leave no line, lines that say two things, clocks turned back, splits forged before a resume.
+"""Attack 9: runs that leave no line, lines that say two things, clocks turned back, repetitions forged before a resume.
 
 A line is written before anything is tested, by verifications, plans and every engine too. A torn last line is repaired,
-and said; a key said twice is refused; time that goes backward is flagged. Each split carries a digest chained to its
-run, so that forged splits, and those of another run, are found at the resume.
+and said; a key said twice is refused; time that goes backward is flagged. Each repetition carries a digest chained to its
+run, so that forged repetitions, and those of another run, are found at the resume.
 """
 
 import json
@@ -128,14 +128,14 @@ def test_forged_splits_are_found_when_the_run_is_resumed(
 ) -> None:
     assert run([*AUDIT, "--out", "run"]) == 0
     Path("run/result.json").unlink()
-    Path("run/split-003.npz").unlink()
-    with np.load("run/split-001.npz") as file:
+    Path("run/repetition-003.npz").unlink()
+    with np.load("run/repetition-001.npz") as file:
         arrays = {name: file[name] for name in file.files}
     forge(arrays)
-    np.savez("run/split-001.npz", **arrays)
+    np.savez("run/repetition-001.npz", **arrays)
     capsys.readouterr()
     assert run([*AUDIT, "--out", "run"]) == 2
-    assert "split-001.npz' was changed, or is a split of another run" in said(capsys)
+    assert "repetition-001.npz' was changed, or is a repetition of another run" in said(capsys)
 
 
 @pytest.mark.usefixtures("room")
@@ -144,11 +144,11 @@ def test_splits_of_another_run_are_found_when_the_run_is_resumed(capsys: pytest.
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run([*AUDIT, "--rule", "ridge:10", "--out", "other"]) == 0
     Path("run/result.json").unlink()
-    Path("run/split-002.npz").write_bytes(Path("other/split-002.npz").read_bytes())
+    Path("run/repetition-002.npz").write_bytes(Path("other/repetition-002.npz").read_bytes())
     capsys.readouterr()
     assert run([*AUDIT, "--out", "run"]) == 2
-    assert "split-002.npz' was changed, or is a split of another run" in said(capsys)
-    Path("run/split-002.npz").unlink()
+    assert "repetition-002.npz' was changed, or is a repetition of another run" in said(capsys)
+    Path("run/repetition-002.npz").unlink()
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run(["ledger", "people.csv"]) == 0
     assert "audit begun resumed not sealed, seed 0" in (shown := said(capsys))

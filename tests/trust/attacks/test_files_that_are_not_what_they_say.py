@@ -23,7 +23,7 @@ from improvable.data.files import write_whole
 
 OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.2"),
-    *("--rule", "linear", "--features", "gagne_sum_tm1,dem_female", "--splits", "2", "--draws", "200"),
+    *("--rule", "linear", "--features", "gagne_sum_tm1,dem_female", "--repetitions", "2", "--draws", "200"),
 ]
 VERIFY = ["verify", "run", "--data", "people.csv"]
 RESUME = ["audit", "people.csv", *OPTIONS, "--out", "run"]
@@ -83,8 +83,8 @@ def dropped(name: str) -> Callable[[dict[str, Any]], None]:
     return lambda plain: plain.pop(name)
 
 
-def rewritten(change: Callable[[dict[str, Any]], None], path: str = "run/split-001.npz") -> None:
-    """Change the arrays of a split; `meta` is plain data while it is changed."""
+def rewritten(change: Callable[[dict[str, Any]], None], path: str = "run/repetition-001.npz") -> None:
+    """Change the arrays of a repetition; `meta` is plain data while it is changed."""
     with np.load(path) as file:
         arrays: dict[str, Any] = {name: file[name] for name in file.files}
     arrays["meta"] = json.loads(arrays["meta"].tobytes())
@@ -103,8 +103,8 @@ RESULT_FILES: dict[str, bytes] = {
     "a list": b"[]",
     "nothing": b"null",
     "nested too deeply": b"[" * 200_000,
-    "a number of many digits": b'{"splits": [], "p_value": ' + b"9" * 5_000 + b"}",
-    "a key twice": b'{"splits": [], "splits": []}',
+    "a number of many digits": b'{"repetitions": [], "p_value": ' + b"9" * 5_000 + b"}",
+    "a key twice": b'{"repetitions": [], "repetitions": []}',
     "other JSON": b'{"name": "x"}',
 }
 
@@ -126,8 +126,8 @@ def test_a_file_that_is_no_result(kind: str, capsys: pytest.CaptureFixture[str])
     [
         put("reject", value=0),
         put("reject", value="false"),
-        put("splits", value={"1": {}, "2": {}}),
-        put("splits", value=[1, 2]),
+        put("repetitions", value={"1": {}, "2": {}}),
+        put("repetitions", value=[1, 2]),
         put("protocol", value="care"),
         put("protocol", "declared", value=[]),
         put("protocol", "digest", value=None),
@@ -138,7 +138,7 @@ def test_a_file_that_is_no_result(kind: str, capsys: pytest.CaptureFixture[str])
         put("versions", value=[]),
         put("versions", "numpy", value=2),
         put("protocol", "declared", "test", "draws", value=10**30),
-        put("protocol", "declared", "test", "splits", value=10**30),
+        put("protocol", "declared", "test", "repetitions", value=10**30),
         put("protocol", "declared", "test", "draws", value=True),
         put("protocol", "declared", "claim", value=[]),
         put("kind", value="comparison"),
@@ -163,10 +163,10 @@ def test_a_result_whose_values_have_other_types(
         put("question", "combine", value="mean"),
         put("question", "claim", "delta_fairness", value=None),
         put("question", "accuracy", value=[{}]),
-        put("splits", value={"1": 1}),
-        put("splits", value=[]),
-        put("splits", value=["1"]),
-        put("splits", value=[10**30]),
+        put("repetitions", value={"1": 1}),
+        put("repetitions", value=[]),
+        put("repetitions", value=["1"]),
+        put("repetitions", value=[10**30]),
         put("setting", value={}),
         put("census", value={"rows": [1], "weight": [1], "selected": [1]}),
         put("census", "rows", value="many"),
@@ -202,7 +202,7 @@ def test_a_run_folder_whose_head_is_not_as_written(
         put("meta", "attributes", 0, "levels", value=["a", "a"]),
         put("meta", "accuracy", value=[9]),
         put("meta", "rows", value="all"),
-        put("meta", "split", value="1"),
+        put("meta", "repetition", value="1"),
         put("meta", "shares", value=[]),
         put("meta", "cells", value={"strata": [{"blocks": 2, "silent": -1, "width": 4, "cells": []}]}),
         put("meta", "cells", value=5),
@@ -212,7 +212,7 @@ def test_a_split_whose_arrays_are_not_as_written(
     change: Callable[[dict[str, Any]], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rewritten(change)
-    assert "split-001.npz'" in said_in_one_line(VERIFY, capsys)
+    assert "repetition-001.npz'" in said_in_one_line(VERIFY, capsys)
 
 
 def stored(name: str, content: bytes, how: int = zipfile.ZIP_STORED) -> bytes:
@@ -241,14 +241,16 @@ def header(shape: str, dtype: str = "<f8") -> bytes:
     ],
 )
 def test_arrays_that_inflate_lie_or_run_code(content: bytes, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("run/split-001.npz").write_bytes(content)
+    Path("run/repetition-001.npz").write_bytes(content)
     assert words in said_in_one_line(VERIFY, capsys)
     Path("run/result.json").unlink()
     assert words in said_in_one_line(RESUME, capsys)
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("name", ["run/result.json", "run/split-001.npz", "result.json", "care.toml", "people.csv"])
+@pytest.mark.parametrize(
+    "name", ["run/result.json", "run/repetition-001.npz", "result.json", "care.toml", "people.csv"]
+)
 def test_nobody_waits_for_a_pipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(name).unlink()
     os.mkfifo(name)
@@ -292,7 +294,7 @@ def test_an_algorithm_that_is_a_pipe_or_inflates_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("option", ["--draws", "--splits", "--folds", "--seed"])
+@pytest.mark.parametrize("option", ["--draws", "--repetitions", "--folds", "--seed"])
 def test_numbers_that_no_machine_could_serve(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = said_in_one_line(["audit", "people.csv", *OPTIONS, option, str(10**60)], capsys)
     assert "It must be a whole number" in told
@@ -302,9 +304,9 @@ def test_numbers_that_no_machine_could_serve(option: str, capsys: pytest.Capture
 def test_a_link_at_a_partial_name_overwrites_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The old name was foreseeable: a link there, in a folder sent for resuming, chose what would be overwritten."""
     Path("thesis.txt").write_text("do not lose")
-    Path("run/split-002.npz").unlink()
+    Path("run/repetition-002.npz").unlink()
     Path("run/result.json").unlink()
-    for name in (".split-002.npz.partial", ".result.json.partial"):
+    for name in (".repetition-002.npz.partial", ".result.json.partial"):
         Path("run", name).symlink_to(Path("thesis.txt").resolve())
     assert run(RESUME) == 0
     assert Path("thesis.txt").read_text() == "do not lose"
@@ -318,13 +320,13 @@ def test_a_link_at_a_partial_name_overwrites_nothing(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("room")
 def test_links_in_a_received_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("split-001.npz", "result.json", "run.json"):
+    for name in ("repetition-001.npz", "result.json", "run.json"):
         shutil.move(f"run/{name}", f"kept-{name}")
         Path("run", name).symlink_to(Path(f"kept-{name}").resolve())
         assert "is a link" in said_in_one_line(RESUME if name == "run.json" else VERIFY, capsys)
         Path("run", name).unlink()
         shutil.move(f"kept-{name}", f"run/{name}")
-    Path("run/split-002.npz").unlink()
-    Path("run/split-002.npz").symlink_to("nothing")
+    Path("run/repetition-002.npz").unlink()
+    Path("run/repetition-002.npz").symlink_to("nothing")
     Path("run/result.json").unlink()
     assert "is a link" in said_in_one_line(RESUME, capsys)

@@ -109,7 +109,9 @@ def test_keys_of_a_received_file_are_shown_by_their_number(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     people("white").write_csv("people.csv")
-    options = "--outcome need --group group --score score --capacity 0.3 --rule linear --features better --splits 1"
+    options = (
+        "--outcome need --group group --score score --capacity 0.3 --rule linear --features better --repetitions 1"
+    )
     assert run(["audit", "people.csv", *options.split(), "--draws", "200", "--json", "result.json"]) == 0
     forged = json.loads(Path("result.json").read_text())
     forged[f"note{CLEAR}\nVERIFIED: all numbers and texts are the same."] = 1

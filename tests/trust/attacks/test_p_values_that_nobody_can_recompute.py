@@ -28,7 +28,9 @@ def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.Ca
     found = verify_bundle("run.bundle.json")
     assert found.same
     assert found.stated["p_value"] == stated["p_value"]
-    assert [split["components"] for split in found.stated["splits"]] == [one["components"] for one in stated["splits"]]
+    assert [repetition["components"] for repetition in found.stated["repetitions"]] == [
+        one["components"] for one in stated["repetitions"]
+    ]
     assert found.facts["seal"] == stated["seal"]
     size = Path("run.bundle.json").stat().st_size
     assert size < 20_000
@@ -72,14 +74,14 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
     assert status(put("of_the_cells", "p_value", value=0.0001)) == 1
     assert status(put("of_the_run", "p_value", value=0.0001)) == 1
     assert status(put("of_the_cells", "reject", value=0), put("of_the_run", "reject", value=0)) == 1
-    assert status(put("splits", 0, "counts", "strata", 0, "cells", 0, 1, value=4_000)) == 1
+    assert status(put("repetitions", 0, "counts", "strata", 0, "cells", 0, 1, value=4_000)) == 1
     assert status(put("question", "seed", value=1)) == 1
     capsys.readouterr()
     for change in (
-        put("splits", value={}),
-        put("splits", 0, "counts", value=None),
-        put("splits", 0, "counts", "strata", 0, "cells", 0, 1, value=-1),
-        put("splits", 0, "attributes", value=[]),
+        put("repetitions", value={}),
+        put("repetitions", 0, "counts", value=None),
+        put("repetitions", 0, "counts", "strata", 0, "cells", 0, 1, value=-1),
+        put("repetitions", 0, "attributes", value=[]),
         put("question", "draws", value="many"),
         put("merged", value="0"),
         put("identity", value=[]),
@@ -96,12 +98,12 @@ def test_small_cells_are_refused_or_merged_and_it_is_said(capsys: pytest.Capture
     assert run(["bundle", "run", "--smallest", "15", "--merge"]) == 0
     assert "p-values are those of the merged cells, and tend to be too small" in said(capsys)
     bundle = json.loads(Path("run.bundle.json").read_text())
-    strata = [stratum for split in bundle["splits"] for stratum in split["counts"]["strata"]]
+    strata = [stratum for repetition in bundle["repetitions"] for stratum in repetition["counts"]["strata"]]
     counts = [cell[1] for stratum in strata for cell in stratum["cells"]]
     assert min(counts) >= 15
     assert run(["verify", "run.bundle.json"]) == 0
     assert "tends to be too small; the run states p" in said(capsys)
-    for one, other in zip(bundle["of_the_run"]["splits"], bundle["of_the_cells"]["splits"], strict=True):
+    for one, other in zip(bundle["of_the_run"]["repetitions"], bundle["of_the_cells"]["repetitions"], strict=True):
         for before, after in zip(one["components"], other["components"], strict=True):
             assert after["candidate"] == pytest.approx(before["candidate"], rel=1e-12), "estimates stay"
 

@@ -56,12 +56,12 @@ def test_a_page_that_carries_no_result_or_two_is_one_line(
     change: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "report.html"
-    path.write_text(change(f"<p>Not shown.</p>{embedded({'splits': []})}"))  # type: ignore[operator]
+    path.write_text(change(f"<p>Not shown.</p>{embedded({'repetitions': []})}"))  # type: ignore[operator]
     assert run(["verify", str(path), "--data", "people.csv"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_no_label_can_end_what_the_page_carries() -> None:
-    page = embedded({"splits": [], "groups": ["</script><script>alert(1)</script>", "<!--", f"x{BEGIN}"]})
+    page = embedded({"repetitions": [], "groups": ["</script><script>alert(1)</script>", "<!--", f"x{BEGIN}"]})
     assert page.count("<") == 2
     assert read_embedded(page)["result"]["groups"][0].startswith("</script>")

@@ -52,7 +52,7 @@ def test_what_was_signed_is_verified_by_us_and_by_others(capsys: pytest.CaptureF
     statement = json.loads(payload)
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
     digests = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
-    assert {"data", "protocol", "seal", "declared", "result/result.json", "result/split-003.npz"} < set(digests)
+    assert {"data", "protocol", "seal", "declared", "result/result.json", "result/repetition-003.npz"} < set(digests)
     for name, path in (("data", "people.csv"), ("seal", "care.seal"), ("result/result.json", "run/result.json")):
         assert digests[name] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
     assert statement["predicate"]["reject"] == json.loads(Path("result.json").read_text())["reject"]
@@ -60,13 +60,13 @@ def test_what_was_signed_is_verified_by_us_and_by_others(capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("signed")
 def test_a_file_that_is_changed_added_or_taken_away_is_named() -> None:
-    split = Path("run/split-002.npz").read_bytes()
+    repetition = Path("run/repetition-002.npz").read_bytes()
     Path("run/run.json").write_text(Path("run/run.json").read_text() + " ")
     assert wrong() == ["result/run.json"]
     Path("run/run.json").unlink()
     assert wrong() == ["result/run.json"]
-    Path("run/split-009.npz").write_bytes(split)
-    assert "result/split-009.npz (not in the statement)" in wrong()
+    Path("run/repetition-009.npz").write_bytes(repetition)
+    assert "result/repetition-009.npz (not in the statement)" in wrong()
     Path("care.toml").write_text(Path("care.toml").read_text() + "# later\n")
     assert "protocol" in wrong()
 

@@ -82,6 +82,18 @@ def is_own_rule(rule: Any) -> bool:
     return not type(rule).__module__.startswith("improvable.") or any(map(is_own_rule, _inside(rule)))
 
 
+def runs_foreign_code(rule: Any) -> bool:
+    """Whether code that is neither ours nor scikit-learn's chooses the candidate."""
+    if isinstance(rule, PredictiveRule):
+        parts = [rule.estimator(False, None), *rule.estimator(False, None).get_params(deep=True).values()]
+        return any(hasattr(one, "fit") and not _known(one) for one in parts)
+    return not type(rule).__module__.startswith("improvable.") or any(map(runs_foreign_code, _inside(rule)))
+
+
+def _known(estimator: Any) -> bool:
+    return (type(estimator).__module__ or "").split(".")[0] in ("sklearn", "improvable", "skrub")
+
+
 def blends(rule: Any) -> bool:
     """Whether candidates of a rule, or of one inside it, read the status quo's score."""
     return isinstance(rule, Blend) or any(map(blends, _inside(rule)))

@@ -311,7 +311,7 @@ def _moment(problem: _Problem) -> tuple[str, Any, float | None]:
 
 
 _FILTERS = threading.Lock()
-"""Filters of warnings belong to the process, and splits may run in threads: one fit at a time changes them."""
+"""Filters of warnings belong to the process, and repetitions may run in threads: one fit at a time changes them."""
 
 
 def _fit(fairlearn_estimator: Any, problem: _Problem) -> None:

@@ -1,4 +1,4 @@
-"""Utilities of every group as dumbbells, status quo to candidate, with intervals over all splits; the gap below."""
+"""Utilities of every group as dumbbells, status quo to candidate, with intervals over all repetitions; the gap below."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from improvable.report.plots.style import (
 from improvable.report.spread import Key, Spread, gap_by, spreads
 from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import value_text
-from improvable.results.words import round_name
 from improvable.showing import shown
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ STEP = 52
 
 
 def dumbbells(result: "Result") -> "alt.VConcatChart":
-    """Every group's accuracy from status quo to candidate with intervals over all splits, and the gap.
+    """Every group's accuracy from status quo to candidate with intervals over all repetitions, and the gap.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def dumbbells(result: "Result") -> "alt.VConcatChart":
 def dumbbell_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
     level = f"{100 * (1 - facts['alpha']):g}%"
-    over = f" over all {round_name(facts['folds'])}s" if len(facts["splits"]) > 1 else ""
+    over = " over all repetitions" if len(facts["repetitions"]) > 1 else ""
     lower = not facts["accuracy_utilities"][0]["higher_is_better"]
     better = f"{'Further left' if lower else 'Further right'} is more accurate."
     percent = " Under each group: the share of it that either algorithm selects." if mean_shares(facts) else ""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded
 from improvable.report.plots.utilities import reference_groups, utility_rows, way_to_accuracy
-from improvable.results.words import round_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -46,7 +45,7 @@ def mean_utilities(results: "Mapping[str, Result]") -> "alt.LayerChart":
         shape=alt.Shape("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=shapes)),
     )
     subtitle = [
-        f"Means over the {round_name(facts['folds'])}s. {way_to_accuracy(facts)}: more accurate.",
+        f"Means over the repetitions. {way_to_accuracy(facts)}: more accurate.",
         "Nearer to the dashed 45-degree line: smaller gap.",
     ]
     return finished([line.encode(x=x, y=y), points], "Accuracy of both groups", subtitle, 340, 340)

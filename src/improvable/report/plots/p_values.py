@@ -1,4 +1,4 @@
-"""p-values by condition, every split a dot, with the threshold."""
+"""p-values by condition, every repetition a dot, with the threshold."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +6,7 @@ from improvable.report.labels import in_words
 from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, chart, plain_style, room_for, with_title
 from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import p_text
-from improvable.results.words import component_name, round_name
+from improvable.results.words import component_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -17,7 +17,7 @@ ALL = "All conditions"
 
 
 def p_values(result: "Result") -> "alt.LayerChart":
-    """p-values of every condition in every split, on a log scale, with the threshold.
+    """p-values of every condition in every repetition, on a log scale, with the threshold.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def p_values(result: "Result") -> "alt.LayerChart":
 
 def p_value_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
-    several = len(facts["splits"]) > 1
-    one = round_name(facts["folds"])
+    several = len(facts["repetitions"]) > 1
+    one = "repetition"
     each = f"Each dot is a {one}; the diamond is the lower median of all conditions. " if several else ""
     words = [f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is left of the dashed line."]
     if any(row["zero"] for row in p_rows(facts)):
@@ -40,15 +40,22 @@ def p_value_words(facts: Facts) -> tuple[str, list[str]]:
 
 
 def p_rows(facts: Facts) -> list[dict[str, Any]]:
-    """One dot per condition and split; a p-value of no draws stands at one draw."""
+    """One dot per condition and repetition; a p-value of no draws stands at one draw."""
     least = 1 / facts["draws"]
-    named = [(component_name(one[0], facts), [split["p_value"] for split in one]) for one in by_component(facts)]
-    if len(named) > 1 or len(facts["splits"]) > 1:
-        named.append((ALL, [split["p_value"] for split in facts["splits"]]))
+    named = [
+        (component_name(one[0], facts), [repetition["p_value"] for repetition in one]) for one in by_component(facts)
+    ]
+    if len(named) > 1 or len(facts["repetitions"]) > 1:
+        named.append((ALL, [repetition["p_value"] for repetition in facts["repetitions"]]))
     return [
-        {"component": name[:1].upper() + name[1:], "split": split["split"], "p": max(p, least), "zero": p == 0}
+        {
+            "component": name[:1].upper() + name[1:],
+            "repetition": repetition["repetition"],
+            "p": max(p, least),
+            "zero": p == 0,
+        }
         for name, values in named
-        for p, split in zip(values, facts["splits"], strict=True)
+        for p, repetition in zip(values, facts["repetitions"], strict=True)
     ]
 
 
@@ -70,7 +77,7 @@ def draw_p_values(facts: Facts, width: int) -> Any:
     line = chart(limit).mark_rule(strokeDash=[5, 4], strokeWidth=2, color=LIMIT).encode(x=alt.X("p:Q", scale=scale))
     text = chart(limit).mark_text(dy=-8, baseline="bottom", color=LIMIT, fontSize=12, fontWeight="bold")
     layers = [line, text.encode(x=alt.X("p:Q", scale=scale), y=alt.value(0), text="text:N"), dots]
-    if len(facts["splits"]) > 1:
+    if len(facts["repetitions"]) > 1:
         whole = [{"component": ALL, "p": max(facts["p_value"], least), "combined": True}]
         mark = chart(whole).mark_point(filled=True, shape="diamond", size=190, opacity=1, color=INK)
         layers.append(mark.encode(x=x, y=y))
@@ -81,7 +88,7 @@ def p_value_alt(facts: Facts) -> str:
     """The numbers of the picture in words."""
     parts = []
     for one in by_component(facts):
-        values = [split["p_value"] for split in one]
+        values = [repetition["p_value"] for repetition in one]
         span = p_text(min(values), facts["draws"])
         if max(values) > min(values):
             span += f" to {p_text(max(values), facts['draws'])}"

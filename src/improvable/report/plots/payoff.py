@@ -13,7 +13,7 @@ def payoff(
     rows: Sequence[dict[str, Any]], marks: Sequence[dict[str, Any]], *, title: str, subtitle: Sequence[str],
     limit: int | None = None,
 ) -> "alt.LayerChart":  # fmt: skip
-    """u(m), the chance of a rejection less its cost, against the repetitions m, for both procedures.
+    """u(m), the chance of a rejection less its cost, against the attempts m, for both procedures.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def payoff(
     most = max(row["m"] for row in rows)
     x = alt.X(
         "m:Q",
-        title="secret repetitions, m",
+        title="secret attempts, m",
         scale=alt.Scale(domain=[0, most], nice=False),
         axis=alt.Axis(format=",d", tickMinStep=1),
     )

@@ -15,17 +15,17 @@ DASHES = [[1, 0], [7, 4], [2, 2]]
 
 
 class Repeated(TypedDict):
-    """A point: after m repetitions of a procedure, a true null is rejected with probability p."""
+    """A point: after m attempts of a procedure, a true null is rejected with probability p."""
 
     m: int
     p: float
     procedure: str
 
 
-def repetitions(
+def attempts(
     curves: Sequence[Repeated], marks: Sequence[Repeated], *, title: str, subtitle: Sequence[str], level: float
 ) -> "alt.LayerChart":
-    """Probability of rejecting a true null against repetitions, one line per procedure, with the analyst's choices.
+    """Probability of rejecting a true null against attempts, one line per procedure, with the analyst's choices.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def repetitions(
 
     names = [mark["procedure"] for mark in marks]
     scale, axis = _across(max(point["m"] for point in curves))
-    x = alt.X("m:Q", title="secret repetitions", scale=scale, axis=axis)
+    x = alt.X("m:Q", title="secret attempts", scale=scale, axis=axis)
     y = alt.Y(
         "p:Q",
         title="probability that a true null is rejected",
@@ -68,7 +68,7 @@ def repetitions(
 
 
 def _across(most: int) -> tuple[Any, Any]:
-    """The axis of repetitions: plain where they are few, else by powers of ten that begin at none."""
+    """The axis of attempts: plain where they are few, else by powers of ten that begin at none."""
     import altair as alt
 
     if most <= LONGEST_LINEAR:

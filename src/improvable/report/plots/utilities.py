@@ -34,8 +34,8 @@ def utilities(result: "Result") -> "alt.LayerChart":
     same = measure == facts["fairness_utilities"][0]
     subtitle = [f"Accuracy: {measure_words(measure)}.", f"{way_to_accuracy(facts)}: more accurate."]
     subtitle[1] += " Nearer to the dashed 45-degree line: smaller gap." if same else " Dashed: the 45-degree line."
-    if len(facts["splits"]) > 1:
-        subtitle.append("Light: each split. Bold: mean of the splits.")
+    if len(facts["repetitions"]) > 1:
+        subtitle.append("Light: each repetition. Bold: mean of the repetitions.")
     x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
     y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
     line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
@@ -53,7 +53,7 @@ def way_to_accuracy(facts: Facts) -> str:
 
 def reference_groups(facts: Facts) -> tuple[str, str]:
     """The pair of groups to draw, in the order of the result's groups."""
-    first, second = sorted(facts["splits"][0]["reference"], key=facts["groups"].index)
+    first, second = sorted(facts["repetitions"][0]["reference"], key=facts["groups"].index)
     return first, second
 
 
@@ -61,7 +61,7 @@ def utility_rows(facts: Facts, first: str, second: str) -> list[dict[str, Any]]:
     rows = []
     algorithms: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
     for name, algorithm in zip(ALGORITHM_NAMES, algorithms, strict=True):
-        pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["splits"]]
+        pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["repetitions"]]
         defined = [(x, y) for x, y in pairs if x is not None and y is not None]
         if len(pairs) > 1:
             rows += [{"algorithm": name, "x": x, "y": y, "mean": False} for x, y in defined]

@@ -11,7 +11,7 @@
   }
 
   function place(a, f) {
-    var worst = curves.splits.map(function (split) { return Math.max(split[0][a], split[1][f]); });
+    var worst = curves.repetitions.map(function (repetition) { return Math.max(repetition[0][a], repetition[1][f]); });
     worst.sort(function (x, y) { return x - y; });
     return worst[Math.floor((worst.length - 1) / 2)];
   }

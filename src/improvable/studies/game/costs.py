@@ -1,6 +1,6 @@
-"""What repetitions cost the analyst: a price per split, a formula or a table.
+"""What attempts cost the analyst: a price per repetition, a formula or a table.
 
-The paper's c1 and c2 are increasing and weakly convex. Where nothing else is said, a cost is that of so many splits:
+The paper's c1 and c2 are increasing and weakly convex. Where nothing else is said, a cost is that of so many repetitions:
 c1(m) = c(m) and c2(m) = c(K m).
 """
 
@@ -40,9 +40,9 @@ class Costs:
     Attributes
     ----------
     words : str
-        "one split costs 0.001".
+        "one repetition costs 0.001".
     of : callable
-        From K to the cost of m repetitions of K splits; K = 1 is procedure s1.
+        From K to the cost of m attempts of K repetitions; K = 1 is procedure s1.
     every_k : bool
         Whether `of` knows every K, or only the one that a table was written for.
     """
@@ -51,19 +51,21 @@ class Costs:
     of: Callable[[int], Cost]
     every_k: bool = True
 
-    def both(self, splits: int) -> tuple[Cost, Cost]:
+    def both(self, repetitions: int) -> tuple[Cost, Cost]:
         """c1 and c2 of the game, checked to be increasing and weakly convex."""
-        check_integer("splits", splits, 2)
-        pair = self.of(1), self.of(splits)
+        check_integer("repetitions", repetitions, 2)
+        pair = self.of(1), self.of(repetitions)
         for cost in pair:
             check_cost(cost)
         return pair
 
 
-def costs_per_split(per_split: float) -> Costs:
-    """Every split costs the same."""
-    linear_costs(per_split, 1)
-    return Costs(f"one split costs {per_split:g}", lambda splits: linear_costs(per_split, splits)[1])
+def costs_per_repetition(per_repetition: float) -> Costs:
+    """Every repetition costs the same."""
+    linear_costs(per_repetition, 1)
+    return Costs(
+        f"one repetition costs {per_repetition:g}", lambda repetitions: linear_costs(per_repetition, repetitions)[1]
+    )
 
 
 def costs_from_formula(formula: str, median: str | None = None) -> Costs:
@@ -74,7 +76,7 @@ def costs_from_formula(formula: str, median: str | None = None) -> Costs:
     formula : str
         c1(m). Numbers, m, K, + - * / **, brackets, exp, log and sqrt; nothing else is evaluated.
     median : str, optional
-        c2(m); by default the formula for K m splits.
+        c2(m); by default the formula for K m repetitions.
 
     Returns
     -------
@@ -88,21 +90,21 @@ def costs_from_formula(formula: str, median: str | None = None) -> Costs:
     """
     first = _compiled(formula)
     if median is None:
-        return Costs(f"m splits cost {formula}", lambda splits: lambda m: first(splits * m, splits))
+        return Costs(f"m repetitions cost {formula}", lambda repetitions: lambda m: first(repetitions * m, repetitions))
     second = _compiled(median)
 
-    def of(splits: int) -> Cost:
-        return (lambda m: first(m, 1)) if splits == 1 else (lambda m: second(m, splits))
+    def of(repetitions: int) -> Cost:
+        return (lambda m: first(m, 1)) if repetitions == 1 else (lambda m: second(m, repetitions))
 
-    return Costs(f"m repetitions cost {formula} for one split and {median} for the median", of)
+    return Costs(f"m attempts cost {formula} for one repetition and {median} for the median", of)
 
 
 def costs_from_table(path: str | Path) -> Costs:
-    """Costs from a CSV file with the columns repetition and cost, and perhaps cost_median.
+    """Costs from a CSV file with the columns attempt and cost, and perhaps cost_median.
 
-    `cost` is that of so many repetitions of one split, all together. Between rows it is interpolated; beyond the last
-    row a repetition costs what the last one did, the least that is still convex. `cost_median` is the same for the
-    median; without it c2(m) is the cost of K m splits.
+    `cost` is that of so many attempts of one repetition, all together. Between rows it is interpolated; beyond the last
+    row a attempt costs what the last one did, the least that is still convex. `cost_median` is the same for the
+    median; without it c2(m) is the cost of K m repetitions.
 
     Parameters
     ----------
@@ -117,49 +119,49 @@ def costs_from_table(path: str | Path) -> Costs:
             rows = list(csv.DictReader(file, skipinitialspace=True))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise DataError(f"cannot read '{path}': {reason}.", "Give a CSV file with repetition,cost.") from None
+        raise DataError(f"cannot read '{path}': {reason}.", "Give a CSV file with attempt,cost.") from None
     known = set(rows[0]) if rows else set()
-    if not {"repetition", "cost"} <= known:
-        raise DataError(f"'{path}' has no columns repetition and cost.", "Its first line is repetition,cost.")
+    if not {"attempt", "cost"} <= known:
+        raise DataError(f"'{path}' has no columns attempt and cost.", "Its first line is attempt,cost.")
     first = _interpolated(rows, "cost", str(path))
     name = Path(path).name
     if "cost_median" not in known:
-        return Costs(f"costs of m splits from {name}", lambda splits: lambda m: first(splits * m))
+        return Costs(f"costs of m repetitions from {name}", lambda repetitions: lambda m: first(repetitions * m))
     second = _interpolated(rows, "cost_median", str(path))
-    words = f"costs of m repetitions of either procedure from {name}"
-    return Costs(words, lambda splits: first if splits == 1 else second, every_k=False)
+    words = f"costs of m attempts of either procedure from {name}"
+    return Costs(words, lambda repetitions: first if repetitions == 1 else second, every_k=False)
 
 
 def _interpolated(rows: Sequence[dict[str, str]], column: str, path: str) -> Cost:
     knots: dict[int, float] = {}
     for line, row in enumerate(rows, start=2):
         try:
-            repetition, paid_for = float(row["repetition"]), float(row[column])
+            attempt, paid_for = float(row["attempt"]), float(row[column])
         except (TypeError, ValueError):
             raise DataError(
-                f"line {line} of '{path}' has no number in repetition or {column}.", "Write lines such as 1,0.001."
+                f"line {line} of '{path}' has no number in attempt or {column}.", "Write lines such as 1,0.001."
             ) from None
-        if repetition < 0 or repetition != int(repetition) or not math.isfinite(paid_for) or int(repetition) in knots:
+        if attempt < 0 or attempt != int(attempt) or not math.isfinite(paid_for) or int(attempt) in knots:
             raise DataError(
-                f"line {line} of '{path}' is {row['repetition']},{row[column]}.",
-                "Each whole number of repetitions stands once, with a finite cost.",
+                f"line {line} of '{path}' is {row['attempt']},{row[column]}.",
+                "Each whole number of attempts stands once, with a finite cost.",
             )
-        knots[int(repetition)] = paid_for
+        knots[int(attempt)] = paid_for
     knots.setdefault(0, 0.0)
     if len(knots) < 2:
-        raise DataError(f"'{path}' has one number of repetitions.", "Give the costs of at least 1 repetition.")
+        raise DataError(f"'{path}' has one number of attempts.", "Give the costs of at least 1 attempt.")
     ends = sorted(knots)
     slopes = [(knots[b] - knots[a]) / (b - a) for a, b in pairwise(ends)]
     for (a, b), slope in zip(pairwise(ends), slopes, strict=True):
         if slope <= 0:
             raise OptionError(
-                f"in '{path}' {b:,} repetitions cost no more than {a:,}.", "A cost must increase with repetitions."
+                f"in '{path}' {b:,} attempts cost no more than {a:,}.", "A cost must increase with attempts."
             )
     for middle, early, late in zip(ends[1:], slopes, slopes[1:], strict=False):
         if late < early * (1 - 1e-9):
             raise OptionError(
-                f"in '{path}' the cost is concave: after {middle:,} a repetition costs less than before.",
-                "It must be weakly convex: each repetition costs at least what the one before it did.",
+                f"in '{path}' the cost is concave: after {middle:,} a attempt costs less than before.",
+                "It must be weakly convex: each attempt costs at least what the one before it did.",
             )
     last, paid = ends[-1], np.array([knots[end] for end in ends])
 
@@ -179,9 +181,9 @@ def _compiled(formula: str) -> Callable[[int, int], float]:
         raise OptionError(f"the cost formula '{formula}' is no formula.", EXAMPLE) from None
     _check_parts(tree, formula)
 
-    def value(m: int, splits: int) -> float:
+    def value(m: int, repetitions: int) -> float:
         try:
-            found = _evaluated(tree, {"m": float(m), "K": float(splits)})
+            found = _evaluated(tree, {"m": float(m), "K": float(repetitions)})
         except OverflowError:
             found = math.inf if m > 1 else math.nan
         except (ZeroDivisionError, ValueError):

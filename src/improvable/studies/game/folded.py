@@ -1,8 +1,8 @@
-"""The game with folds: what secret repetitions gain where every one of them tests all rows.
+"""The game with folds: what secret attempts gain where every one of them tests all rows.
 
-Repetitions in folds of one data set differ only by the luck of who learned from whom, so their p-values are highly
+Attempts in folds of one data set differ only by the luck of who learned from whom, so their p-values are highly
 correlated, and a second seed is hardly a second chance. The correlation of their normal scores is known from a finished
-audit's own repetitions (`reruns.estimate_correlation`).
+audit's own attempts (`reruns.estimate_correlation`).
 """
 
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ from improvable.studies.game.increments import Cost
 from improvable.studies.game.mixing import INDEPENDENT, GaussianMixing, Mixing
 
 CORRELATION = 0.9
-"""Of normal scores across repetitions in two folds: 0.92 for least squares in `benchmarks/best_of_seeds.py`."""
+"""Of normal scores across attempts in two folds: 0.92 for least squares in `benchmarks/best_of_seeds.py`."""
 SEEDS = (1, 5, 20)
 
 
@@ -24,37 +24,39 @@ class FoldedGame:
     Attributes
     ----------
     folds : int
-    splits : int
-        K, repetitions whose lower median p-value decides.
+    repetitions : int
+        K, attempts whose lower median p-value decides.
     alpha : float
     mixing : Mixing
-        Correlation of p-values across repetitions.
+        Correlation of p-values across attempts.
     response : Response
     """
 
     folds: int
-    splits: int
+    repetitions: int
     alpha: float
     mixing: Mixing
     response: Response
 
     def to_dict(self) -> dict[str, Any]:
-        return {"folds": self.folds, "splits": self.splits, "mixing": self.mixing.name} | asdict(self.response)
+        return {"folds": self.folds, "repetitions": self.repetitions, "mixing": self.mixing.name} | asdict(
+            self.response
+        )
 
 
 def play_folds(
-    cost: Cost, *, folds: int = 2, splits: int = 7, alpha: float = 0.05, correlation: float = CORRELATION
+    cost: Cost, *, folds: int = 2, repetitions: int = 7, alpha: float = 0.05, correlation: float = CORRELATION
 ) -> FoldedGame:
-    """The analyst's best response to K repetitions in folds.
+    """The analyst's best response to K attempts in folds.
 
     Parameters
     ----------
     cost : callable
-        Of m times K repetitions, each of which fits the rule once for every fold.
-    folds, splits : int
+        Of m times K attempts, each of which fits the rule once for every fold.
+    folds, repetitions : int
     alpha : float
     correlation : float
-        Of the normal scores of p-values across repetitions of one data set.
+        Of the normal scores of p-values across attempts of one data set.
 
     Returns
     -------
@@ -63,12 +65,12 @@ def play_folds(
     Examples
     --------
     >>> game = play_folds(lambda m: 0.014 * m)
-    >>> game.response.repetitions, round(game.response.honest_rejection, 3)
+    >>> game.response.attempts, round(game.response.honest_rejection, 3)
     (1, 0.043)
     """
     mixing: Mixing = GaussianMixing(correlation) if correlation else INDEPENDENT
-    response = best_response(cost, alpha=alpha, splits=splits, mixing=mixing, folds=folds)
-    return FoldedGame(folds, splits, alpha, mixing, response)
+    response = best_response(cost, alpha=alpha, repetitions=repetitions, mixing=mixing, folds=folds)
+    return FoldedGame(folds, repetitions, alpha, mixing, response)
 
 
 def best_of_seeds(game: FoldedGame, mixing: Mixing) -> dict[str, list[float]]:
@@ -78,19 +80,19 @@ def best_of_seeds(game: FoldedGame, mixing: Mixing) -> dict[str, list[float]]:
     ----------
     game : FoldedGame
     mixing : Mixing
-        Correlation of p-values across splits.
+        Correlation of p-values across repetitions.
 
     Examples
     --------
     >>> found = best_of_seeds(play_folds(lambda m: 0.014 * m), GaussianMixing(0.5))
     >>> {name: [round(share, 3) for share in shares] for name, shares in found.items()}
-    {'one_split': [0.05, 0.166, 0.339], 'median': [0.006, 0.016, 0.032], 'folds': [0.043, 0.061, 0.075]}
+    {'one_repetition': [0.05, 0.166, 0.339], 'median': [0.006, 0.016, 0.032], 'folds': [0.043, 0.061, 0.075]}
     """
-    alpha, splits = game.alpha, game.splits
+    alpha, repetitions = game.alpha, game.repetitions
     return {
-        "one_split": rejection_probability(SEEDS, alpha=alpha, mixing=mixing).tolist(),
-        "median": rejection_probability(SEEDS, alpha=alpha, splits=splits, mixing=mixing).tolist(),
+        "one_repetition": rejection_probability(SEEDS, alpha=alpha, mixing=mixing).tolist(),
+        "median": rejection_probability(SEEDS, alpha=alpha, repetitions=repetitions, mixing=mixing).tolist(),
         "folds": rejection_probability(
-            SEEDS, alpha=alpha, splits=splits, mixing=game.mixing, folds=game.folds
+            SEEDS, alpha=alpha, repetitions=repetitions, mixing=game.mixing, folds=game.folds
         ).tolist(),
     }

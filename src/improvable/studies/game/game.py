@@ -1,8 +1,8 @@
 """The game of Section 5: a policymaker picks a procedure, an analyst secretly repeats it, and both are paid.
 
-Procedure s1 is one split, rejected when its p-value is below alpha. Procedure s2 is K splits, rejected when at least
+Procedure s1 is one repetition, rejected when its p-value is below alpha. Procedure s2 is K repetitions, rejected when at least
 half of their p-values are below alpha / 2, which is when their lower median is. Beside the paper's two, folds are K
-repetitions that each test all rows, rejected when their lower median is below alpha. The null hypothesis holds
+attempts that each test all rows, rejected when their lower median is below alpha. The null hypothesis holds
 throughout.
 """
 
@@ -29,17 +29,17 @@ class Response:
 
     Attributes
     ----------
-    repetitions : int
-        m*, the smallest number of repetitions that is best for the analyst.
+    attempts : int
+        m*, the smallest number of attempts that is best for the analyst.
     rejection : float
         Probability that the null, which is true, is rejected then.
     honest_rejection : float
-        The same for one repetition.
+        The same for one attempt.
     analyst, policymaker : float
         Expected payoffs.
     """
 
-    repetitions: int
+    attempts: int
     rejection: float
     honest_rejection: float
     analyst: float
@@ -53,11 +53,11 @@ class LowCost:
     Attributes
     ----------
     probability : float
-        P(second repetition rejects | first does not).
+        P(second attempt rejects | first does not).
     bound : float
         (c1(2) - c1(1)) / (1 - alpha).
     holds : bool
-        Whether the probability is above the bound; the analyst then repeats a single split.
+        Whether the probability is above the bound; the analyst then repeats a single repetition.
     """
 
     probability: float
@@ -72,7 +72,7 @@ class Game:
     Attributes
     ----------
     alpha : float
-    splits : int
+    repetitions : int
         K of procedure s2.
     mixing : Mixing
     single, repeated : Response
@@ -82,7 +82,7 @@ class Game:
     """
 
     alpha: float
-    splits: int
+    repetitions: int
     mixing: Mixing
     single: Response
     repeated: Response
@@ -95,37 +95,37 @@ class Game:
             return None
         return "s2" if self.repeated.policymaker > self.single.policymaker else "s1"
 
-    def rejection(self, repetitions: ArrayLike, procedure: str) -> FloatArray:
-        """Probability that m repetitions of 's1' or 's2' reject a true null."""
-        splits = 1 if procedure == "s1" else self.splits
-        return rejection_probability(repetitions, alpha=self.alpha, splits=splits, mixing=self.mixing)
+    def rejection(self, attempts: ArrayLike, procedure: str) -> FloatArray:
+        """Probability that m attempts of 's1' or 's2' reject a true null."""
+        repetitions = 1 if procedure == "s1" else self.repetitions
+        return rejection_probability(attempts, alpha=self.alpha, repetitions=repetitions, mixing=self.mixing)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"mixing": self.mixing.name, "more_robust": self.more_robust}
 
 
 def rejection_probability(
-    repetitions: ArrayLike,
+    attempts: ArrayLike,
     *,
     alpha: float = 0.05,
-    splits: int = 1,
+    repetitions: int = 1,
     mixing: Mixing = INDEPENDENT,
     folds: int | None = None,
 ) -> FloatArray:
-    """Probability that at least one of m repetitions rejects a true null.
+    """Probability that at least one of m attempts rejects a true null.
 
     Parameters
     ----------
-    repetitions : array of int
+    attempts : array of int
         m, at least 0.
     alpha : float
         Level of the test.
-    splits : int
-        K. One split is procedure s1, at level alpha; more are s2, at level alpha / 2 for each split.
+    repetitions : int
+        K. One repetition is procedure s1, at level alpha; more are s2, at level alpha / 2 for each repetition.
     mixing : Mixing
-        Correlation of p-values across splits, or across repetitions in folds.
+        Correlation of p-values across repetitions, or across attempts in folds.
     folds : int, optional
-        K repetitions in so many folds, each at level alpha.
+        K attempts in so many folds, each at level alpha.
 
     Returns
     -------
@@ -135,32 +135,32 @@ def rejection_probability(
     --------
     >>> rejection_probability([0, 1, 14], alpha=0.05).round(3).tolist()
     [0.0, 0.05, 0.512]
-    >>> rejection_probability([1, 14], alpha=0.05, splits=7).round(6).tolist()
+    >>> rejection_probability([1, 14], alpha=0.05, repetitions=7).round(6).tolist()
     [1.3e-05, 0.00018]
     """
-    times = np.asarray(repetitions)
+    times = np.asarray(attempts)
     if times.size == 0 or not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
-        raise OptionError("the repetitions are not whole numbers.", "Give numbers such as 0, 1, 2.")
-    chance, weights = _one_repetition(alpha, splits, mixing, folds)
+        raise OptionError("the attempts are not whole numbers.", "Give numbers such as 0, 1, 2.")
+    chance, weights = _one_repetition(alpha, repetitions, mixing, folds)
     misses = _log_miss(chance)
     return np.array([_some_hit(m, misses, weights) for m in times.ravel().tolist()]).reshape(times.shape)
 
 
 def best_response(
-    cost: Cost, *, alpha: float = 0.05, splits: int = 1, mixing: Mixing = INDEPENDENT, folds: int | None = None
+    cost: Cost, *, alpha: float = 0.05, repetitions: int = 1, mixing: Mixing = INDEPENDENT, folds: int | None = None
 ) -> Response:
     """How often the analyst repeats a procedure, and what both players get.
 
-    Given q, the gain from one more repetition after m is g (1 - g)^m, where g is the chance that one repetition
+    Given q, the gain from one more attempt after m is g (1 - g)^m, where g is the chance that one attempt
     rejects. It falls in m for every g, so its mean over q does: the gain is concave, the cost convex, and the first
-    repetition that is not worth its cost ends the search. Ties go to the smaller number.
+    attempt that is not worth its cost ends the search. Ties go to the smaller number.
 
     Parameters
     ----------
     cost : callable
-        Cost of m repetitions, m = 0, 1, ..., in units of what a rejection is worth to the analyst. Increasing and
-        weakly convex, which is checked on the numbers of repetitions visited.
-    alpha, splits, mixing, folds
+        Cost of m attempts, m = 0, 1, ..., in units of what a rejection is worth to the analyst. Increasing and
+        weakly convex, which is checked on the numbers of attempts visited.
+    alpha, repetitions, mixing, folds
         As in `rejection_probability`.
 
     Returns
@@ -169,12 +169,12 @@ def best_response(
 
     Examples
     --------
-    >>> best_response(lambda m: 0.01 * m).repetitions
+    >>> best_response(lambda m: 0.01 * m).attempts
     32
-    >>> best_response(lambda m: 0.07 * m, splits=7).repetitions
+    >>> best_response(lambda m: 0.07 * m, repetitions=7).attempts
     0
     """
-    chance, weights = _one_repetition(alpha, splits, mixing, folds)
+    chance, weights = _one_repetition(alpha, repetitions, mixing, folds)
     misses, step = _log_miss(chance), increments(cost)
 
     def worthwhile(m: int) -> bool:
@@ -186,7 +186,7 @@ def best_response(
     while worthwhile(high):
         low, high = high + 1, 2 * high + 1
         if high > MOST_REPETITIONS:
-            raise OptionError("the cost of a repetition is close to zero.", "Give a larger cost.")
+            raise OptionError("the cost of a attempt is close to zero.", "Give a larger cost.")
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if worthwhile(middle) else (low, middle)
@@ -197,7 +197,7 @@ def best_response(
 
 
 def low_cost_assumption(cost: Cost, *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT) -> LowCost:
-    """Assumption 4: a second repetition of a single split is worth its cost.
+    """Assumption 4: a second attempt of a single repetition is worth its cost.
 
     Examples
     --------
@@ -211,15 +211,15 @@ def low_cost_assumption(cost: Cost, *, alpha: float = 0.05, mixing: Mixing = IND
 
 
 def play(
-    cost_single: Cost, cost_repeated: Cost, *, splits: int = 7, alpha: float = 0.05, mixing: Mixing = INDEPENDENT
+    cost_single: Cost, cost_repeated: Cost, *, repetitions: int = 7, alpha: float = 0.05, mixing: Mixing = INDEPENDENT
 ) -> Game:
     """Solve the game by backward induction.
 
     Parameters
     ----------
     cost_single, cost_repeated : callable
-        c1 and c2: cost of m repetitions of s1 and of s2, as in `best_response`.
-    splits : int
+        c1 and c2: cost of m attempts of s1 and of s2, as in `best_response`.
+    repetitions : int
         K of s2, at least 2.
     alpha : float
     mixing : Mixing
@@ -230,23 +230,23 @@ def play(
 
     Examples
     --------
-    >>> game = play(*linear_costs(0.01, 7), splits=7)
-    >>> game.single.repetitions, game.repeated.repetitions, game.more_robust
+    >>> game = play(*linear_costs(0.01, 7), repetitions=7)
+    >>> game.single.attempts, game.repeated.attempts, game.more_robust
     (32, 0, 's2')
     """
-    check_integer("splits", splits, 2)
+    check_integer("repetitions", repetitions, 2)
     return Game(
         alpha=alpha,
-        splits=int(splits),
+        repetitions=int(repetitions),
         mixing=mixing,
         single=best_response(cost_single, alpha=alpha, mixing=mixing),
-        repeated=best_response(cost_repeated, alpha=alpha, splits=splits, mixing=mixing),
+        repeated=best_response(cost_repeated, alpha=alpha, repetitions=repetitions, mixing=mixing),
         low_cost=low_cost_assumption(cost_single, alpha=alpha, mixing=mixing),
     )
 
 
-def linear_costs(per_split: float, splits: int) -> tuple[Cost, Cost]:
-    """Every split costs the same: c1(m) = gamma m and c2(m) = gamma K m.
+def linear_costs(per_repetition: float, repetitions: int) -> tuple[Cost, Cost]:
+    """Every repetition costs the same: c1(m) = gamma m and c2(m) = gamma K m.
 
     Examples
     --------
@@ -254,41 +254,41 @@ def linear_costs(per_split: float, splits: int) -> tuple[Cost, Cost]:
     >>> single(3), round(repeated(3), 2)
     (0.03, 0.21)
     """
-    check_number("the cost of a split", per_split, 0, np.inf)
-    check_integer("splits", splits, 1)
-    return (lambda m: per_split * m), (lambda m: per_split * splits * m)
+    check_number("the cost of a repetition", per_repetition, 0, np.inf)
+    check_integer("repetitions", repetitions, 1)
+    return (lambda m: per_repetition * m), (lambda m: per_repetition * repetitions * m)
 
 
-def hoeffding_splits(alpha: float = 0.05) -> int:
+def hoeffding_repetitions(alpha: float = 0.05) -> int:
     """The smallest whole K above -2 ln(alpha) / (1 - alpha)^2, the bound of Proposition 1.
 
     Examples
     --------
-    >>> hoeffding_splits(0.05)
+    >>> hoeffding_repetitions(0.05)
     7
     """
     check_number("alpha", alpha, 0, 0.5)
     return _first_above(alpha, alpha)
 
 
-def sufficient_splits(alpha: float = 0.05) -> int:
+def sufficient_repetitions(alpha: float = 0.05) -> int:
     """The smallest K > 1 such that, for independent p-values, that K and every larger one make s2 more robust.
 
-    That holds for all costs under which one more repetition of s2 costs at least as much as one of s1, and under which
-    the analyst tries s1 at all. The condition is P(one repetition of s2 rejects) <= alpha / (1 + alpha), computed
+    That holds for all costs under which one more attempt of s2 costs at least as much as one of s1, and under which
+    the analyst tries s1 at all. The condition is P(one attempt of s2 rejects) <= alpha / (1 + alpha), computed
     exactly for every K up to where Hoeffding's inequality implies it.
 
     Notes
     -----
     Proposition 1 asks for less, P < alpha, and for no relation between the costs. That suffices when both procedures
     are repeated equally often, and not otherwise: where s2 is cheap enough, it is repeated until it rejects. Suppose
-    instead that n = m2* repetitions of s2 reject at least as often as m = m1* of s1. Then n > m, and g (1 - g)^(n - 1)
-    exceeds the cost of the n-th repetition of s2, hence that of repetition m + 1 of s1, hence
+    instead that n = m2* attempts of s2 reject at least as often as m = m1* of s1. Then n > m, and g (1 - g)^(n - 1)
+    exceeds the cost of the n-th attempt of s2, hence that of attempt m + 1 of s1, hence
     alpha (1 - alpha)^m >= alpha (1 - g)^n. So g / (1 - g) > alpha, which the condition excludes.
 
     Examples
     --------
-    >>> sufficient_splits(0.05)
+    >>> sufficient_repetitions(0.05)
     3
     """
     from scipy.special import betainc
@@ -301,40 +301,43 @@ def sufficient_splits(alpha: float = 0.05) -> int:
     return int(failing.max()) + 1 if len(failing) else 2
 
 
-def fewest_splits(
+def fewest_repetitions(
     costs: float | Callable[[int], Cost], *, alpha: float = 0.05, mixing: Mixing = INDEPENDENT, at_most: int = 99
 ) -> int | None:
-    """The smallest K > 1 such that the equilibrium itself has s2 more robust, there and up to `at_most` splits.
+    """The smallest K > 1 such that the equilibrium itself has s2 more robust, there and up to `at_most` repetitions.
 
     Each game is solved; no bound is used.
 
     Parameters
     ----------
     costs : float or callable
-        What every split costs; or from K to the cost of m repetitions of K splits, where K = 1 is s1.
+        What every repetition costs; or from K to the cost of m attempts of K repetitions, where K = 1 is s1.
     alpha, mixing
     at_most : int
 
     Returns
     -------
     int or None
-        None where s2 with `at_most` splits is not more robust: the theorem then asks for more of them, or its
+        None where s2 with `at_most` repetitions is not more robust: the theorem then asks for more of them, or its
         assumption does not hold.
 
     Examples
     --------
-    >>> fewest_splits(0.01)
+    >>> fewest_repetitions(0.01)
     2
     """
     check_integer("at_most", at_most, 2)
 
-    def cost_of(splits: int) -> Cost:
-        return costs(splits) if callable(costs) else linear_costs(costs, splits)[1]
+    def cost_of(repetitions: int) -> Cost:
+        return costs(repetitions) if callable(costs) else linear_costs(costs, repetitions)[1]
 
     single = best_response(cost_of(1), alpha=alpha, mixing=mixing)
-    for splits in range(at_most, 1, -1):
-        if best_response(cost_of(splits), alpha=alpha, splits=splits, mixing=mixing).policymaker <= single.policymaker:
-            return splits + 1 if splits < at_most else None
+    for repetitions in range(at_most, 1, -1):
+        if (
+            best_response(cost_of(repetitions), alpha=alpha, repetitions=repetitions, mixing=mixing).policymaker
+            <= single.policymaker
+        ):
+            return repetitions + 1 if repetitions < at_most else None
     return 2
 
 
@@ -344,14 +347,14 @@ def _first_above(alpha: float, chance: float) -> int:
 
 
 def _one_repetition(
-    alpha: float, splits: int, mixing: Mixing, folds: int | None = None
+    alpha: float, repetitions: int, mixing: Mixing, folds: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """The chance that one repetition rejects, given q, and the weights of q."""
+    """The chance that one attempt rejects, given q, and the weights of q."""
     from scipy.special import betainc
 
     check_number("alpha", alpha, 0, 0.5)
-    check_integer("splits", splits, 1)
-    level = combined_threshold(alpha, splits, "median", folds)
+    check_integer("repetitions", repetitions, 1)
+    level = combined_threshold(alpha, repetitions, "median", folds)
     q, weights = mixing.points(level)
     proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
     if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:
@@ -359,8 +362,8 @@ def _one_repetition(
             f"the mixing distribution for level {level:g} is not a distribution, or its mean is not the level.",
             "Its values lie in [0, 1], its weights add up to 1, and its weighted mean is the level.",
         )
-    needed = (splits + 1) // 2
-    return (q if splits == 1 else np.asarray(betainc(needed, splits - needed + 1, q))), weights
+    needed = (repetitions + 1) // 2
+    return (q if repetitions == 1 else np.asarray(betainc(needed, repetitions - needed + 1, q))), weights
 
 
 def _log_miss(chance: FloatArray) -> FloatArray:
@@ -368,6 +371,6 @@ def _log_miss(chance: FloatArray) -> FloatArray:
         return np.asarray(np.log1p(-chance))
 
 
-def _some_hit(repetitions: int, misses: FloatArray, weights: FloatArray) -> float:
-    """P(at least one repetition rejects), a sum of positive terms: small probabilities keep their digits."""
-    return float(weights @ -np.expm1(repetitions * misses)) if repetitions else 0.0
+def _some_hit(attempts: int, misses: FloatArray, weights: FloatArray) -> float:
+    """P(at least one attempt rejects), a sum of positive terms: small probabilities keep their digits."""
+    return float(weights @ -np.expm1(attempts * misses)) if attempts else 0.0

@@ -1,6 +1,6 @@
-"""The lemma behind Theorem 3: for many splits, the analyst's choice keeps the median near its level.
+"""The lemma behind Theorem 3: for many repetitions, the analyst's choice keeps the median near its level.
 
-For every epsilon there are finite m-bar and K-bar such that m repetitions of the median of K splits reject a true null
+For every epsilon there are finite m-bar and K-bar such that m attempts of the median of K repetitions reject a true null
 with probability below alpha + epsilon, for every m up to m-bar and every K above K-bar; and the analyst's choice m2* is
 below m-bar. It needs no Assumption 4: where that fails, the policymaker prefers the median, or is indifferent up to
 epsilon.
@@ -19,7 +19,7 @@ from improvable.studies.game.increments import Cost, check_cost
 from improvable.studies.game.mixing import INDEPENDENT, Mixing
 
 EPSILON = 0.01
-MOST_SPLITS = 2**20
+MOST_REPETITIONS = 2**20
 LONGEST_SCAN = 20_000
 
 
@@ -33,12 +33,12 @@ class LemmaBounds:
     m_bar : int
         The smallest m with c2(m) - c2(1) > alpha + epsilon; the analyst repeats the median fewer times than that.
     k_bar : int or None
-        The largest K at which m-bar repetitions of the median of K reject with probability alpha + epsilon or more;
-        1 where there is none above one split, None where it is beyond `MOST_SPLITS`.
+        The largest K at which m-bar attempts of the median of K reject with probability alpha + epsilon or more;
+        1 where there is none above one repetition, None where it is beyond `MOST_REPETITIONS`.
     rejection : float or None
-        That probability for K-bar + 1 splits.
+        That probability for K-bar + 1 repetitions.
     limit : float
-        What it tends to as K grows: the probability that at least half of all splits reject, at most alpha.
+        What it tends to as K grows: the probability that at least half of all repetitions reject, at most alpha.
     """
 
     epsilon: float
@@ -56,7 +56,7 @@ def lemma_bounds(
 ) -> LemmaBounds:
     """m-bar and K-bar(epsilon) for the cost c2 of the median, which is held fixed while K grows, as in the paper.
 
-    Where more splits make a repetition dearer, m-bar only falls, and K-bar still suffices.
+    Where more repetitions make a attempt dearer, m-bar only falls, and K-bar still suffices.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def lemma_bounds(
     Notes
     -----
     The probability v_K(m) increases in m, so the largest m decides. For q below one half the chance that at least half
-    of K splits reject falls as K grows by two (as in Condorcet's jury theorem). Putting 1 for every q of one half or
+    of K repetitions reject falls as K grows by two (as in Condorcet's jury theorem). Putting 1 for every q of one half or
     more gives a bound on v_K(m) that falls as K grows by two; bisection finds from where on it is below
     alpha + epsilon, for even and for odd K. Below that K, v_K(m) itself is computed, one K after the other.
 
@@ -91,8 +91,8 @@ def lemma_bounds(
     m_bar = _first_dear(cost_repeated, goal)
     q, weights = mixing.points(alpha / 2)
 
-    def value(splits: int) -> float:
-        return float(rejection_probability([m_bar], alpha=alpha, splits=splits, mixing=mixing)[0])
+    def value(repetitions: int) -> float:
+        return float(rejection_probability([m_bar], alpha=alpha, repetitions=repetitions, mixing=mixing)[0])
 
     limit = float(weights[q > 0.5].sum() + weights[q == 0.5].sum() * -np.expm1(-m_bar * np.log(2)))
     safe = [_safe_from(parity, q, weights, m_bar, goal) for parity in (0, 1)]
@@ -108,7 +108,7 @@ def lemma_bounds(
 
 
 def _first_dear(cost: Cost, goal: float) -> int:
-    """The smallest m whose cost exceeds that of one repetition by more than the goal."""
+    """The smallest m whose cost exceeds that of one attempt by more than the goal."""
     one = cost(1)
 
     def dear(m: int) -> bool:
@@ -121,7 +121,7 @@ def _first_dear(cost: Cost, goal: float) -> int:
     while not dear(high):
         high *= 2
         if high > MOST_REPETITIONS:
-            raise OptionError("the cost of a repetition is next to nothing.", "Give a larger one.")
+            raise OptionError("the cost of a attempt is next to nothing.", "Give a larger one.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -129,24 +129,24 @@ def _first_dear(cost: Cost, goal: float) -> int:
     return high
 
 
-def _safe_from(parity: int, q: FloatArray, weights: FloatArray, repetitions: int, goal: float) -> int | None:
-    """The first K of a parity from which on the bound is below the goal; None beyond `MOST_SPLITS`."""
+def _safe_from(parity: int, q: FloatArray, weights: FloatArray, attempts: int, goal: float) -> int | None:
+    """The first K of a parity from which on the bound is below the goal; None beyond `MOST_REPETITIONS`."""
     from scipy.special import betainc
 
     small = q < 0.5
     sure = float(weights[~small].sum())
 
     def below(half: int) -> bool:
-        splits = 2 * half + parity
-        needed = (splits + 1) // 2
+        repetitions = 2 * half + parity
+        needed = (repetitions + 1) // 2
         with np.errstate(divide="ignore"):
-            missed = np.log1p(-betainc(needed, splits - needed + 1, q[small]))
-        return sure + float(weights[small] @ -np.expm1(repetitions * missed)) < goal
+            missed = np.log1p(-betainc(needed, repetitions - needed + 1, q[small]))
+        return sure + float(weights[small] @ -np.expm1(attempts * missed)) < goal
 
     high = 1
     while not below(high):
         high *= 2
-        if high > MOST_SPLITS // 2:
+        if high > MOST_REPETITIONS // 2:
             return None
     low = high // 2
     while high - low > 1:

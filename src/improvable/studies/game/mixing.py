@@ -1,4 +1,4 @@
-"""Correlation of p-values across splits of one data set, before the data are seen.
+"""Correlation of p-values across repetitions of one data set, before the data are seen.
 
 They are exchangeable: given a q that is drawn once for the data set, each is below a level independently with
 probability q. A new distribution of q is a class with `name` and `points`.
@@ -19,7 +19,7 @@ NEGLIGIBLE = 45.0
 
 
 class Mixing(Protocol):
-    """Correlation of p-values across splits: given q, each is below a level independently with probability q.
+    """Correlation of p-values across repetitions: given q, each is below a level independently with probability q.
 
     By de Finetti's theorem every exchangeable sequence is of this kind. q is drawn once for the data set.
     """
@@ -34,7 +34,7 @@ class Mixing(Protocol):
 
 @dataclass(frozen=True)
 class Independent:
-    """Independent p-values: q is the level itself, the analyst's best case for one split."""
+    """Independent p-values: q is the level itself, the analyst's best case for one repetition."""
 
     name: str = "independent"
 

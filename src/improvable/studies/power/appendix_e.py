@@ -20,7 +20,7 @@ MEAN_GAP = 1.52
 COVARIANCE = ((10.0, 6.85), (6.85, 10.83))
 ETAS = tuple(round(0.05 * step, 2) for step in range(36))
 SIZES = (100, 200, 400)
-REPETITIONS, DRAWS, ALPHA = 5_000, 2_000, 0.05
+SIMULATIONS, DRAWS, ALPHA = 5_000, 2_000, 0.05
 REPETITIONS_PER_BLOCK = 50
 
 
@@ -37,8 +37,8 @@ class GapRejections:
     delta : float
         By which share the gap must be smaller.
     absolute, signed : float
-        Share of repetitions in which the paper's folded statistic rejects, and in which the signed one does.
-    repetitions : int
+        Share of simulations in which the paper's folded statistic rejects, and in which the signed one does.
+    simulations : int
     mean_gap : float
         Mean gap of the status quo.
     """
@@ -48,7 +48,7 @@ class GapRejections:
     delta: float
     absolute: float
     signed: float
-    repetitions: int
+    simulations: int
     mean_gap: float = MEAN_GAP
 
     @property
@@ -59,11 +59,11 @@ class GapRejections:
     def error(self, gap: str) -> float:
         """Monte Carlo error of a share: one standard deviation.
 
-        By Laplace's rule of succession, so that it is not zero where all repetitions reject, or none.
+        By Laplace's rule of succession, so that it is not zero where all simulations reject, or none.
         """
         share = self.absolute if gap == "absolute" else self.signed
-        share = (share * self.repetitions + 1) / (self.repetitions + 2)
-        return float(np.sqrt(share * (1 - share) / self.repetitions))
+        share = (share * self.simulations + 1) / (self.simulations + 2)
+        return float(np.sqrt(share * (1 - share) / self.simulations))
 
 
 def appendix_e(
@@ -71,7 +71,7 @@ def appendix_e(
     deltas: Sequence[float] = (0.0,),
     sizes: Sequence[int] = SIZES,
     *,
-    repetitions: int = REPETITIONS,
+    simulations: int = SIMULATIONS,
     draws: int = DRAWS,
     alpha: float = ALPHA,
     seed: int = 0,
@@ -87,8 +87,8 @@ def appendix_e(
         Required reductions of the gap; every eta is tested at every delta.
     sizes : sequence of int
         Numbers of rows.
-    repetitions, draws : int
-        Monte Carlo repetitions, and bootstrap draws in each.
+    simulations, draws : int
+        Monte Carlo simulations, and bootstrap draws in each.
     alpha : float
         Level of the test.
     seed : int
@@ -102,11 +102,11 @@ def appendix_e(
 
     Examples
     --------
-    >>> fair, unfair = appendix_e([0.0, 1.52], sizes=[400], repetitions=200, draws=200)
+    >>> fair, unfair = appendix_e([0.0, 1.52], sizes=[400], simulations=200, draws=200)
     >>> fair.absolute > 0.9, unfair.null
     (True, True)
     """
-    check_integer("repetitions", repetitions, 1)
+    check_integer("simulations", simulations, 1)
     check_integer("draws", draws, 1)
     check_number("alpha", alpha, 0, 1)
     claims = np.array([(eta, delta) for delta in deltas for eta in etas], dtype=np.float64)
@@ -114,9 +114,9 @@ def appendix_e(
     for size in sizes:
         check_integer("a sample size", size, 2)
         root = child(np.random.SeedSequence(seed), size)
-        rates = _rates(size, claims, repetitions, draws, alpha, root, workers)
+        rates = _rates(size, claims, simulations, draws, alpha, root, workers)
         out += [
-            GapRejections(size, float(eta), float(delta), float(absolute), float(signed), repetitions)
+            GapRejections(size, float(eta), float(delta), float(absolute), float(signed), simulations)
             for (eta, delta), (absolute, signed) in zip(claims, rates, strict=True)
         ]
     return out
@@ -134,18 +134,18 @@ def curve_rows(results: Sequence[GapRejections]) -> list[dict[str, Any]]:
 def _rates(
     size: int,
     claims: FloatArray,
-    repetitions: int,
+    simulations: int,
     draws: int,
     alpha: float,
     seed: np.random.SeedSequence,
     workers: int,
 ) -> FloatArray:
-    starts = range(0, repetitions, REPETITIONS_PER_BLOCK)
+    starts = range(0, simulations, REPETITIONS_PER_BLOCK)
 
     def block(start: int) -> FloatArray:
         rng = np.random.default_rng(child(seed, start // REPETITIONS_PER_BLOCK))
         total = np.zeros((len(claims), 2))
-        for _ in range(min(REPETITIONS_PER_BLOCK, repetitions - start)):
+        for _ in range(min(REPETITIONS_PER_BLOCK, simulations - start)):
             noise = rng.standard_normal((size, 2)) @ np.linalg.cholesky(np.array(COVARIANCE)).T
             rows = rng.integers(0, size, size=(draws, size), dtype=np.uint16 if size < 1 << 16 else np.int64)
             resampled = np.stack([column.take(rows).mean(axis=1) for column in noise.T])
@@ -153,7 +153,7 @@ def _rates(
         return total
 
     with ThreadPoolExecutor(workers) as pool:
-        return np.asarray(sum(pool.map(block, starts)) / repetitions)
+        return np.asarray(sum(pool.map(block, starts)) / simulations)
 
 
 def rejections(

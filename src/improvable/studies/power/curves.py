@@ -1,4 +1,4 @@
-"""Power against rows, train fraction, splits and deltas, and the rows that suffice: what a plan is made of."""
+"""Power against rows, train fraction, repetitions and deltas, and the rows that suffice: what a plan is made of."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
 from improvable.studies.power.simulation import Rejections, Setting, simulate
 
 TRAIN_FRACTIONS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
-SPLITS = (1, 3, 7, 15)
+REPETITIONS = (1, 3, 7, 15)
 FOLDS = 2  # beside the paper's split, where no others are asked for
 MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
 SHARES_OF_ACCURACY, SHARES_OF_GAP = (0.0, 0.02, 0.05, 0.1), (0.0, 0.1, 0.25, 0.5)
@@ -32,12 +32,12 @@ class Tried:
 
     Attributes
     ----------
-    rows, train_fractions, splits, deltas_accuracy, deltas_fairness : tuple
+    rows, train_fractions, repetitions, deltas_accuracy, deltas_fairness : tuple
     """
 
     rows: tuple[int, ...] = ()
     train_fractions: tuple[float, ...] = ()
-    splits: tuple[int, ...] = ()
+    repetitions: tuple[int, ...] = ()
     deltas_accuracy: tuple[float, ...] = ()
     deltas_fairness: tuple[float, ...] = ()
 
@@ -50,7 +50,7 @@ def plan_for(
     setting: Setting,
     wanted: float,
     tried: Tried,
-    repetitions: int,
+    simulations: int,
     seed: int,
     cautions: Sequence[str],
     backend: Any,
@@ -59,7 +59,7 @@ def plan_for(
     settings = _settings(setting, tried)
 
     def power_under(view: Outlook) -> Power:
-        return lambda asked: simulate(view, asked, repetitions, seed)
+        return lambda asked: simulate(view, asked, simulations, seed)
 
     powers = [power_under(outlook), *map(power_under, _range_of_outlooks(outlook, setting, seed))]
     curves = {name: [_point(name, one, powers, outlook) for one in several] for name, several in settings.items()}
@@ -84,7 +84,7 @@ def plan_for(
         claim=setting.claim,
         groups=tuple(level for attribute in outlook.attributes for level in attribute.levels),
         learns=outlook.learns,
-        repetitions=repetitions,
+        simulations=simulations,
         seed=seed,
         basis=outlook.basis,
         cautions=(*cautions, *_doubts(outlook, setting)),
@@ -105,7 +105,7 @@ def _rows_tried(setting: Setting, tried: Tried, sizes: Sequence[SampleSize]) -> 
 def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
     """What is varied besides rows, each value with everything else as asked.
 
-    Train fraction and number of splits are the paper's: repetitions in folds hardly differ.
+    Train fraction and number of repetitions are the paper's: simulations in folds hardly differ.
     """
     ratio = setting.claim.form == "ratio"
     several, gaps = (isinstance(one, Mapping) for one in (setting.claim.delta_accuracy, setting.claim.delta_fairness))
@@ -115,14 +115,17 @@ def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
     }
     for fraction in tried.train_fractions:
         check_number("train_fraction", fraction, 0, 1)
-    for splits in tried.splits:
-        check_integer("splits", splits, 1)
+    for repetitions in tried.repetitions:
+        check_integer("repetitions", repetitions, 1)
     out = {
         "train_fraction": [
             replace(setting, train_fraction=fraction, folds=None)
             for fraction in sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
         ],
-        "splits": [replace(setting, splits=k, folds=None) for k in sorted({*(tried.splits or SPLITS), setting.splits})],
+        "repetitions": [
+            replace(setting, repetitions=k, folds=None)
+            for k in sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
+        ],
     }
     for name, deltas in claims.items():
         out[name] = [replace(setting, claim=_with_delta(setting.claim, name, delta)) for delta in deltas]
@@ -148,7 +151,7 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
         varied=varied,
         rows=setting.rows,
         train_fraction=setting.train_fraction if setting.folds is None else 1 - 1 / setting.folds,
-        splits=setting.splits,
+        repetitions=setting.repetitions,
         folds=setting.folds,
         delta_accuracy=None if isinstance(delta, Mapping) else delta,
         delta_fairness=None if isinstance(gap, Mapping) else gap,
@@ -164,7 +167,7 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
 def _range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
     """The pilot might have shown another mean: the two that bound the middle `RANGE` of what it could show.
 
-    They are ranked by how far the weakest component of the deciding split stands from its null, on average.
+    They are ranked by how far the weakest component of the deciding repetition stands from its null, on average.
     """
     if not outlook.uncertainty.any():
         return []

@@ -1,4 +1,4 @@
-"""Appendix E from one's own run: the power of the fairness test, calibrated from the median split of an audit.
+"""Appendix E from one's own run: the power of the fairness test, calibrated from the median repetition of an audit.
 
 Given normal rows, the mean of n of them is normal with covariance Sigma / n, their sample covariance is Wishart, and a
 bootstrap mean is normal given both, up to a term that vanishes with n. So no row is drawn, and test samples of any size
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 GRID, WIDEST = 24, 1.75 / 1.52  # points of the default grid of eta, and its end as a share of the status quo's gap
-SHARES = (0.5, 1.0, 2.0)  # of the split's test rows
+SHARES = (0.5, 1.0, 2.0)  # of the repetition's test rows
 FEWEST_TEST_ROWS = 30
 PER_BLOCK = 50
 
@@ -45,7 +45,7 @@ class GapPower:
         In the order of sizes, deltas, etas.
     theta : {"estimated", "known"}
     alpha : float
-    draws, repetitions, seed : int
+    draws, simulations, seed : int
     cautions : tuple of str
     """
 
@@ -54,7 +54,7 @@ class GapPower:
     theta: Theta
     alpha: float
     draws: int
-    repetitions: int
+    simulations: int
     seed: int
     cautions: tuple[str, ...]
     backend: Any = field(repr=False)
@@ -70,7 +70,7 @@ class GapPower:
             "alpha": self.alpha,
             "points": self._rows(),
             "draws": self.draws,
-            "repetitions": self.repetitions,
+            "simulations": self.simulations,
             "seed": self.seed,
             "basis": self._basis(),
             "warnings": [*self.cautions, NOT_EVIDENCE],
@@ -114,7 +114,7 @@ class GapPower:
             x_title=f"mean gap of the candidate (eta); the status quo's is {process.status_quo:.3g}",
             title="How often the fairness test rejects",
             subtitle=[
-                f"Calibrated from split {process.split}.{cut}",
+                f"Calibrated from repetition {process.repetition}.{cut}",
                 f"Dotted: this run's candidate, {abs(process.candidate):.3g}, and the edge of the null hypothesis.",
             ],
             level=self.alpha,
@@ -132,15 +132,15 @@ class GapPower:
         process, (first, second) = self.process, map(shown, self.process.groups)
         own, letter = process.scaled("estimated"), process.scaled("known")
         return [
-            f"Calibrated from split {process.split}, whose p-value ({process.p_value:.4g}) is the lower median: "
+            f"Calibrated from repetition {process.repetition}, whose p-value ({process.p_value:.4g}) is the lower median: "
             f"{process.rows:,} test rows. Its gap, '{first}' less '{second}', is {process.status_quo:.3f} under the "
             f"status quo and {process.candidate:.3f} under the candidate.",
             f"Covariance of (Gamma_0, Gamma_1), scaled as in the paper to a variance of {VARIANCE:g} for Gamma_0: "
             f"{own[0, 1]:.2f} and {own[1, 1]:.2f} with theta estimated, as in the test; {letter[0, 1]:.2f} and "
             f"{letter[1, 1]:.2f} with theta known, as in the paper; from {process.draws:,} draws, each with a Monte "
             f"Carlo error of {100 * process.error:.2g}%. The curves take theta as {self.theta}.",
-            f"One split is tested at level {self.alpha:g}, for the gap alone, with {self.draws:,} draws; "
-            f"{self.repetitions:,} simulated samples per point, each with a Monte Carlo error.",
+            f"One repetition is tested at level {self.alpha:g}, for the gap alone, with {self.draws:,} draws; "
+            f"{self.simulations:,} simulated samples per point, each with a Monte Carlo error.",
         ]
 
     def _table(self, delta: float) -> str:
@@ -167,7 +167,7 @@ def power_from_run(
     deltas: Sequence[float] | None = None,
     theta: Theta = "estimated",
     alpha: float | None = None,
-    repetitions: int = 2_000,
+    simulations: int = 2_000,
     draws: int = 1_000,
     seed: int = 0,
     workers: int = 1,
@@ -181,15 +181,15 @@ def power_from_run(
     etas : sequence of float, optional
         Mean gaps of the candidate; by default a grid from 0 to a little beyond the status quo's gap.
     sizes : sequence of int, optional
-        Numbers of test rows; by default half, as many and twice as many as the split had.
+        Numbers of test rows; by default half, as many and twice as many as the repetition had.
     deltas : sequence of float, optional
         By which share the gap must be smaller; by default what the audit asked for.
     theta : {"estimated", "known"}
         Whether the covariance of Gamma is that of the test, in which the normalization of a utility is estimated, or
         the paper's, which takes it as known.
     alpha : float, optional
-        Level of the test of one split; by default that of the audit.
-    repetitions, draws : int
+        Level of the test of one repetition; by default that of the audit.
+    simulations, draws : int
         Simulated samples, and bootstrap draws in each.
     seed, workers : int
         The result does not depend on the number of workers.
@@ -206,12 +206,12 @@ def power_from_run(
     ...     improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
     ...     features=["gagne_sum_tm1"], status_quo=improvable.threshold("risk_score_t", capacity=0.1), draws=300,
     ... )
-    >>> power = power_from_run(audit, etas=[0.0], sizes=[100_000], repetitions=100, draws=200)
+    >>> power = power_from_run(audit, etas=[0.0], sizes=[100_000], simulations=100, draws=200)
     >>> power.points[0].signed > 0.9
     True
     """
     check_choice("theta", theta, ("estimated", "known"))
-    check_integer("repetitions", repetitions, 1)
+    check_integer("simulations", simulations, 1)
     check_integer("draws", draws, 1)
     audit = _read(run)
     level = audit.question.alpha if alpha is None else alpha
@@ -229,10 +229,10 @@ def power_from_run(
     counts = [max(FEWEST_TEST_ROWS, round(share * process.rows)) for share in SHARES] if sizes is None else sizes
     found = gap_rejections(
         process.status_quo, process.of(theta), points, asked, counts,
-        alpha=level, repetitions=repetitions, draws=draws, seed=seed, workers=workers,
+        alpha=level, simulations=simulations, draws=draws, seed=seed, workers=workers,
     )  # fmt: skip
     return GapPower(
-        process, tuple(found), theta, level, draws, repetitions, seed, tuple(_cautions(audit)), audit.backend
+        process, tuple(found), theta, level, draws, simulations, seed, tuple(_cautions(audit)), audit.backend
     )
 
 
@@ -244,7 +244,7 @@ def gap_rejections(
     sizes: Sequence[int],
     *,
     alpha: float,
-    repetitions: int,
+    simulations: int,
     draws: int,
     seed: int = 0,
     workers: int = 1,
@@ -260,7 +260,7 @@ def gap_rejections(
         def block(start: int, size: int = int(size), root: np.random.SeedSequence = root) -> FloatArray:
             rng = np.random.default_rng(child(root, start // PER_BLOCK))
             total = np.zeros((len(claims), 2))
-            for _ in range(min(PER_BLOCK, repetitions - start)):
+            for _ in range(min(PER_BLOCK, simulations - start)):
                 mean = factor @ rng.standard_normal(2) / np.sqrt(size)
                 spread = factor @ _wishart_factor(rng, size - 1) / size
                 resampled = mean[:, None] + spread @ rng.standard_normal((2, draws))
@@ -268,9 +268,9 @@ def gap_rejections(
             return total
 
         with ThreadPoolExecutor(workers) as pool:
-            rates = np.asarray(sum(pool.map(block, range(0, repetitions, PER_BLOCK)))) / repetitions
+            rates = np.asarray(sum(pool.map(block, range(0, simulations, PER_BLOCK)))) / simulations
         out += [
-            GapRejections(int(size), float(eta), float(delta), float(absolute), float(signed), repetitions, mean_gap)
+            GapRejections(int(size), float(eta), float(delta), float(absolute), float(signed), simulations, mean_gap)
             for (eta, delta), (absolute, signed) in zip(claims, rates, strict=True)
         ]
     return out
@@ -289,7 +289,7 @@ def _read(run: Audit | str | Path) -> Audit:
 
     result = improvable.load(run)
     if not isinstance(result, Audit):
-        raise OptionError(f"'{run}' holds a comparison, which has no splits.", "Name the folder of an audit.")
+        raise OptionError(f"'{run}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
     return result
 
 
@@ -308,7 +308,7 @@ def _deltas(audit: Audit, deltas: Sequence[float] | None) -> list[float]:
 
 
 def _cautions(audit: Audit) -> list[str]:
-    evidence, claim = audit.splits[0].evidence, audit.question.claim
+    evidence, claim = audit.repetitions[0].evidence, audit.question.claim
     out = []
     if len(evidence.attributes) > 1 or len(evidence.fairness) > 1:
         out.append("several gaps are tested; these curves are of the first alone.")

@@ -1,7 +1,7 @@
 """What Appendix E's simulation needs to know of a test sample, read off the sums and draws that a run keeps.
 
 Appendix E simulates (Gamma_0, Gamma_1), the groups' difference in fairness utility of one row under the status quo and
-under the candidate. Its moments come from the test rows of the median split: the covariance of a row's contributions is
+under the candidate. Its moments come from the test rows of the median repetition: the covariance of a row's contributions is
 that of the bootstrap sums over the number of rows.
 """
 
@@ -28,10 +28,10 @@ class GapProcess:
 
     Attributes
     ----------
-    split : int
-        The split it was calibrated from.
+    repetition : int
+        The repetition it was calibrated from.
     p_value : float
-        Of that split; the lower median of all.
+        Of that repetition; the lower median of all.
     rows : int
         Its test rows.
     groups : tuple of two str
@@ -46,7 +46,7 @@ class GapProcess:
         Behind the covariances.
     """
 
-    split: int
+    repetition: int
     p_value: float
     rows: int
     groups: tuple[str, str]
@@ -71,7 +71,7 @@ class GapProcess:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "split": self.split,
+            "repetition": self.repetition,
             "p_value": self.p_value,
             "rows": self.rows,
             "groups": list(self.groups),
@@ -85,11 +85,11 @@ class GapProcess:
 
 
 def gap_process(result: Audit | Comparison) -> GapProcess:
-    """Calibrate Gamma from a comparison, or from an audit's median split: the first whose p is the lower median."""
-    splits = result.splits if isinstance(result, Audit) else (result,)
-    middle = float(lower_median([split.p_value for split in splits]))
-    split = next(split for split in splits if split.p_value == middle)
-    evidence, protected = split.evidence, result.question.claim.protected
+    """Calibrate Gamma from a comparison, or from an audit's median repetition: the first whose p is the lower median."""
+    repetitions = result.repetitions if isinstance(result, Audit) else (result,)
+    middle = float(lower_median([repetition.p_value for repetition in repetitions]))
+    repetition = next(repetition for repetition in repetitions if repetition.p_value == middle)
+    evidence, protected = repetition.evidence, result.question.claim.protected
     attribute, measure = evidence.attributes[0], evidence.fairness[0]
     named = evidence.measures[measure]
     if named.formula or named.between != "difference":
@@ -102,15 +102,16 @@ def gap_process(result: Audit | Comparison) -> GapProcess:
     gaps = values[first] - values[second]
     if not np.isfinite(gaps).all() or gaps[STATUS_QUO] == 0:
         raise OptionError(
-            f"split {split.split} has no gap to calibrate from.", "A group has nobody selected, or both are equal."
+            f"repetition {repetition.repetition} has no gap to calibrate from.",
+            "A group has nobody selected, or both are equal.",
         )
     if gaps[STATUS_QUO] < 0:
         first, second, gaps = second, first, -gaps
-    known, estimated = (gap_covariance(split, measure, (first, second), theta) for theta in ("known", "estimated"))
+    known, estimated = (gap_covariance(repetition, measure, (first, second), theta) for theta in ("known", "estimated"))
     return GapProcess(
-        split=split.split,
+        repetition=repetition.repetition,
         p_value=middle,
-        rows=split.rows,
+        rows=repetition.rows,
         groups=(attribute.levels[first], attribute.levels[second]),
         status_quo=float(gaps[STATUS_QUO]),
         candidate=float(gaps[CANDIDATE]),
@@ -120,28 +121,28 @@ def gap_process(result: Audit | Comparison) -> GapProcess:
     )
 
 
-def gap_covariance(split: Comparison, measure: int, pair: tuple[int, int], theta: str) -> FloatArray:
+def gap_covariance(repetition: Comparison, measure: int, pair: tuple[int, int], theta: str) -> FloatArray:
     """The covariance of (Gamma_0, Gamma_1) for one row: a linear map of that of its contributions.
 
     With theta known, Gamma_t = u 1{g = r} / theta_tr - u 1{g = b} / theta_tb. With theta estimated, the ratio of sums
     moves with both of its parts, and u becomes u - U w.
     """
-    evidence = split.evidence
+    evidence = repetition.evidence
     attribute = evidence.attributes[0]
     sums, draws = evidence.sums[:, measure], evidence.draws[:, :, measure]
-    contributions = np.cov(draws.reshape(len(draws), -1).T) / split.rows
+    contributions = np.cov(draws.reshape(len(draws), -1).T) / repetition.rows
     place = np.arange(sums.size).reshape(sums.shape)
     maps = np.zeros((2, sums.size))
     for t in (STATUS_QUO, CANDIDATE):
         for level, sign in zip(pair, (1.0, -1.0), strict=True):
             strata = np.flatnonzero(attribute.member == level)
-            u, w = sums[strata, t].sum(axis=0) / split.rows
+            u, w = sums[strata, t].sum(axis=0) / repetition.rows
             maps[t, place[strata, t, 0]] = sign / w
             maps[t, place[strata, t, 1]] = -sign * u / w**2 if theta == "estimated" else 0.0
     out = maps @ contributions @ maps.T
     if np.linalg.eigvalsh(out)[0] <= 1e-12 * np.trace(out):
         raise OptionError(
-            f"split {split.split} has a candidate whose gap moves exactly with the status quo's.",
+            f"repetition {repetition.repetition} has a candidate whose gap moves exactly with the status quo's.",
             "There is nothing to simulate; use another rule.",
         )
     return np.asarray(out)

@@ -207,7 +207,7 @@ def learning_of(studies: Sequence[Audit]) -> Learning:
     total = int(studies[0].setting["rows"])
     points: list[LearningPoint] = []
     steps: list[LearningStep] = []
-    components = studies[0].splits[0].assessment.components
+    components = studies[0].repetitions[0].assessment.components
     critical = NormalDist().inv_cdf(1 - LEVEL / len(components))
     for place in range(len(components)):
         curve = [_point(study, place, total) for study in studies]
@@ -217,13 +217,13 @@ def learning_of(studies: Sequence[Audit]) -> Learning:
 
 
 def _point(study: Audit, place: int, total: int) -> LearningPoint:
-    component = study.splits[0].assessment.components[place]
+    component = study.repetitions[0].assessment.components[place]
     fairness = component.kind == "fairness"
     fits = _gaps(study, place) if fairness else _levels(study, place)
     fits = fits[np.isfinite(fits).all(axis=(1, 2))]
     protected, relative = None, 0
     if fairness:
-        evidence = study.splits[0].evidence
+        evidence = study.repetitions[0].evidence
         protected = evidence.attributes[_attribute(study, place)].place_of(study.question.claim.protected)
         relative = evidence.relative(_fairness_measure(study, place), protected)
 
@@ -235,7 +235,7 @@ def _point(study: Audit, place: int, total: int) -> LearningPoint:
         before, after = both(mean)
         return float(before - after if fairness else after - before)
 
-    test, count = study.splits[0].rows, len(fits)
+    test, count = study.repetitions[0].rows, len(fits)
     before, after, gained, error = (np.nan,) * 4
     if count >= FEWEST_FITS:
         before, after = (float(value) for value in both(fits.mean(axis=0)))
@@ -249,7 +249,7 @@ def _point(study: Audit, place: int, total: int) -> LearningPoint:
 
 def _levels(study: Audit, place: int) -> FloatArray:
     """One utility in every fit, shape (fits, 1, 2)."""
-    found = [split.assessment.components[place] for split in study.splits]
+    found = [repetition.assessment.components[place] for repetition in study.repetitions]
     return np.array([[(one.status_quo, one.candidate)] for one in found])
 
 
@@ -257,8 +257,8 @@ def _gaps(study: Audit, place: int) -> FloatArray:
     """The utilities between which a gap lies, in every fit, shape (fits, groups, 2)."""
     a = _attribute(study, place)
     out = []
-    for split in study.splits:
-        evidence = split.evidence
+    for repetition in study.repetitions:
+        evidence = repetition.evidence
         measure = _fairness_measure(study, place)
         protected = evidence.attributes[a].place_of(study.question.claim.protected)
         out.append(evidence.direction(measure, protected) * evidence.values[a][:, measure])
@@ -266,17 +266,17 @@ def _gaps(study: Audit, place: int) -> FloatArray:
 
 
 def _fairness_measure(study: Audit, place: int) -> int:
-    evidence = study.splits[0].evidence
+    evidence = study.repetitions[0].evidence
     return evidence.fairness[_fairness_place(study, place) // len(evidence.attributes)]
 
 
 def _fairness_place(study: Audit, place: int) -> int:
     """Which of the gaps it is; they are assessed by utility, then by group column."""
-    return place - len(study.splits[0].assessment.of("accuracy"))
+    return place - len(study.repetitions[0].assessment.of("accuracy"))
 
 
 def _attribute(study: Audit, place: int) -> int:
-    return _fairness_place(study, place) % len(study.splits[0].evidence.attributes)
+    return _fairness_place(study, place) % len(study.repetitions[0].evidence.attributes)
 
 
 def _step(before: LearningPoint, after: LearningPoint, critical: float) -> LearningStep:

@@ -56,7 +56,7 @@ def learn(
         largest = min(LARGEST_SHARE, 1 - FEWEST_IN_PART / scarcest)
         shares = np.geomspace(smallest, largest, sizes)
         studies = [
-            audit(rows, **question, splits=fits, train_fraction=float(share), draws=DRAWS, seed=seed + j)
+            audit(rows, **question, repetitions=fits, train_fraction=float(share), draws=DRAWS, seed=seed + j)
             for j, share in enumerate(shares)
         ]
     return _outlook(studies), studies[-1], learning_of(studies)
@@ -87,10 +87,10 @@ def _scarcest(rows: Any, question: dict[str, Any]) -> int:
 
 def _outlook(studies: Sequence[Audit]) -> Outlook:
     total = int(studies[0].setting["rows"])
-    first = studies[0].splits[0].evidence
-    training = np.array([total - study.splits[0].rows for study in studies], dtype=np.float64)
-    observed = [_means(study.splits) for study in studies]
-    covariances = np.stack([_covariance(study.splits) for study in studies])
+    first = studies[0].repetitions[0].evidence
+    training = np.array([total - study.repetitions[0].rows for study in studies], dtype=np.float64)
+    observed = [_means(study.repetitions) for study in studies]
+    covariances = np.stack([_covariance(study.repetitions) for study in studies])
     typical = covariances.mean(axis=0)
     fit, shared = _fit_covariances(observed, covariances, training, total)
     noise = np.array([np.cov(means.T) / len(means) for means in observed])
@@ -110,14 +110,17 @@ def _outlook(studies: Sequence[Audit]) -> Outlook:
     )
 
 
-def _means(splits: Sequence[Comparison]) -> FloatArray:
+def _means(repetitions: Sequence[Comparison]) -> FloatArray:
     """Each fit's mean contribution over the rows it did not see, shape (fits, width)."""
-    return np.stack([split.evidence.sums.ravel() / split.rows for split in splits])
+    return np.stack([repetition.evidence.sums.ravel() / repetition.rows for repetition in repetitions])
 
 
-def _covariance(splits: Sequence[Comparison]) -> FloatArray:
+def _covariance(repetitions: Sequence[Comparison]) -> FloatArray:
     """The covariance of a row's contribution, from bootstrap sums; of clusters, per row of them."""
-    parts = [np.cov(split.evidence.draws.reshape(len(split.evidence.draws), -1).T) / split.rows for split in splits]
+    parts = [
+        np.cov(repetition.evidence.draws.reshape(len(repetition.evidence.draws), -1).T) / repetition.rows
+        for repetition in repetitions
+    ]
     return np.asarray(np.mean(parts, axis=0))
 
 
@@ -160,11 +163,11 @@ def _words(studies: Sequence[Audit], training: FloatArray, total: int) -> tuple[
     sizes = f"{len(training)} sizes from {int(training[0]):,} to {int(training[-1]):,} training rows"
     words = [
         f"Learned from a pilot of {total:,} rows: rule '{studies[0].setting['rule']}' was fitted "
-        f"{len(studies[0].splits)} times on each of {sizes}, and judged on the other rows.",
+        f"{len(studies[0].repetitions)} times on each of {sizes}, and judged on the other rows.",
         f"With more than {int(training[-1]):,} training rows the candidate is assumed to be no better than with these.",
     ]
-    fits = [split for study in studies for split in study.splits]
-    without = sum(any(caution.kind == "no candidate" for caution in split.cautions) for split in fits)
+    fits = [repetition for study in studies for repetition in study.repetitions]
+    without = sum(any(caution.kind == "no candidate" for caution in repetition.cautions) for repetition in fits)
     if without:
         words.append(f"{without} of {len(fits)} fits found no candidate; each counts as a copy of the status quo.")
     return tuple(words)

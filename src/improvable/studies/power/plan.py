@@ -25,8 +25,8 @@ class PowerPoint:
     Attributes
     ----------
     varied : str
-        What this point is part of a curve of: "rows", "train_fraction", "splits", "delta_accuracy", "delta_fairness".
-    rows, train_fraction, splits, folds, delta_accuracy, delta_fairness
+        What this point is part of a curve of: "rows", "train_fraction", "repetitions", "delta_accuracy", "delta_fairness".
+    rows, train_fraction, repetitions, folds, delta_accuracy, delta_fairness
         The setting; `folds` is None for the paper's split, and `train_fraction` is that of one fit in folds; a delta is
         None where there is one for each group or utility.
     power, error : float
@@ -41,7 +41,7 @@ class PowerPoint:
     varied: str
     rows: int
     train_fraction: float
-    splits: int
+    repetitions: int
     folds: int | None
     delta_accuracy: float | None
     delta_fairness: float | None
@@ -98,7 +98,7 @@ class PowerPlan:
     groups : tuple of str
     learns : bool
         Whether the candidate depends on training rows.
-    repetitions, seed : int
+    simulations, seed : int
     basis : tuple of str
         What the plan rests on.
     cautions : tuple of str
@@ -115,7 +115,7 @@ class PowerPlan:
     claim: Claim
     groups: tuple[str, ...]
     learns: bool
-    repetitions: int
+    simulations: int
     seed: int
     basis: tuple[str, ...]
     cautions: tuple[str, ...]
@@ -149,7 +149,7 @@ class PowerPlan:
             "range": None if self.asked.low is None else [self.asked.low, self.asked.high],
             "rows": self.asked.rows,
             "train_fraction": self.asked.train_fraction,
-            "splits": self.asked.splits,
+            "repetitions": self.asked.repetitions,
             "folds": self.asked.folds,
             "wanted": self.wanted,
             "sample_sizes": [asdict(size) for size in self.sample_sizes],
@@ -161,7 +161,7 @@ class PowerPlan:
             "groups": list(self.groups),
             "points": [asdict(point) for point in self.points],
             "learning": None if self.learned is None else self.learned.to_dict(),
-            "repetitions": self.repetitions,
+            "simulations": self.simulations,
             "seed": self.seed,
             "basis": list(self.basis),
             "words": self._findings(),
@@ -209,7 +209,7 @@ class PowerPlan:
         widest = max(row["x"] for row in rows)
         marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
         subtitle = [
-            f"{self.repetitions:,} simulated audits per point, each of {self.asked.splits} splits or repetitions."
+            f"{self.simulations:,} simulated audits per point, each of {self.asked.repetitions} repetitions or simulations."
         ]
         if marks:
             subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
@@ -218,10 +218,10 @@ class PowerPlan:
 
     def _findings(self) -> list[str]:
         asked, best = self.asked, self.best
-        times = "1 split" if asked.splits == 1 else f"{asked.splits} splits"
+        times = "1 repetition" if asked.repetitions == 1 else f"{asked.repetitions} repetitions"
         how = f"With {asked.rows:,} rows, {100 * asked.train_fraction:g}% of them for training, and {times},"
         if asked.folds is not None:
-            how = f"With {asked.rows:,} rows, all tested in {asked.folds} folds, and the median of {asked.splits},"
+            how = f"With {asked.rows:,} rows, all tested in {asked.folds} folds, and the median of {asked.repetitions},"
         out = [
             f"{how} the test rejects with probability {number(asked.power)} (Monte Carlo error "
             f"{number(asked.error, 3)})."
@@ -238,26 +238,26 @@ class PowerPlan:
         if not self.learns:
             also += "; but the assumed candidate does not learn, so leave a real rule enough rows"
         out.append(
-            f"Best train fraction of those tried for splits: {best.train_fraction:g} (power {number(best.power)}, "
+            f"Best train fraction of those tried for repetitions: {best.train_fraction:g} (power {number(best.power)}, "
             f"Monte Carlo error {number(best.error, 3)}{also})."
         )
-        if any(point.varied == "splits" and point.splits == 1 for point in self.points):
+        if any(point.varied == "repetitions" and point.repetitions == 1 for point in self.points):
             out.append(
-                "One split is tested at alpha and several at alpha / 2, but the verdict of one split depends on how "
+                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one repetition depends on how "
                 "the rows happened to be split."
             )
         return out
 
     def _side_by_side(self) -> str:
         """What either procedure needs, in one sentence."""
-        split, folds = self.sample_sizes[0], self.sample_sizes[-1]
-        names = procedure_words(folds), procedure_words(split)
-        if split.rows is not None and folds.rows is not None:
-            needed = f"{names[0]} needs {folds.rows / split.rows:.0%} of the rows of {names[1]}"
-        elif split.rows is None and folds.rows is None:
+        repetition, folds = self.sample_sizes[0], self.sample_sizes[-1]
+        names = procedure_words(folds), procedure_words(repetition)
+        if repetition.rows is not None and folds.rows is not None:
+            needed = f"{names[0]} needs {folds.rows / repetition.rows:.0%} of the rows of {names[1]}"
+        elif repetition.rows is None and folds.rows is None:
             needed = f"neither {names[0]} nor {names[1]} is predicted to reach that"
         else:
-            reached, other = names if split.rows is None else names[::-1]
+            reached, other = names if repetition.rows is None else names[::-1]
             needed = f"{reached} is predicted to reach that, and {other} is not"
         return f"Side by side: {needed}. Declare the procedure before the audit."
 
@@ -282,7 +282,7 @@ class PowerPlan:
             several = [p for p in self.points if p.varied == varied]
             for how in dict.fromkeys(map(_how, several)) if varied == "rows" else [None]:
                 curve = [p for p in several if how in (None, _how(p))]
-                head = varied.replace("_", " ") + (f", {how.removeprefix('splits, ')}" if how is not None else "")
+                head = varied.replace("_", " ") + (f", {how.removeprefix('repetitions, ')}" if how is not None else "")
                 lines = {
                     head: [_short(getattr(p, varied)) for p in curve],
                     "  power": [number(p.power) for p in curve],
@@ -304,7 +304,7 @@ def procedure_words(one: PowerPoint | SampleSize) -> str:
 
 
 def _how(point: PowerPoint) -> str:
-    return f"splits, {100 * point.train_fraction:g}% train" if point.folds is None else f"{point.folds} folds"
+    return f"repetitions, {100 * point.train_fraction:g}% train" if point.folds is None else f"{point.folds} folds"
 
 
 def number(value: float | None, digits: int = 2) -> str:

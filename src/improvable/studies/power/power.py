@@ -21,13 +21,13 @@ def power_from_pilot(
     data: FrameLike,
     *,
     rows: int | None = None,
-    splits: int = 7,
+    repetitions: int = 7,
     train_fraction: float = 0.5,
     folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
-    repetitions: int = 2_000,
+    simulations: int = 2_000,
     sizes: int = 6,
     fits: int = 30,
     seed: int = 0,
@@ -44,13 +44,13 @@ def power_from_pilot(
         The pilot.
     rows : int, optional
         Rows that the audit will have; as many as the pilot by default.
-    splits, train_fraction, folds, alpha
+    repetitions, train_fraction, folds, alpha
         As in `audit`. Both procedures are planned for, the paper's split and folds; this says which one is asked for.
     wanted : float
         The power to look for a sample size for.
     tried : Tried, optional
         Other values of what is varied.
-    repetitions : int
+    simulations : int
         Simulated audits behind each number.
     sizes, fits : int
         At how many numbers of training rows the rule is studied, and with how many fits at each.
@@ -68,7 +68,7 @@ def power_from_pilot(
     >>> import improvable
     >>> from improvable.studies.power import power_from_pilot
     >>> plan = power_from_pilot(
-    ...     improvable.datasets.care_management(4_000, seed=1), rows=8_000, repetitions=200, fits=5, sizes=3,
+    ...     improvable.datasets.care_management(4_000, seed=1), rows=8_000, simulations=200, fits=5, sizes=3,
     ...     outcome="gagne_sum_t", group="race", rule="linear", features=["gagne_sum_tm1", "dem_female"],
     ...     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     ... )
@@ -81,13 +81,15 @@ def power_from_pilot(
     check_integer("fits", fits, 3)
     for name in NOT_FOR_PLANS:
         if name in question:
-            raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no splits.")
-    _check(rows, splits, train_fraction, folds, alpha, wanted, repetitions, seed)
+            raise OptionError(
+                f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no repetitions."
+            )
+    _check(rows, repetitions, train_fraction, folds, alpha, wanted, simulations, seed)
     outlook, study, learned = learn(data, sizes, fits, question, seed)
     total = int(study.setting["rows"]) if rows is None else rows
-    setting = Setting(total, train_fraction, splits, study.question.claim, alpha, folds)
+    setting = Setting(total, train_fraction, repetitions, study.question.claim, alpha, folds)
     cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
-    plan = plan_for(outlook, setting, wanted, tried or Tried(), repetitions, seed, cautions, study.backend)
+    plan = plan_for(outlook, setting, wanted, tried or Tried(), simulations, seed, cautions, study.backend)
     return replace(plan, learned=learned)
 
 
@@ -103,13 +105,13 @@ def power_from_assumptions(
     overall: Overall = None,
     ask: Ask = "both",
     no_worse: float | None = None,
-    splits: int = 7,
+    repetitions: int = 7,
     train_fraction: float = 0.5,
     folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
-    repetitions: int = 2_000,
+    simulations: int = 2_000,
     seed: int = 0,
 ) -> PowerPlan:
     """Plan an audit from assumed utilities and selection rates, for the mean outcome among the selected (calibration).
@@ -121,9 +123,9 @@ def power_from_assumptions(
     groups : sequence of AssumedGroup
     rows : int
         Rows that the audit will have.
-    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, splits, train_fraction, folds, alpha
+    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, repetitions, train_fraction, folds, alpha
         As in `audit`.
-    wanted, tried, repetitions, seed
+    wanted, tried, simulations, seed
         As in `power_from_pilot`.
 
     Returns
@@ -138,12 +140,12 @@ def power_from_assumptions(
     ...         AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
     ...         AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
     ...     ],
-    ...     rows=80_000, repetitions=200,
+    ...     rows=80_000, simulations=200,
     ... )
     >>> plan.asked.power > 0.9
     True
     """
-    _check(rows, splits, train_fraction, folds, alpha, wanted, repetitions, seed)
+    _check(rows, repetitions, train_fraction, folds, alpha, wanted, simulations, seed)
     claim = make_claim(
         delta_accuracy=delta_accuracy,
         delta_fairness=delta_fairness,
@@ -158,27 +160,27 @@ def power_from_assumptions(
     )
     outlook = assume(groups)
     check_claim(claim, [attribute.levels for attribute in outlook.attributes], ["calibration"])
-    setting = Setting(rows, train_fraction, splits, claim, alpha, folds)
-    return plan_for(outlook, setting, wanted, tried or Tried(), repetitions, seed, [], "polars")
+    setting = Setting(rows, train_fraction, repetitions, claim, alpha, folds)
+    return plan_for(outlook, setting, wanted, tried or Tried(), simulations, seed, [], "polars")
 
 
 def _check(
     rows: int | None,
-    splits: int,
+    repetitions: int,
     train_fraction: float,
     folds: int | None,
     alpha: float,
     wanted: float,
-    repetitions: int,
+    simulations: int,
     seed: int,
 ) -> None:
     if rows is not None:
         check_integer("rows", rows, FEWEST_ROWS)
-    check_integer("splits", splits, 1)
+    check_integer("repetitions", repetitions, 1)
     check_number("train_fraction", train_fraction, 0, 1)
     if folds is not None:
         check_integer("folds", folds, 2)
     check_number("alpha", alpha, 0, 0.5)
     check_number("the wanted power", wanted, 0, 1)
-    check_integer("repetitions", repetitions, 100)
+    check_integer("simulations", simulations, 100)
     check_integer("seed", seed, 0)

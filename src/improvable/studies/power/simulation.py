@@ -1,19 +1,19 @@
-"""The whole procedure simulated by its sums: K splits of the same rows, their p-values, and the verdict.
+"""The whole procedure simulated by its sums: K repetitions of the same rows, their p-values, and the verdict.
 
 Write n for the rows, b and t for the shares that train and test. For a fixed candidate the mean contribution over the
-test rows of split k has covariance Sigma / (n t); two splits divide the same rows independently, so their means have
+test rows of repetition k has covariance Sigma / (n t); two repetitions divide the same rows independently, so their means have
 covariance Sigma / n. A candidate that learns moves with the training rows: to first order its mean is a mean over them
 of some phi, with covariance Phi, and Gamma with the contributions. Then
 
-    test mean of split k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all splits
-                                + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each split's own.
+    test mean of repetition k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all repetitions
+                                + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each repetition's own.
 
-With folds every row is tested once in a repetition, by a candidate that learned from others, and every row trains
-equally often. So all of Sigma, Phi and Gamma is common to the repetitions,
+With folds every row is tested once in a simulation, by a candidate that learned from others, and every row trains
+equally often. So all of Sigma, Phi and Gamma is common to the simulations,
 
-    pooled mean of a repetition = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n),
+    pooled mean of a simulation = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n),
 
-and to first order nothing is left of a repetition's own. The reference pair of groups is chosen on the rows tested.
+and to first order nothing is left of a simulation's own. The reference pair of groups is chosen on the rows tested.
 """
 
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Setting:
         n, training and test rows together.
     train_fraction : float
         Of the paper's split; folds have their own.
-    splits : int
-        Of the rows, or repetitions in folds.
+    repetitions : int
+        Of the rows, or simulations in folds.
     claim : Claim
     alpha : float
     folds : int or None
@@ -49,7 +49,7 @@ class Setting:
 
     rows: int
     train_fraction: float
-    splits: int
+    repetitions: int
     claim: Claim
     alpha: float
     folds: int | None = None
@@ -67,16 +67,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rejections:
-    """What the simulated repetitions gave.
+    """What the simulated simulations gave.
 
     Attributes
     ----------
     power : float
-        The share of repetitions in which the procedure rejects.
+        The share of simulations in which the procedure rejects.
     error : float
         Its Monte Carlo standard error.
     margin : float
-        The mean over repetitions of the deciding split's weakest component, in standard errors.
+        The mean over simulations of the deciding repetition's weakest component, in standard errors.
     """
 
     power: float
@@ -84,7 +84,7 @@ class Rejections:
     margin: float
 
 
-def simulate(outlook: Outlook, setting: Setting, repetitions: int, seed: int) -> Rejections:
+def simulate(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> Rejections:
     """How often the procedure rejects.
 
     The same seed gives the same random numbers for every setting, so that curves are smooth.
@@ -93,40 +93,40 @@ def simulate(outlook: Outlook, setting: Setting, repetitions: int, seed: int) ->
     ----------
     outlook : Outlook
     setting : Setting
-    repetitions : int
+    simulations : int
     seed : int
 
     Returns
     -------
     Rejections
     """
-    z = weakest_margins(outlook, setting, repetitions, seed)
-    # The lower median p-value is that of the split with the ((K + 1) // 2)-th largest margin.
+    z = weakest_margins(outlook, setting, simulations, seed)
+    # The lower median p-value is that of the repetition with the ((K + 1) // 2)-th largest margin.
     deciding = -np.sort(-z, axis=1)[:, (z.shape[1] - 1) // 2]
-    level = combined_threshold(setting.alpha, setting.splits, "median", setting.folds)
+    level = combined_threshold(setting.alpha, setting.repetitions, "median", setting.folds)
     rejected = int((deciding > ndtri(1 - level)).sum())
-    near = (rejected + 1) / (repetitions + 2)
-    error = float(np.sqrt(near * (1 - near) / repetitions))
-    return Rejections(rejected / repetitions, error, float(np.clip(deciding, -50, 50).mean()))
+    near = (rejected + 1) / (simulations + 2)
+    error = float(np.sqrt(near * (1 - near) / simulations))
+    return Rejections(rejected / simulations, error, float(np.clip(deciding, -50, 50).mean()))
 
 
-def weakest_margins(outlook: Outlook, setting: Setting, repetitions: int, seed: int) -> FloatArray:
-    """The normal quantile of one minus each split's p-value, shape (repetitions, splits); with folds, one for all."""
+def weakest_margins(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> FloatArray:
+    """The normal quantile of one minus each repetition's p-value, shape (simulations, repetitions); with folds, one for all."""
     mean, covariance = outlook.at(max(setting.training_rows, 1))
-    test, train = split_means(outlook, setting, mean, covariance, repetitions, seed)
+    test, train = repetition_means(outlook, setting, mean, covariance, simulations, seed)
     z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, test, train, seed)
-    return z.reshape(repetitions, -1)
+    return z.reshape(simulations, -1)
 
 
-def split_means(
-    outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, repetitions: int, seed: int
+def repetition_means(
+    outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, simulations: int, seed: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Mean contributions over each split's test rows and over its training rows, (repetitions * splits, width) each.
+    """Mean contributions over each repetition's test rows and over its training rows, (simulations * repetitions, width) each.
 
-    With folds, over all rows, (repetitions, width), and None.
+    With folds, over all rows, (simulations, width), and None.
     """
     n, training = setting.rows, max(setting.training_rows, 1)
-    common, own = _noise(repetitions, setting.splits, outlook.width, seed)
+    common, own = _noise(simulations, setting.repetitions, outlook.width, seed)
     fit, shared = outlook.fit, outlook.shared
     everyone = common @ root(covariance + fit + shared).T
     if setting.folds is not None:
@@ -140,7 +140,7 @@ def split_means(
 
 
 @lru_cache(maxsize=4)
-def _noise(repetitions: int, splits: int, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Standard normal numbers, common to all splits and of each split's own."""
+def _noise(simulations: int, repetitions: int, width: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Standard normal numbers, common to all repetitions and of each repetition's own."""
     first, second = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,))) for part in range(2))
-    return first.standard_normal((repetitions, width)), second.standard_normal((repetitions, splits, width))
+    return first.standard_normal((simulations, width)), second.standard_normal((simulations, repetitions, width))

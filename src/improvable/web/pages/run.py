@@ -12,7 +12,7 @@ from improvable.web.cases import Case
 from improvable.web.pages.seal import declare
 from improvable.web.site import TEMPLATES, Site, site_of, to
 
-SPLITS = 7
+REPETITIONS = 7
 EVERY = 0.5
 """Seconds between two looks at the run folder."""
 
@@ -72,8 +72,8 @@ def standing(site: Site, case: Case) -> dict[str, Any]:
     return {
         "state": site.jobs.state(case, "audit"),
         "ahead": site.jobs.ahead(case, "audit"),
-        "done": min(case.splits_done, SPLITS),
-        "splits": SPLITS,
+        "done": min(case.repetitions_done, REPETITIONS),
+        "repetitions": REPETITIONS,
         "said": ended.get("said", ""),
     }
 
