@@ -28,10 +28,10 @@ def replicate(
     """Rerun the paper's application and simulation, and write our numbers beside the published ones.
 
     Section 5: the bound on the repetitions, and the game. Section 6 and Appendix H: linear, LASSO and forest rules,
-    conditions of the following and of the same year, every repetition's row, the frontier of Figure 3, accuracy measured by
-    cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's gap statistic, with ours
-    beside it. The published data set is data/data_new.csv of labsysmed/dissecting-bias on GitHub; without it, the
-    simulated program is used, and no verdict is compared.
+    conditions of the following and of the same year, the row of every repetition, the frontier of Figure 3, accuracy
+    measured by cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's split and gap
+    statistic, with ours beside it. The published data set is data/data_new.csv of labsysmed/dissecting-bias on GitHub;
+    without it, the simulated program is used, and no verdict is compared.
 
     Example:
 

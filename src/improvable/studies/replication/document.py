@@ -155,7 +155,7 @@ def _markdown(found: Replication, captions: Mapping[str, str]) -> str:
     parts = [
         "# The paper beside our numbers",
         found.words,
-        f"{_effort_words(found)} Its repetition seeds are not published, so numbers agree in distribution, not repetition by "
+        f"{_effort_words(found)} Its seeds are not published, so numbers agree in distribution, not repetition by "
         "repetition. Published: the mean over repetitions, and in parentheses the smallest and the largest.",
         "The test below uses the paper's gap statistic, which folds the gap at zero. The signed statistic beside it "
         "keeps its level near perfect fairness, where the folded one does not.",
@@ -193,8 +193,8 @@ def _effort_words(found: Replication) -> str:
     effort = found.effort
     if isinstance(main_result(found.sections), Audit):
         return (
-            f"{effort.repetitions} repetitions, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has 7, 10,000 "
-            "and 300."
+            f"{effort.repetitions} repetitions, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has "
+            "7, 10,000 and 300."
         )
     return (
         f"{effort.draws:,} draws; the paper has 10,000. No row is split and no rule is trained: the scores are given."

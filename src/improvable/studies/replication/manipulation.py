@@ -19,7 +19,7 @@ GAMES = ((0.01, 0.0), (0.001, 0.0), (0.001, 0.3))
 
 
 def manipulation_rows() -> list[Row]:
-    """Proposition 1 at the paper's level and repetitions, Theorem 3's conclusion, and the lemma without Assumption 4."""
+    """Proposition 1 at the paper's level and K, Theorem 3's conclusion, and the lemma without Assumption 4."""
     bound = -2 * math.log(ALPHA) / (1 - ALPHA) ** 2
     smallest = hoeffding_repetitions(ALPHA)
     once = float(rejection_probability([1], alpha=ALPHA, repetitions=REPETITIONS)[0])

@@ -60,8 +60,8 @@ class Effort:
         if (self.repetitions, self.draws, self.trees) == (full.repetitions, full.draws, full.trees):
             return ""
         return (
-            f"{self.repetitions} repetitions, {self.draws:,} draws and forests of {self.trees} trees instead of {full.repetitions}, "
-            f"{full.draws:,} and {full.trees}"
+            f"{self.repetitions} repetitions, {self.draws:,} draws and forests of {self.trees} trees instead of "
+            f"{full.repetitions}, {full.draws:,} and {full.trees}"
         )
 
 
