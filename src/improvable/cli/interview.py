@@ -238,8 +238,8 @@ def value_of(setting: Setting, text: str) -> Any:
 
     Examples
     --------
-    >>> value_of(SETTINGS["repetitions"], "2"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
-    (2, 'status_quo', ['a', 'b'])
+    >>> value_of(SETTINGS["draws"], "200"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
+    (200, 'status_quo', ['a', 'b'])
     """
     option = setting.kind.option
     try:

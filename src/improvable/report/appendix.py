@@ -14,8 +14,8 @@ from improvable.results.words import component_name
 
 RECOMPUTE = (
     "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
-    "same, and improvable verify compares a rerun with this result. With --export-repetitions an audit writes, for every "
-    "row, where it was trained on and tested and both decisions, so that any tool can recompute the estimates."
+    "same, and improvable verify compares a rerun with this result. With --export-repetitions an audit writes, for "
+    "every row, its block in every repetition and both decisions, so that any tool can recompute the estimates."
 )
 
 

@@ -1,12 +1,12 @@
-"""Estimates with intervals over all repetitions or repetitions, not over one of them.
+"""Estimates with intervals over all repetitions, not over one of them.
 
-Each repetition has an interval from its own draws, at the confidence that makes a vote of the repetitions valid: 1 - alpha / 2
-where their median decides, as p-values must be below alpha / 2 (Corollary 1), and 1 - alpha where repetitions test
-every row or there is one repetition. A value is excluded where most repetitions exclude it, so the ends are medians of the
-repetitions' ends, each taken on the wider side.
+Each repetition has an interval from its own draws, at the confidence that makes a vote of them valid: 1 - alpha / 2, as
+the median of p-values must be below alpha / 2 (Corollary 1), and 1 - alpha where there is one repetition. A value is
+excluded where most repetitions exclude it, so the ends are medians of the repetitions' ends, each taken on the wider
+side.
 
-What an interval covers is the mean, over the repetitions, of the true value of what each repetition tested: with a rule that
-learns, every repetition has a candidate of its own.
+What an interval covers is the mean, over the repetitions, of the true value of what each of them tested: with a rule
+that learns, every repetition has candidates of its own, and tests their mixture.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over the repetitions, with its interval; None where a repetition leaves it undefined or an end is not bounded."""
+    """A mean over the repetitions, with its interval; None where it is undefined in one, or an end is not bounded."""
 
     estimate: float | None
     low: float | None

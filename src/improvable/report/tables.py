@@ -29,7 +29,7 @@ class Block:
 class PaperTable:
     """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
-    If there are more conditions than fit on a page, they become rows: means over the repetitions, and p in every repetition.
+    More conditions than fit on a page become rows: means over the repetitions, and p in every repetition.
 
     Attributes
     ----------

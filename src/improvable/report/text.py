@@ -17,6 +17,7 @@ from improvable.results.words import (
     harm_words,
     limits,
     rates_words,
+    scheme_words,
     seal_words,
     shares_words,
     training_text,
@@ -86,6 +87,8 @@ def question(facts: Facts) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
+        if facts["blocks"]["grown_for"] is not None:
+            lines.append(scheme_words(facts))
         lines.append(candidate_words(facts))
     if "train_rows" in facts:
         lines.append(training_text(facts))
@@ -124,23 +127,25 @@ def changes(facts: Facts) -> str:
 def selection_notes(facts: Facts) -> list[str]:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
     notes = [one for repetition in facts["repetitions"] for one in repetition["selection"].get("blocks", [])]
-    ends = [repetition["selection"]["reached"] for repetition in facts["repetitions"]]
+    reached = {
+        "training": [note["reached"] for note in notes],
+        "test": [repetition["selection"]["reached"] for repetition in facts["repetitions"]],
+    }
     lines = []
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    found, fit = Counter(note["status"] for note in notes if "status" in note), "block"
-    if found:
-        told = ", ".join(f"{status} in {n} {fit}{'s' if n > 1 else ''}" for status, n in found.items())
+    solved = Counter(note["status"] for note in notes if "status" in note)
+    if solved:
+        told = ", ".join(f"{status} in {n} block{'s' if n > 1 else ''}" for status, n in solved.items())
         lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:
-        gaps = [max(end[sample]["selection_gap"] for end in ends) for sample in ("train", "test")]
+        gaps = [f"{max(one['selection_gap'] for one in found):.3f} on {rows} rows" for rows, found in reached.items()]
         lines.append(
-            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {gaps[0]:.3f} on "
-            f"training rows and {gaps[1]:.3f} on test rows."
+            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {' and '.join(gaps)}."
         )
     if facts["monotone"]:
-        broken = sum(end[sample]["monotone_violations"] for end in ends for sample in ("train", "test"))
+        broken = sum(one["monotone_violations"] for found in reached.values() for one in found)
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
         lines.append(f"Monotone in {signs}: decisions for {broken} rows of all repetitions violate it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
@@ -152,8 +157,8 @@ def selection_notes(facts: Facts) -> list[str]:
 def aligned(table: PaperTable) -> str:
     """The paper's table in letters of equal width."""
     named = len(table.rows) > 1  # a single row needs no name
-    what = "repetition" if table.rows[0][0].startswith("Repetition ") else "repetition"
-    names = [row[0].removeprefix(f"{what.capitalize()} ") for row in table.rows]
+    what = "repetition"
+    names = [row[0].removeprefix("Repetition ") for row in table.rows]
     starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
     blocks = [
         _Columns(block.title, list(block.heads), [[c.replace("< ", "<") for c in row[i:j]] for row in table.rows])

@@ -192,7 +192,8 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
     if not pool:
         what = "clusters share" if repetition.counted.clusters is not None else "rows share"
         raise OptionError(
-            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} {what}.",
+            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
+            f"{what}.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
     merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
