@@ -121,7 +121,7 @@ def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) 
         )
     if not any(utility.binary_decision for utility in design.utilities):
         raise OptionError(
-            f"rule '{rule.name}' is code of its own that decides amounts, and forward repetitions do not keep the level "
+            f"rule '{rule.name}' is code of its own that decides amounts. Forward repetitions do not keep the level "
             "for every such code: it could raise its stakes while it is behind.",
             "Use scheme='split' (--scheme split).",
         )
