@@ -114,7 +114,7 @@ def weakest_margins(outlook: Outlook, setting: Setting, repetitions: int, seed: 
     """The normal quantile of one minus each split's p-value, shape (repetitions, splits); with folds, one for all."""
     mean, covariance = outlook.at(max(setting.training_rows, 1))
     test, train = split_means(outlook, setting, mean, covariance, repetitions, seed)
-    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, test, train, seed)
+    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, setting.test_rows, test, train, seed)
     return z.reshape(repetitions, -1)
 
 
