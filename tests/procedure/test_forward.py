@@ -231,49 +231,51 @@ def binary_people(positive: int) -> pl.DataFrame:
     return pl.DataFrame({"visits": outcome, "group": group, "signal": signal, "score": signal + rng.normal(size=3_000)})
 
 
-GROWN: list[tuple[str, Callable[[], pl.DataFrame], dict[str, Any], tuple[float, ...], str | None]] = [
-    ("nothing", lambda: make_people(1_000), {}, CUTS, None),
-    ("rows", lambda: make_people(999), {}, (0.11, 0.2, 0.4, 0.7), "100 rows"),
-    ("rows", lambda: make_people(600), {}, (0.17, 0.4, 0.7), "100 rows"),
-    ("rows", lambda: make_people(250), {}, (0.4, 0.7), "100 rows"),
-    ("rows", lambda: make_people(205), {}, (0.49,), "100 rows"),
-    ("rows", lambda: make_people(200), {}, (0.5,), "100 rows"),
-    ("rows", lambda: make_people(120), {}, (0.5,), "100 rows"),
-    (
-        "clusters",
-        lambda: make_people(3_000).with_columns(clinic=pl.int_range(3_000) % 40),
-        {"cluster": "clinic"},
-        (0.25, 0.4, 0.7),
-        "10 clusters",
-    ),
-    (
-        "groups",
-        lambda: make_people(3_000).with_columns(group=pl.when(pl.int_range(3_000) < 100).then(pl.lit("c")).otherwise("group")),
-        {},
-        (0.3, 0.7),
-        "30 rows of group 'c'",
-    ),
-    ("outcomes", lambda: binary_people(positive=40), {}, (0.25, 0.4, 0.7), "10 of the rarer 'visits' in group 'b'"),
-    ("outcomes", lambda: binary_people(positive=960), {}, (0.25, 0.4, 0.7), "10 of the rarer 'visits' in group 'b'"),
-    ("outcomes", lambda: binary_people(positive=1_000), {}, CUTS, None),
-    ("capacity", lambda: make_people(2_000), {"capacity": 0.02}, (0.25, 0.4, 0.7), "10 rows on either side of the cutoff"),
-    ("capacity", lambda: make_people(2_000), {"capacity": 0.98}, (0.25, 0.4, 0.7), "10 rows on either side of the cutoff"),
-]  # fmt: skip
+def with_small_group() -> pl.DataFrame:
+    small = pl.when(pl.int_range(3_000) < 100).then(pl.lit("c"))
+    return make_people(3_000).with_columns(group=small.otherwise("group"))
 
 
-@pytest.mark.parametrize(
-    ("people", "options", "cuts", "reason"),
-    [case[1:] for case in GROWN],
-    ids=[f"{case[0]} {case[3][0]}" for case in GROWN],
-)
+def with_clinics(clinics: int) -> pl.DataFrame:
+    return make_people(3_000).with_columns(clinic=pl.int_range(3_000) % clinics)
+
+
+RARER = "10 of the rarer 'visits' in group 'b'"
+AT_CUTOFF = "10 rows on either side of the cutoff"
+GROWN: list[tuple[Callable[..., pl.DataFrame], int | None, dict[str, Any], tuple[float, ...], str | None]] = [
+    (make_people, 1_000, {}, CUTS, None),
+    (make_people, 999, {}, (0.11, 0.2, 0.4, 0.7), "100 rows"),
+    (make_people, 600, {}, (0.17, 0.4, 0.7), "100 rows"),
+    (make_people, 250, {}, (0.4, 0.7), "100 rows"),
+    (make_people, 218, {}, (0.46, 0.7), "100 rows"),
+    (make_people, 212, {}, (0.5,), "100 rows"),
+    (make_people, 200, {}, (0.5,), "100 rows"),
+    (make_people, 120, {}, (0.5,), "100 rows"),
+    (with_clinics, 100, {"cluster": "clinic"}, CUTS, None),
+    (with_clinics, 40, {"cluster": "clinic"}, (0.25, 0.4, 0.7), "10 clusters"),
+    (with_small_group, None, {}, (0.3, 0.7), "30 rows of group 'c'"),
+    (binary_people, 40, {}, (0.25, 0.4, 0.7), RARER),
+    (binary_people, 960, {}, (0.25, 0.4, 0.7), RARER),
+    (binary_people, 1_000, {}, CUTS, None),
+    (make_people, 2_000, {"capacity": 0.02}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (make_people, 2_000, {"capacity": 0.98}, (0.25, 0.4, 0.7), AT_CUTOFF),
+]
+
+
+@pytest.mark.parametrize(("make", "size", "options", "cuts", "reason"), GROWN)
 def test_the_first_block_grows_to_what_must_be_learned_from(
-    people: Callable[[], pl.DataFrame], options: dict[str, Any], cuts: tuple[float, ...], reason: str | None
+    make: Callable[..., pl.DataFrame],
+    size: int | None,
+    options: dict[str, Any],
+    cuts: tuple[float, ...],
+    reason: str | None,
 ) -> None:
-    ready = prepared(people(), **options)
+    people = make() if size is None else make(size)
+    ready = prepared(people, **options)
     assert ready.cuts.ends == ready.splitting.cuts == pytest.approx(cuts)
     assert ready.cuts.reason == reason
     assert ready.setting()["blocks"] == {"cuts": pytest.approx(list(cuts)), "grown_for": reason}
-    assert prepared(people(), scheme="split", **options).cuts.ends == (0.5,)
+    assert prepared(people, scheme="split", **options).cuts.ends == (0.5,)
 
 
 def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
@@ -282,13 +284,13 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
             600,
             "Forward: the first 17% of the rows, in random order, only teach; each of 3 later blocks is tested by what "
             "the rows before it taught. The first block grew so that it holds 100 rows.",
-            "The candidate is the mixture of what the rule found on 17%, 40% and 70% of the rows, each with the share of "
-            "rows that it decided for.",
+            "The candidate is the mixture of what the rule found on 17%, 40% and 70% of the rows, each with the share "
+            "of rows that it decided for.",
         ),
         (
             180,
-            "Forward, with too few rows for blocks: half of the rows teach and the others are tested, as in the paper's "
-            "split, so that what is learned from holds 100 rows.",
+            "Forward, with too few rows for blocks, of which the first must hold 100 rows: half of the rows teach and the "
+            "others are tested, as in the paper's split.",
             "The candidate is what the rule found on 50% of the rows.",
         ),
     ):

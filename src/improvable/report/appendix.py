@@ -14,7 +14,7 @@ from improvable.results.words import component_name
 
 RECOMPUTE = (
     "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
-    "same, and improvable verify compares a rerun with this result. With --export-repetitions an audit writes, for "
+    "same, and improvable verify compares a rerun with this result. With --export-rows an audit writes, for "
     "every row, its block in every repetition and both decisions, so that any tool can recompute the estimates."
 )
 
