@@ -16,7 +16,6 @@ from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 
 NONE = "none"
 """The answer that takes a proposal back."""
-"""What is proposed, because it is recommended."""
 KNOWN = {**STATUS_QUO_KEYS, **SETTINGS}
 Check = Callable[[Glimpse, Any], None]
 

@@ -50,7 +50,22 @@ def choose_cuts(scheme: Scheme, train_fraction: float, surveyed: Surveyed, capac
     """
     if scheme == "split":
         return Cuts((train_fraction,))
-    share, reason = max(_needs(surveyed, capacity))
+    return forward_cuts(*first_block(surveyed, capacity))
+
+
+def first_block(surveyed: Surveyed, capacity: float | None) -> tuple[float, str]:
+    """The share of the rows that the first block must hold to teach, and what for."""
+    return max(_needs(surveyed, capacity))
+
+
+def forward_cuts(share: float, reason: str) -> Cuts:
+    """The cuts of a forward repetition whose first block must hold a share of the rows.
+
+    Examples
+    --------
+    >>> forward_cuts(0.25, "30 rows of group 'b'").ends
+    (0.25, 0.4, 0.7)
+    """
     if share <= FORWARD[0]:
         return Cuts(FORWARD)
     first = ceil(100 * share) / 100

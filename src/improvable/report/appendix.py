@@ -88,9 +88,9 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
         "status quo selects",
         "candidate selects",
     )
-    one = "repetition"
     note = (
-        f"Means over the {one}s. An interval holds what most {one}s do not exclude, at a confidence that allows for it."
+        "Means over the repetitions. An interval holds what most repetitions do not exclude, at a confidence that "
+        "allows for it."
         if len(facts["repetitions"]) > 1
         else ""
     )

@@ -28,6 +28,8 @@ from improvable.results.words import (
 from improvable.showing import shown_all
 
 WIDTH = 99
+NUMBERED = "repetition"
+"""The head of a column of numbers that name rows."""
 ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
 
 
@@ -157,7 +159,6 @@ def selection_notes(facts: Facts) -> list[str]:
 def aligned(table: PaperTable) -> str:
     """The paper's table in letters of equal width."""
     named = len(table.rows) > 1  # a single row needs no name
-    what = "repetition"
     names = [row[0].removeprefix("Repetition ") for row in table.rows]
     starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
     blocks = [
@@ -166,14 +167,14 @@ def aligned(table: PaperTable) -> str:
     ]
     # The combined p-value's row is blank but for one cell: its long name may run over the blanks.
     alone = [sum(map(bool, row[1:])) == 1 and len(table.rows) - i <= table.closing for i, row in enumerate(table.rows)]
-    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(what)])
+    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(NUMBERED)])
     used = width if named else -3
     panels: list[list[_Columns]] = [[]]
     for block in (piece for one in blocks for piece in one.pieces(WIDTH - used - 3)):
         if panels[-1] and used + sum(one.width + 3 for one in [*panels[-1], block]) > WIDTH:
             panels.append([])
         panels[-1].append(block)
-    return "\n\n".join(_panel(panel, names, alone, width if named else None, what) for panel in panels)
+    return "\n\n".join(_panel(panel, names, alone, width if named else None) for panel in panels)
 
 
 class _Columns:
@@ -215,7 +216,7 @@ class _Columns:
         return " ".join(cell.rjust(width) for cell, width in zip(cells, self.widths, strict=True))
 
 
-def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None, what: str) -> str:
+def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None) -> str:
     """Blocks beside each other between bars; the rows' names in `width` letters, or none."""
 
     def joined(name: str, parts: list[str], bar: str = " | ") -> str:
@@ -230,7 +231,7 @@ def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: i
     numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
     lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
     lines.append(joined(blank, [block.head(0) for block in blocks]))
-    lines.append(joined(what.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
+    lines.append(joined(NUMBERED.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
     lines.append(joined("-" * (width or 0), ["-" * block.width for block in blocks], "-+-"))
     for i, name in enumerate(names):
         cells = [block.line(block.rows[i]) for block in blocks]

@@ -1,4 +1,4 @@
-"""The reference pair of groups chosen on the rows that are tested, in simulated audits: folds leave no others.
+"""The reference pair of groups chosen on the rows that are tested, in simulated forward repetitions.
 
 `inference.rivals` says what the test is. Here the utilities of a simulated test are normal with a known covariance, so
 that errors are known, and only the largest of several correlated deviations is drawn: the same draws serve all
