@@ -69,12 +69,16 @@ class Glimpse:
         levels = sorted({labeltext_of(value) for value in values if not is_missing(value)})
         return levels if len(levels) == 2 and levels != ["0", "1"] else []
 
-    def share_of_decisions(self, name: str, positive: Sequence[str], weight: str | None) -> float | None:
+    def is_binary(self, name: str) -> bool:
+        """Whether a column has at most two values."""
+        return len({labeltext_of(one) for one in self.rows.frame[name].unique().to_list() if not is_missing(one)}) <= 2
+
+    def share_of_decisions(self, name: str, positive: str | None, weight: str | None) -> float | None:
         """The share of people that a column of decisions selects."""
         if not self.two_levels(name):
             return self._share(self.rows.numbers(name), weight)
         values = self.rows.frame[name].to_list()
-        chosen = [np.nan if is_missing(value) else float(labeltext_of(value) in positive) for value in values]
+        chosen = [np.nan if is_missing(value) else float(labeltext_of(value) == positive) for value in values]
         return self._share(np.array(chosen), weight)
 
     def share_above(self, score: str, above: float, weight: str | None) -> float | None:

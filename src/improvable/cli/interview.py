@@ -1,6 +1,6 @@
 """The questions of `improvable init`: one for each thing that an audit must know, each checked as it is answered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -62,7 +62,8 @@ class Interview:
         self.answers.pop("positive", None)
         self.ask("outcome", "Outcome: the column that says how each person fared", check=Glimpse.check_there)
         self._which_is_one("outcome")
-        self.ask("lower_is_better", "Is a lower outcome better, as with defaults or costs?")
+        if self.data is None or not self.data.is_binary(self.answers["outcome"]):
+            self.ask("lower_is_better", "Is a lower outcome better, as with costs?")
         self.ask("group", "Group: the column, or columns, of the groups to compare", check=Glimpse.check_groups)
         self.ask("weight", "Weight: a column that says how many people a row stands for", check=Glimpse.check_numbers)
         self.ask(
@@ -118,7 +119,9 @@ class Interview:
             if "above" in answers:
                 share = data.share_above(answers["score"], answers["above"], answers["weight"])
             else:
-                share = data.share_of_decisions(answers["decision"], answers.get("positive") or (), answers["weight"])
+                share = data.share_of_decisions(
+                    answers["decision"], (answers.get("positive") or {}).get(answers["decision"]), answers["weight"]
+                )
             known = "" if share is None else f"; the status quo selects {share:.1%}"
         self.ask("capacity", f"Share of people that a candidate may select: a number, or same{known}", SAME_SHARE)
 
@@ -211,14 +214,13 @@ class Interview:
                 return
 
     def _which_is_one(self, name: str) -> None:
-        """Of a column with two levels, such as yes and no, ask which counts as 1."""
+        """Of a column with two levels, such as yes and no, ask which is meant."""
         column = self.answers[name]
         levels = self.data.two_levels(column) if self.data else []
         while levels:
-            one = str(typer.prompt(f"Which of '{levels[0]}' and '{levels[1]}' counts as 1", levels[1])).strip()
+            one = str(typer.prompt(_meaning(name, column, levels))).strip()
             if one in levels:
-                said = self.answers.get("positive") or []
-                self.answers["positive"] = [*said, *([] if one in said else [one])]
+                self.answers["positive"] = {**(self.answers.get("positive") or {}), column: one}
                 self.asked.add("positive")
                 return
             say(f"'{column}' does not hold '{one}'. {nearest(one, levels)}")
@@ -268,3 +270,9 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "same" if value == SAME_SHARE else str(value)
+
+
+def _meaning(name: str, column: str, levels: Sequence[str]) -> str:
+    if name == "outcome":
+        return f"Whom should the algorithm select: those whose '{column}' is '{levels[0]}', or '{levels[1]}'"
+    return f"Which value of '{column}' means selected: '{levels[0]}' or '{levels[1]}'"

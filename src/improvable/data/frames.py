@@ -22,11 +22,6 @@ from improvable.errors import DataError, OptionError, UnknownColumnError, neares
 FrameLike: TypeAlias = Any
 """A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
 
-LIKELY_POSITIVE = {"yes", "y", "true", "t", "pass", "passed", "approve", "approved", "accept", "accepted", "hired",
-                   "granted", "repaid", "paid", "good", "success", "selected", "enrolled", "positive"}  # fmt: skip
-"""What usually means 1, to be proposed and never assumed."""
-
-
 ISO_DATE = (
     r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
     r"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$"
@@ -263,16 +258,13 @@ def not_numbers(name: str, values: Sequence[Any]) -> DataError:
     )
 
 
-def two_levels(name: str, levels: Sequence[str], said: Sequence[str] = ()) -> DataError:
-    """A column of yes and no, of which nobody has said which is 1; of other columns it was `said`."""
+def two_levels(name: str, levels: Sequence[str]) -> DataError:
+    """A column of yes and no, of which nobody has said which is meant."""
     one, other = levels
-    likely = next((level for level in levels if level.strip().lower() in LIKELY_POSITIVE), other)
-    both = [*said, likely]
-    flag = ",".join(f'"{level}"' if "," in level else level for level in both)
-    flag = f"'{flag}'" if set(flag) & set(' "') else flag
     return DataError(
         f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
-        f"Of an outcome or a decision, say which is 1: positive={both if said else likely!r} (--positive {flag}).",
+        f"Say which of them means selected (a decision) or should be selected (an outcome): "
+        f"positive={{'{name}': '{other}'}} or {{'{name}': '{one}'}} (--positive {name}={other}, or {name}={one}).",
     )
 
 

@@ -22,6 +22,7 @@ from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, tw
 from improvable.data.suspects import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
 from improvable.question.checks import as_names
+from improvable.question.kinds import plain_positive
 from improvable.question.settings import Settings
 
 MOST_KEPT = 60
@@ -36,7 +37,9 @@ class Values:
     Attributes
     ----------
     positive : tuple of str
-        Levels that are 1, in columns of two.
+        Values that are 1 in the one column that holds them.
+    meant : dict
+        From a column to its value that is 1.
     na : tuple of str
         Values that mean missing.
     strip : bool
@@ -44,13 +47,16 @@ class Values:
     """
 
     positive: tuple[str, ...] = ()
+    meant: Mapping[str, str] = field(default_factory=dict)
     na: tuple[str, ...] = ()
     strip: bool = False
 
 
 def values_of(settings: Settings) -> Values:
     """What the settings say of values."""
-    return Values(as_names(settings.positive), as_names(settings.na), settings.strip)
+    said = plain_positive(settings.positive)
+    bare, meant = ((), said) if isinstance(said, dict) else (tuple(said), {})
+    return Values(bare, meant, as_names(settings.na), settings.strip)
 
 
 def recode(
@@ -296,27 +302,26 @@ def find_recoding(
     holes: dict[str, frozenset[str]] = {}
     labels: dict[str, dict[str, str | None]] = {}
     notes: list[str] = []
-    used: set[str] = set()
-    for name in dict.fromkeys(numeric):
-        levels = seen[name]
-        gone, left = sorted(levels.gone), levels.all
-        spelled = _spellings(left) if said.strip and levels.texts else {text: text for text in left}
-        kinds = sorted(set(spelled.values()))
-        wanted = next((p for p in said.positive for k in kinds if same_value(p, k)), None)
-        if len(kinds) == 2 and wanted is not None and not levels.many:
-            used.add(wanted)
-            one = next(kind for kind in kinds if same_value(wanted, kind))
-            codes[name] = {text: float(spelled[text] == one) for text in left}
-            rows = {kind: sum(left[text] for text in left if spelled[text] == kind) for kind in kinds}
-            zero = next(kind for kind in kinds if kind != one)
+    columns = list(dict.fromkeys(numeric))
+    kinds = {name: _kinds(seen[name], said.strip) for name in columns}
+    wanted = _meant(said, kinds)
+    for name in columns:
+        levels, spelled = seen[name], kinds[name]
+        if name in wanted:
+            one = wanted[name]
+            codes[name] = {text: float(spelled[text] == one) for text in levels.all}
+            rows = {
+                kind: sum(levels.all[text] for text in spelled if spelled[text] == kind) for kind in spelled.values()
+            }
+            zero = next(kind for kind in rows if kind != one)
             notes.append(
                 f"'{name}' is 1 where it says '{one}' ({rows[one]:,} rows) and 0 where it says '{zero}' "
                 f"({rows[zero]:,} rows)."
             )
         elif levels.texts:
-            raise _unreadable(name, left, kinds, said, [value for value in said.positive if value in used])
-        elif gone:
-            holes[name] = frozenset(gone)
+            raise _unreadable(name, levels.all, sorted(set(spelled.values())), said)
+        elif levels.gone:
+            holes[name] = frozenset(levels.gone)
         notes += _gone_notes(name, levels.gone)
     for name in groups:
         gone = sorted(seen[name].gone)
@@ -328,12 +333,6 @@ def find_recoding(
             others = " and ".join(f"'{text}'" for text in sorted(changed) if changed[text] == kind)
             notes.append(f"{others} of '{name}' {'is' if ' and ' not in others else 'are'} read as '{kind}'.")
         notes += _gone_notes(name, seen[name].gone)
-    for value in said.positive:
-        if value not in used:
-            known = [text for name in dict.fromkeys(numeric) for text in seen[name].all if not seen[name].many]
-            raise OptionError(
-                f"positive is '{value}', which no outcome or decision with two values holds.", nearest(value, known)
-            )
     for name, found in strays.items():
         if found:
             holes[name] = frozenset(found)
@@ -344,6 +343,66 @@ def find_recoding(
     vain = [value for value in said.na if not any(same_value(value, text) for text in everywhere)]
     notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in vain]
     return Recoding(codes, labels, holes, tuple(map(Note, notes)))
+
+
+def _kinds(levels: Levels, strip: bool) -> dict[str, str]:
+    """From each level to what it is read as: itself, or the most frequent of its spellings."""
+    left = levels.all
+    return _spellings(left) if strip and levels.texts else {text: text for text in left}
+
+
+def _meant(said: Values, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Of each column whose values are to be read as 0 and 1, the one that is 1."""
+    held = {name: sorted(set(spelled.values())) for name, spelled in kinds.items()}
+    wanted = {}
+    for name, value in said.meant.items():
+        if name not in held:
+            raise OptionError(
+                f"positive names '{name}', which is neither an outcome nor a decision.", nearest(name, list(held))
+            )
+        found = next((kind for kind in held[name] if same_value(value, kind)), None)
+        if found is None:
+            raise OptionError(f"'{name}' does not hold '{value}'.", nearest(value, held[name]))
+        if len(held[name]) != 2:
+            raise DataError(
+                f"'{name}' has {len(held[name])} values, and positive names one of two.",
+                "Leave it out for amounts; or read the others as missing (na).",
+            )
+        wanted[name] = found
+    for value in said.positive:
+        # A column of 0 and 1 already is what positive=1 would make of it.
+        of = [
+            (name, kind)
+            for name, two in held.items()
+            for kind in two
+            if len(two) == 2 and same_value(value, kind) and not (as_number(value) == 1 and _is_flag(two))
+        ]
+        flags = any(as_number(value) == 1 and _is_flag(two) for two in held.values())
+        if len(of) > 1:
+            raise _ambiguous(value, [(name, held[name]) for name, _ in of])
+        if not of and not flags:
+            known = [kind for two in held.values() if len(two) == 2 for kind in two]
+            raise OptionError(
+                f"positive is '{value}', which no outcome or decision with two values holds.", nearest(value, known)
+            )
+        wanted |= dict(of)
+    return wanted
+
+
+def _is_flag(kinds: Sequence[str]) -> bool:
+    return {as_number(kind) for kind in kinds} == {0.0, 1.0}
+
+
+def _ambiguous(value: str, columns: Sequence[tuple[str, Sequence[str]]]) -> OptionError:
+    """A bare value that two columns hold: it may mean one thing in one of them and another in the other."""
+    (first, _), (second, two) = columns[:2]
+    other = next(kind for kind in two if not same_value(value, kind))
+    python = [f"{{'{first}': '{value}', '{second}': '{kind}'}}" for kind in (value, other)]
+    shell = [f"--positive {first}={value},{second}={kind}" for kind in (value, other)]
+    return OptionError(
+        f"positive is '{value}', which both '{first}' and '{second}' hold.",
+        f"Say it for each: positive={python[0]} or {python[1]} ({shell[0]}, or {shell[1]}).",
+    )
 
 
 def same_value(said: str, text: str) -> bool:
@@ -370,12 +429,10 @@ def _gone_notes(name: str, gone: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _unreadable(
-    name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values, used: Sequence[str]
-) -> ImprovableError:
+def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values) -> ImprovableError:
     """A column that holds texts which nothing turns into numbers."""
     if len(kinds) == 2:
-        return two_levels(name, kinds, used)
+        return two_levels(name, kinds)
     by_size = sorted(left, key=lambda text: (-left[text], text))
     listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MOST_SHOWN])
     more = ", ..." if len(left) > MOST_SHOWN else ""

@@ -18,7 +18,7 @@ WHOLE = 2**53
 
 
 def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
-    """Exact sums by stratum and kind: of rows or their weight, and of outcomes by weight.
+    """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared, and w squared.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
 
     Returns
     -------
-    tuple of int, length 8 * strata
-        Pairs of sums, in the order of `KINDS`, stratum by stratum.
+    tuple of int, length 16 * strata
+        Four sums for each of `KINDS`, in order, stratum by stratum.
     """
     grouping, weights = sample.grouping, sample.weights
     outcome = sample.outcomes[None]
@@ -45,6 +45,8 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
         rows = order[start:end]
         out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows]))
         out.append(_sum(values[rows]))
+        out.append(_sum(values[rows] * outcome[rows]))
+        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows] ** 2))
     return tuple(out)
 
 
@@ -56,8 +58,8 @@ def _sum(values: FloatArray) -> int:
 
 
 def crossed_array(sums: Sequence[int]) -> FloatArray:
-    """The sums as numbers, shape (strata, kinds, 2): rows or their weight, and outcomes."""
-    return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 2)
+    """The sums as numbers, shape (strata, kinds, 4)."""
+    return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 4)
 
 
 def changes(crossed: FloatArray, attributes: Sequence[Attribute]) -> dict[str, dict[str, tuple[float, float | None]]]:

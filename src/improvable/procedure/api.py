@@ -10,11 +10,13 @@ from improvable.procedure.running import run_audit
 from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
 from improvable.question.settings import (
+    AsStated,
     Capacity,
     Decimal,
     Duplicates,
     EngineName,
     Method,
+    Positive,
     Scheme,
     Settings,
     Small,
@@ -40,6 +42,7 @@ def audit(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
+    direction: AsStated | None = None,
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
     no_worse: float | None = None,
@@ -70,7 +73,7 @@ def audit(
     challenge: str | None = None,
     n_jobs: int | None = None,
     drop_missing: bool = False,
-    positive: str | Sequence[str] | None = None,
+    positive: Positive = None,
     na: str | Sequence[str] | None = None,
     strip: bool = False,
     separator: str | None = None,
@@ -130,8 +133,11 @@ def audit(
         What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
         bar for a benefit.
     lower_is_better : bool
-        Whether a lower outcome is better, as of defaults or readmissions. It turns around every utility that averages
-        the outcome, and rules select the lowest predictions.
+        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
+        and rules select the lowest predictions. An outcome of two values is turned by `positive`.
+    direction : {"as stated"}, optional
+        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
+        are then probably read the wrong way round. This says that they are not.
     ask : {"both", "accuracy", "fairness"}
         What must improve: only accuracy, only fairness, or both (Definition 1).
     delta_accuracy : float or mapping
@@ -203,8 +209,10 @@ def audit(
         Repetitions at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
-    positive : str or sequence of str, optional
-        Which level is 1 in outcomes, targets and decisions that hold two: 'yes'; several where columns differ in words.
+    positive : dict, str or sequence of str, optional
+        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
+        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
+        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
     na : str or sequence of str, optional
         Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
         a feature: 'n/a'.
@@ -278,6 +286,7 @@ def compare(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
+    direction: AsStated | None = None,
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
     no_worse: float | None = None,
@@ -299,7 +308,7 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     drop_missing: bool = False,
-    positive: str | Sequence[str] | None = None,
+    positive: Positive = None,
     na: str | Sequence[str] | None = None,
     strip: bool = False,
     separator: str | None = None,
@@ -338,8 +347,11 @@ def compare(
         What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
         bar for a benefit.
     lower_is_better : bool
-        Whether a lower outcome is better, as of defaults or readmissions. It turns around every utility that averages
-        the outcome, and rules select the lowest predictions.
+        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
+        and rules select the lowest predictions. An outcome of two values is turned by `positive`.
+    direction : {"as stated"}, optional
+        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
+        are then probably read the wrong way round. This says that they are not.
     ask : {"both", "accuracy", "fairness"}
         What must improve: only accuracy, only fairness, or both (Definition 1).
     delta_accuracy : float or mapping
@@ -386,8 +398,10 @@ def compare(
         Threads that draw, all cores by default: the result does not depend on it.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
-    positive : str or sequence of str, optional
-        Which level is 1 in outcomes, targets and decisions that hold two: 'yes'; several where columns differ in words.
+    positive : dict, str or sequence of str, optional
+        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
+        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
+        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
     na : str or sequence of str, optional
         Values of outcomes, targets, decisions and groups that mean missing: '9'.
     strip : bool

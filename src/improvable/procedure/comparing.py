@@ -25,6 +25,7 @@ from improvable.inference.cells import Cells, count, merge
 from improvable.inference.estimates import disparities
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, share_cautions
 from improvable.procedure.counting import Contest, count_contests, draws_ties
+from improvable.procedure.direction import check_direction, direction_of_counts
 from improvable.procedure.evaluating import conclude
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.planning import tie_breaking
@@ -74,6 +75,11 @@ def run_comparison(
     cautions = note_cautions(getattr(engine, "notes", ()), columns.read)
     cautions += [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
     cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
+    per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
+    assert result.crossed is not None
+    binary = any(utility.binary_decision for utility in design.utilities)
+    direction = direction_of_counts(result.crossed, per_unit) if binary else None
+    cautions += check_direction(direction, question, design.utilities, settings.direction)
     if question.claim.asks("fairness"):
         gaps = disparities(result.evidence, question.claim, question.alpha)
         cautions += gap_cautions(gaps, question.alpha, surveyed.constant)

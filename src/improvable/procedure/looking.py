@@ -30,16 +30,15 @@ from improvable.data.frames import Rows
 from improvable.data.oddities import code_cautions, repeating_ids, text_cautions
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
+from improvable.procedure.direction import check_direction, direction_of
 from improvable.procedure.planning import Plan
 from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.survey import Surveyed
-from improvable.question.utilities import Utility
 
 ROWS_LOOKED_AT = 10_000
 """How well columns tell the outcome and the group is measured on so many rows, unless the outcome is rare."""
 FEWEST_OF_AN_OUTCOME = 100
 NEARLY_OUTCOME, NEARLY_GROUP, NEARLY_PERFECT = 0.98, 0.95, 0.98
-STANDARD_ERRORS = 2.0
 CLEAR_OF_CHANCE = 5.0
 MOST_LISTED = 8
 MOST_REPEATED = 0.8
@@ -100,7 +99,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
     ]
     screened = _screen(rows, features.columns, outcomes, groups, plan.constraints)
     decision = decide(complete_status_quo(plan.status_quo, sample, plan.breaking), rows, "status quo")
-    direction = _direction(sample, decision)
+    direction = direction_of(sample, decision)
     facts = {
         "rows": {"total": surveyed.total, "used": surveyed.rows, "looked_at": len(sample)},
         "roles": {
@@ -113,7 +112,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
         },
         "outcomes": [_outcome_facts(target) for target in outcomes],
         "groups": _group_facts(sample, decision),
-        "direction": direction,
+        "direction": None if direction is None else direction.to_dict(),
         "features": {
             name: {
                 "treatment": features.treatment[name],
@@ -129,7 +128,7 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
     cautions = [
         *_outcome_cautions(screened.outcomes),
         *(_group_cautions(screened) if plan.constraints.group_blind else []),
-        *(() if question.lower_is_better else _direction_cautions(direction, question.outcome, plan.design.utilities)),
+        *check_direction(direction, question, plan.design.utilities, plan.settings.direction),
         *(caution for target in outcomes for caution in code_cautions(target.name, target.values)),
         *_repeat_cautions(sample, features, groups[0].codes),
         *text_cautions(rows, [*question.group, *features.columns]),
@@ -263,34 +262,6 @@ def _mean(values: FloatArray, weights: FloatArray, among: BoolArray) -> float | 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
-
-
-def _direction(sample: Sample, decision: FloatArray) -> dict[str, float] | None:
-    """Mean outcomes of the status quo's selected and of the rest; None where it does not divide the rows."""
-    chosen, outcome = decision != 0, sample.outcomes[None]
-    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
-    sizes = [float(weights[side].sum()) for side in (chosen, ~chosen)]
-    if not all(sizes) or not np.isin(decision, (0.0, 1.0)).all():
-        return None
-    means = [float((weights * outcome)[side].sum()) / size for side, size in zip((chosen, ~chosen), sizes, strict=True)]
-    influence = weights * np.where(chosen, (outcome - means[0]) / sizes[0], -(outcome - means[1]) / sizes[1])
-    error = float(np.sqrt((np.bincount(sample.unit_codes(), weights=influence) ** 2).sum()))
-    apart = (means[0] - means[1]) / error if error else 0.0
-    return {"selected": _rounded(means[0]), "others": _rounded(means[1]), "standard_errors": round(apart, 2)}
-
-
-def _direction_cautions(
-    direction: Mapping[str, float] | None, outcome: str, utilities: Sequence[Utility]
-) -> list[Caution]:
-    """Ask whether lower is better where the status quo selects the rows with the lower outcomes."""
-    reads = any(utility.reads_outcome and utility.outcome is None for utility in utilities)
-    if direction is None or not reads or direction["standard_errors"] > -STANDARD_ERRORS:
-        return []
-    text = (
-        f"those whom the status quo selects have a lower mean '{outcome}' ({direction['selected']:.4g}) than the rest "
-        f"({direction['others']:.4g}), and higher counts as better. Is lower better? Then say so: --lower-is-better."
-    )
-    return [Caution("direction", text)]
 
 
 def _outcome_cautions(outcomes: Mapping[str, Mapping[str, float | None]]) -> list[Caution]:

@@ -63,6 +63,7 @@ class Plan:
             "status_quo": describe(self.status_quo),
             "rule": self.rule.name,
             "target": self.target,
+            "direction": self.settings.direction,
             **self.constraints.facts(),
             "ties": self.settings.ties,
             "train_fraction": self.train_fraction if self.scheme == "split" else None,

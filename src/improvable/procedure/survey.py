@@ -17,7 +17,7 @@ from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
 from improvable.data.suspects import Seen, code_notes, constant_values, few_values, merge_values
-from improvable.errors import Caution, DataError
+from improvable.errors import Caution, DataError, OptionError
 from improvable.inference.tally import Clusters
 from improvable.question.claim import check_claim
 from improvable.question.design import Design
@@ -251,6 +251,12 @@ def survey(
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
     constant = constant_values(seen.outcomes)
+    if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
+        raise OptionError(
+            f"outcome '{question.outcome}' has two values, and lower_is_better is for amounts.",
+            f"Say which value should be selected: positive={{'{question.outcome}': 0}} "
+            f"(--positive {question.outcome}=0), and leave out lower_is_better (--lower-is-better).",
+        )
     two = {name: list(kinds.values()) for name, kinds in seen.kinds.items() if kinds is not None and len(kinds) == 2}
     return Surveyed(
         reading=reading,

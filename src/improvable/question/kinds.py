@@ -143,6 +143,41 @@ def parse_labels(text: str) -> dict[str, str]:
     return {column.strip(): words.strip() for column, words in pairs}
 
 
+def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
+    """Which value of a column is meant, for each column; or bare values.
+
+    Examples
+    --------
+    >>> parse_positive("default=no,approved=yes"), parse_positive(["yes"])
+    ({'default': 'no', 'approved': 'yes'}, ['yes'])
+    """
+    given = parse_each(texts)
+    if not any("=" in one for one in given):
+        return given
+    pairs = [one.partition("=") for one in given]
+    if not all(column.strip() and value.strip() for column, _, value in pairs):
+        raise ValueError("a column without a value")
+    return {column.strip(): value.strip() for column, _, value in pairs}
+
+
+def plain_positive(value: Any) -> dict[str, str] | list[str]:
+    """`positive` as a protocol holds it."""
+    if isinstance(value, Mapping):
+        return {str(column): label_text(one) for column, one in value.items()}
+    return list(as_names(value))
+
+
+def label_text(value: Any) -> str:
+    """A value as a file has it: 1, not 1.0 or True.
+
+    Examples
+    --------
+    >>> label_text("yes"), label_text(1.0), label_text(True)
+    ('yes', '1', '1')
+    """
+    return value if isinstance(value, str) else f"{float(value):g}"
+
+
 def _by_group(text: str) -> dict[str, float]:
     return {group.strip(): float(value) for group, value in _pairs(text)}
 
@@ -187,6 +222,18 @@ TEXTS = Kind(
     lambda value: list(as_names(value)),
     parse=parse_each,
     example="names between commas, and a name with a comma in double quotes",
+    option=list[str],
+)
+POSITIVE = Kind(
+    "a value, or a table with one for each column",
+    {"anyOf": [{"type": ["string", "array"]}, {"type": "object", "additionalProperties": {"type": "string"}}]},
+    lambda value: (
+        TEXTS.accepts(value)
+        or (isinstance(value, Mapping) and all(isinstance(one, str | int | float) for one in value.values()))
+    ),
+    plain_positive,
+    parse=parse_positive,
+    example="default=no,approved=yes",
     option=list[str],
 )
 NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)

@@ -34,11 +34,13 @@ from improvable.question.kinds import (
     GAP_DELTA,
     LABELS,
     NUMBER,
+    POSITIVE,
     SIGNS,
     TEXT,
     TEXTS,
     WEIGHTS,
     WHOLE,
+    plain_positive,
 )
 from improvable.question.utilities import Selection, Utility
 
@@ -49,6 +51,8 @@ Ties = Literal["random", "strict"]
 Duplicates = Literal["keep", "cluster"]
 Capacity = float | Literal["status_quo"] | None
 Decimal = Literal[".", ","]
+Positive = str | Sequence[str] | Mapping[str, str | float] | None
+AsStated = Literal["as stated"]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
 SPLIT = ("scheme", "split")
@@ -63,7 +67,16 @@ class Settings:
 
     outcome: str = field(metadata=of_columns(TEXT, "Column of outcomes."))
     lower_is_better: bool = field(
-        default=False, metadata=of_columns(FLAG, "A lower outcome is better: defaults, readmissions, costs.")
+        default=False,
+        metadata=of_columns(FLAG, "A lower amount is better: costs, days. Of two values, name one with --positive."),
+    )
+    direction: AsStated | None = field(
+        default=None,
+        metadata=of_columns(
+            TEXT,
+            "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
+            unset="refused",
+        ),
     )
     group: str | Sequence[str] = field(
         metadata=of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
@@ -84,10 +97,13 @@ class Settings:
     drop_missing: bool = field(
         default=False, metadata=of_columns(FLAG, "Drop rows with missing values in a needed column.")
     )
-    positive: str | Sequence[str] | None = field(
+    positive: Positive = field(
         default=None,
         metadata=of_columns(
-            TEXTS, "Which level of a yes/no outcome or decision is 1: yes.", unset="they are 0 and 1 already"
+            POSITIVE,
+            "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
+            "approved=yes,default=no.",
+            unset="1",
         ),
     )
     na: str | Sequence[str] | None = field(
@@ -286,7 +302,9 @@ class Settings:
                 object.__setattr__(self, name, str(value))
         for name in ("group", "groups", "features", "exclude", "positive", "na"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, str | tuple | list):
+            if isinstance(value, Mapping) and name == "positive":
+                object.__setattr__(self, name, plain_positive(value))
+            elif value is not None and not isinstance(value, str | tuple | list):
                 object.__setattr__(self, name, named(name, value))
             elif isinstance(value, str) and name in ("features", "exclude", "groups"):
                 object.__setattr__(self, name, (value,))

@@ -329,7 +329,7 @@ def _two_values(values: FloatArray) -> str:
     if len(distinct) != 2:
         return ""
     low, high = distinct
-    return f"Say which of {low} and {high} is 1: positive='{high}' (--positive {high})."
+    return f"Say which of {low} and {high} is meant: positive={{COLUMN: {high}}} (--positive COLUMN={high})."
 
 
 def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: str) -> None:

@@ -51,7 +51,7 @@ class Comparison(Result):
         Share of each group's held-out rows that is selected, by group and algorithm.
     effective : dict
         What the rows that count are worth in rows of equal weight (Kish), by group and algorithm.
-    crossed : array of shape (strata, 4, 2), or None
+    crossed : array of shape (strata, 4, 4), or None
         Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
         results of earlier versions.
     cautions : tuple of Caution
