@@ -8,11 +8,16 @@ from improvable.errors import DataError
 
 
 def folds_of(sample: Sample, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
-    """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
+    """Rows to learn from and rows to judge, for every fold, of which each has two rows; clusters stay whole.
+
+    A block's past may hold few clusters: then there are fewer folds, but no fewer than two.
+    """
     unit = sample.unit_codes()
     units = int(unit.max()) + 1
-    if units < 2 * folds:
-        raise DataError(f"{units} training rows are too few for {folds} folds.", "Bring more rows.")
+    folds = min(folds, units // 2)
+    if folds < 2:
+        what = "rows" if sample.clusters is None else "clusters"
+        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Bring more {what}.")
     order = np.random.default_rng(seed).permutation(units)
     fold_of_unit = np.empty(units, dtype=np.int64)
     fold_of_unit[order] = np.arange(units) % folds
