@@ -25,7 +25,7 @@ def hard_table(levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
 
 
 def unexplained(levels: Mapping[str, Found]) -> list[str]:
-    """Hard processes whose level is too high without a caution in 95% of repetitions."""
+    """Hard processes whose level is too high without a caution in 95% of samples."""
     return [
         name
         for name, found in levels.items()
@@ -126,15 +126,15 @@ def hard_section(found: Mapping[str, Study]) -> str:
     powers = part(found["hard power"], "hard power")
     return f"""## Where a plain bootstrap breaks
 
-{times([*levels.values()])} repetitions each; how often the binding component rejects on its own. "Plain" is Appendix
+{times([*levels.values()])} samples each; how often the binding component rejects on its own. "Plain" is Appendix
 A's bootstrap, with the reference pair of groups as if it had been given; "as tested" is what the package does. The last
-columns say in which share of repetitions a caution fired (shares below 5% are left out), and what the correction costs
-where the claim is true ({times([*powers.values()])} repetitions). A level that is high in spite of a correction must
-have a caution that names the reason in at least {FIRES:.0%} of repetitions: {unexplained_words(levels)}
+columns say in which share of samples a caution fired (shares below 5% are left out), and what the correction costs
+where the claim is true ({times([*powers.values()])} samples). A level that is high in spite of a correction must
+have a caution that names the reason in at least {FIRES:.0%} of samples: {unexplained_words(levels)}
 
 {hard_table(levels, powers)}
 
-- **Tied groups.** `compare`, and audits with folds, find the widest gap of the status quo on the rows that they test.
+- **Tied groups.** `compare`, and forward audits, find the widest gap of the status quo on the rows that they test.
   The critical value is that of the largest deviation among all pairs that may be the widest, and where there are
   several, p-values are multiplied by 1.2. Small p-values count more pairs.
 - **Rare outcomes.** 97% repay, and the candidate approves so many more rows of one group, at the same 97%. Draws know
@@ -149,7 +149,7 @@ have a caution that names the reason in at least {FIRES:.0%} of repetitions: {un
 
 What the correction for ties does where estimates are normal, apart from all else: groups that tie for the widest gap or
 nearly do, of equal sizes and not, with a candidate whose estimates are precise or as uncertain as the status quo's and
-correlated with them. {times([*found["limit"].values()])} repetitions; the reference as if given → as tested.
+correlated with them. {times([*found["limit"].values()])} samples; the reference as if given → as tested.
 
 {limit_table(found["limit"])}
 
@@ -161,7 +161,7 @@ columns above:
 ### Would a bootstrap-t do better?
 
 In a bootstrap-t every draw is divided by its own standard error. The same samples, tested both ways, without any of the
-corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
+corrections above; {times([*found["bootstrap-t"].values()])} samples:
 
 {studentized_table(found["bootstrap-t"])}
 
@@ -170,14 +170,14 @@ corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
 ### Every bound, or all of them?
 
 Each bound of the frontier holds with 95% confidence separately. In one comparison of two groups, *some* bound is above
-the truth in {shown(bounds.share("each"))} of {bounds.repetitions:,} repetitions; of simultaneous bounds
+the truth in {shown(bounds.share("each"))} of {bounds.samples:,} samples; of simultaneous bounds
 (`bounds(simultaneous=True)`) in {shown(bounds.share("all"))}.
 
 ### The absolute statistic at a cut of zero
 
 The candidate's gap is as wide as the status quo's, and the other group is ahead. In the normal limit, by how many
 standard errors wide the gaps are and how the two estimates are correlated; {times([*found["folded"].values()])}
-repetitions:
+samples:
 
 {folded_table(found["folded"])}
 

@@ -1,11 +1,12 @@
 """The validity study: how often the test rejects where it should not, and where it should. Writes docs/validity.md.
 
-Run ``python tests/simulation/validity.py``. Repetitions are kept in a folder: a study that was stopped continues, and
-``--share`` makes a share of all repetitions, to which more can be added later. ``--page`` runs nothing and writes the
-page of what is kept.
+Run ``python tests/simulation/validity.py``. What was found in each sample is kept in a folder: a study that was stopped
+continues, and ``--share`` makes a share of all samples, to which more can be added later. ``--page`` runs nothing and
+writes the page of what is kept.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,25 +15,33 @@ from typing import Any
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
+os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
 from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
 from simulation import bootstrap_t, hard  # noqa: E402
-from simulation.learning_study import level_units, many_folds_units, power_units, seeds_unit  # noqa: E402
-from simulation.levels import REPETITIONS, audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
+from simulation.learning_study import (  # noqa: E402
+    SEED,
+    audited_units,
+    code_units,
+    named_units,
+    power_units,
+    screening_unit,
+)
+from simulation.levels import audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Scene, tiny_group  # noqa: E402
+from simulation.schemes import REPETITIONS  # noqa: E402
 from simulation.seeds_picture import draw_seeds  # noqa: E402
 from simulation.study import Unit, found_of, run  # noqa: E402
 from simulation.validity_page import CLAIM, is_high, page  # noqa: E402
 
-SEED = 20_240_716
 COMPARE_NULL, COMPARE_ALTERNATIVE = 2_000, 500
 AUDIT_NULL, AUDIT_ALTERNATIVE = 300, 40
 TINY = (15, 20, 30, 45, 60, 100)
 DELTAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.64, 0.7, 0.8, 0.9, 0.95)
-GAP_REPETITIONS = 2_000
+GAP_SAMPLES = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
-GAP_AUDIT_REPETITIONS, CLAIM_REPETITIONS = 400, 1_000
-HARD_REPETITIONS, HARD_POWER, CHEAP = 2_000, 500, 4_000
+GAP_AUDIT, CLAIM_AUDIT = 400, 1_000
+HARD_LEVEL, HARD_POWER, CHEAP = 2_000, 500, 4_000
 AGAIN = 3
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
@@ -40,20 +49,16 @@ PICTURE = "p_values_by_seed.svg"
 
 @dataclass(frozen=True)
 class RuleCase:
-    """A rule with how often it is run: where every candidate ties, where the status quo is best, where it is not."""
+    """A rule with how many samples it gets: where every candidate ties, where the status quo is best, where it is not."""
 
     rule: Any
-    repetitions: tuple[int, int, int]
-    rows: int = 600
+    samples: tuple[int, int, int]
+    rows: int = 1_000
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.rule if isinstance(self.rule, str) else str(self.rule.name)
-
-    @property
-    def repetitions(self) -> int:
-        return int(self.options.get("repetitions", REPETITIONS))
 
 
 FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 10, 10)
@@ -75,7 +80,7 @@ TRUTHS = ("level", "power")
 
 
 def numbered(seed: int, find: Callable[[tuple[int, int]], dict[str, float]]) -> Callable[[int], dict[str, float]]:
-    """Repetitions of what is found with a seed."""
+    """What is found in each sample with a seed."""
     return lambda i: find((SEED + seed, i))
 
 
@@ -100,7 +105,7 @@ def rule_unit(case: RuleCase, scene: Scene, c: int, again: int = 1) -> Unit:
         lambda seed: rule_found(scene, case.rule, case.rows, seed, **case.options),
     )
     name = case.name.replace(":", " ").replace(",", " ")
-    return Unit(f"rule {scene.name}{' again' * (again > 1)}/{name}", once, again * case.repetitions[s])
+    return Unit(f"rule {scene.name}{' again' * (again > 1)}/{name}", once, again * case.samples[s])
 
 
 def tiny_unit(selected: int, binds: str, s: int) -> Unit:
@@ -111,7 +116,7 @@ def tiny_unit(selected: int, binds: str, s: int) -> Unit:
 
 def gap_unit(delta: float, turned: bool, d: int) -> Unit:
     once = numbered(500 + 2 * d + turned, lambda seed: gap_found(delta, turned, seed))
-    return Unit(f"gap{' turned' * turned}/{delta:g}", once, GAP_REPETITIONS)
+    return Unit(f"gap{' turned' * turned}/{delta:g}", once, GAP_SAMPLES)
 
 
 AUDIT_GAPS = [(delta, turned) for turned in (False, True) for delta in AUDIT_DELTAS if not turned or delta >= CLAIM]
@@ -119,18 +124,18 @@ AUDIT_GAPS = [(delta, turned) for turned in (False, True) for delta in AUDIT_DEL
 
 def gap_audit_unit(delta: float, turned: bool, c: int) -> Unit:
     once = numbered(600 + c, lambda seed: gap_found(delta, turned, seed, REPETITIONS))
-    number = CLAIM_REPETITIONS if delta == CLAIM else GAP_AUDIT_REPETITIONS
+    number = CLAIM_AUDIT if delta == CLAIM else GAP_AUDIT
     return Unit(f"gap of an audit{' turned' * turned}/{delta:g}", once, number)
 
 
 def hard_unit(process: hard.Hard, truth: str, p: int) -> Unit:
     once = numbered(700 + p + 50 * TRUTHS.index(truth), lambda seed: hard.find(process, seed, better=truth == "power"))
-    return Unit(f"hard {truth}/{process.name}", once, (HARD_REPETITIONS, HARD_POWER)[TRUTHS.index(truth)])
+    return Unit(f"hard {truth}/{process.name}", once, (HARD_LEVEL, HARD_POWER)[TRUTHS.index(truth)])
 
 
 def limit_unit(limit: hard.Limit, precision: float, correlation: float, p: int) -> Unit:
     once = numbered(4_000 + p, lambda seed: limit.find(precision, correlation, seed))
-    number = HARD_REPETITIONS if len(limit.before) > 4 else CHEAP
+    number = HARD_LEVEL if len(limit.before) > 4 else CHEAP
     return Unit(f"limit {precision:g} {correlation:g}/{limit.name}", once, number)
 
 
@@ -143,7 +148,7 @@ def studentized_unit(process: hard.Hard, p: int) -> Unit:
     return Unit(
         f"bootstrap-t/{process.name}",
         numbered(5_000 + p, lambda seed: bootstrap_t.find(process, seed)),
-        HARD_REPETITIONS,
+        HARD_LEVEL,
     )
 
 
@@ -152,14 +157,15 @@ LIMITS = [(limit, *precision) for limit in hard.LIMITS for precision in hard.PRE
 STUDIES: dict[str, list[Unit]] = {
     "hard": [hard_unit(process, "level", p) for p, process in enumerate(hard.HARD)],
     "hard power": [hard_unit(one, "power", p) for p, one in enumerate(hard.HARD) if one.better is not None],
-    "learning": level_units(),
-    "five folds": many_folds_units(),
+    "code": code_units(),
+    "audited": audited_units(),
+    "named": named_units(),
     "learning power": power_units(),
-    "seeds": [seeds_unit()],
+    "screening": [screening_unit()],
     "limit": [limit_unit(*one, p) for p, one in enumerate(LIMITS)],
     "bootstrap-t": [studentized_unit(process, p) for p, process in enumerate(bootstrap_t.CASES)],
     "folded": [folded_unit(*one) for one in FOLDED],
-    "bounds": [Unit("bounds", numbered(900, hard.wrong_bounds), HARD_REPETITIONS)],
+    "bounds": [Unit("bounds", numbered(900, hard.wrong_bounds), HARD_LEVEL)],
     "compare": [compare_unit(process, truth, p) for truth in TRUTHS for p, process in enumerate(PROCESSES)],
     "tiny": [tiny_unit(selected, binds, s) for s, selected in enumerate(TINY) for binds in ("accuracy", "gap")],
     "gap": [gap_unit(delta, turned, d) for d, delta in enumerate(DELTAS) for turned in (False, True)],
@@ -170,7 +176,7 @@ STUDIES: dict[str, list[Unit]] = {
 
 
 def again_units(folder: Path) -> list[Unit]:
-    """Every audit whose level came out high, once more, with more repetitions and fresh seeds: was it chance?"""
+    """Every audit whose level came out high, once more, with more samples and fresh seeds: was it chance?"""
     out = []
     for p, process in enumerate(PROCESSES):
         if is_high(found_of(folder, audit_unit(process, "level", p))):
@@ -183,26 +189,27 @@ def again_units(folder: Path) -> list[Unit]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--share", type=float, default=1.0, help="of all repetitions")
+    parser.add_argument("--share", type=float, default=1.0, help="of all samples")
     parser.add_argument("--only", action="append", choices=[*STUDIES, "again"], help="one study; may be repeated")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder in which repetitions are kept")
+    parser.add_argument("--jobs", type=int, default=1, help="parts of the study at a time")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder in which samples are kept")
     parser.add_argument("--page", action="store_true", help="run nothing; write the page of what is kept")
     parser.add_argument("--out", type=Path, help="the page; nothing is written without it")
     given = parser.parse_args(arguments)
     if not given.page:
         for name, units in STUDIES.items():
             if given.only is None or name in given.only:
-                run(given.kept, units, given.share)
+                run(given.kept, units, given.share, given.jobs)
         if given.only is None or "again" in given.only:
-            run(given.kept, again_units(given.kept), given.share)
+            run(given.kept, again_units(given.kept), given.share, given.jobs)
     if given.out is not None:
         found = {name: {unit.name: found_of(given.kept, unit) for unit in units} for name, units in STUDIES.items()}
         found["again"] = {unit.name: found_of(given.kept, unit) for unit in again_units(given.kept)}
-        full = {unit.name: unit.repetitions for units in (*STUDIES.values(), again_units(given.kept)) for unit in units}
+        full = {unit.name: unit.samples for units in (*STUDIES.values(), again_units(given.kept)) for unit in units}
         given.out.write_text(page(found, full, SEED), encoding="utf-8")
         picture = given.out.parent / "pictures" / PICTURE
         picture.parent.mkdir(exist_ok=True)
-        picture.write_text(draw_seeds(found["seeds"]["seeds"]), encoding="utf-8")
+        picture.write_text(draw_seeds(found["screening"]["screening"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

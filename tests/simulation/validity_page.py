@@ -1,27 +1,22 @@
 """The page that the validity study writes: every number in it comes from the study's results."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
-from simulation.learning_page import learning_above, learning_section
-from simulation.levels import REPETITIONS
-from simulation.page_parts import FEWEST, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from simulation.learning_page import learning_above, learning_section, targets_words
+from simulation.page_parts import FEWEST, WAYS, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
+from simulation.schemes import REPETITIONS
 from simulation.study import ALPHA, DRAWS, Found, Rate
 
 CLAIM = 0.64
 HIGH = 1.5
 ENOUGH = 500
-"""Repetitions, for a sentence that nothing was found."""
+"""Samples, for a sentence that nothing was found."""
 GAPS = ("signed", "absolute")
-WAYS: dict[str, Callable[[Found], Rate]] = {
-    "one repetition at 5%": lambda found: found.share("one repetition"),
-    "halves at 2.5%": lambda found: found.below("halves", ALPHA / 2),
-    "two folds at 5%": lambda found: found.below("2 folds", ALPHA),
-}
 SEVERAL_BIND = ("all at once", "near-identical, all", "nearly fair")
 """Processes in which more than one component is at or near its null, so that the level is below 5% by design."""
 
@@ -75,15 +70,15 @@ def audit_table(found: Mapping[str, Found], mark: bool) -> str:
         [name, *(shown(way(one), mark) for way in WAYS.values()), shown(one.below("absolute", ALPHA / 2), mark)]
         for name, one in found.items()
     ]
-    return table(["process", *WAYS, "absolute, halves at 2.5%"], lines)
+    return table(["process", *WAYS, "absolute, forward, median at 2.5%"], lines)
 
 
 def rule_table(study: Study, scene: str) -> str:
     lines = [
-        [f"`{name}`", f"{one.repetitions:,}", *(shown(way(one), scene != IMPROVABLE.name) for way in WAYS.values())]
+        [f"`{name}`", f"{one.samples:,}", *(shown(way(one), scene != IMPROVABLE.name) for way in WAYS.values())]
         for name, one in part(study, f"rule {scene}").items()
     ]
-    return table(["rule", "repetitions", *WAYS], lines)
+    return table(["rule", "samples", *WAYS], lines)
 
 
 def again_table(found: Mapping[str, Study]) -> str:
@@ -93,11 +88,9 @@ def again_table(found: Mapping[str, Study]) -> str:
         before = first[name.replace(" again/", "/")]
         for when, one in (("first", before), ("again", again)):
             rates = [shown(way(one), True) for way in WAYS.values()]
-            lines.append([name.partition("/")[2], when, f"{one.repetitions:,}", *rates])
+            lines.append([name.partition("/")[2], when, f"{one.samples:,}", *rates])
     return (
-        table(["process or rule", "run", "repetitions", *WAYS], lines)
-        if lines or found["again"]
-        else "None was that high."
+        table(["process or rule", "run", "samples", *WAYS], lines) if lines or found["again"] else "None was that high."
     )
 
 
@@ -121,7 +114,7 @@ def gap_table(study: Study, name: str) -> str:
 
 
 def above(found: Mapping[str, Study]) -> list[str]:
-    """Where the defaults, or folds, are above their level by more than three Monte Carlo errors without a caution."""
+    """Where a level is above 5% by more than three Monte Carlo errors without a caution."""
     compared = part(found["compare"], "compare level")
     out = [f"`compare`, {name}" for name, one in compared.items() if exceeds(one.below("signed", ALPHA))]
     for study, start in (("audit", "audit level"), ("rules", f"rule {TIED.name}"), ("rules", f"rule {OPTIMAL.name}")):
@@ -165,19 +158,19 @@ def missing_words(found: Mapping[str, Study]) -> str:
         return f"All {parts} parts of the study were run."
     kinds = "; ".join(f"{kind} ({number})" for kind, number in missing.items())
     return (
-        f"Of {parts} parts of the study, {missing.total()} have fewer than {FEWEST} repetitions so far and are not on\n"
+        f"Of {parts} parts of the study, {missing.total()} have fewer than {FEWEST} samples so far and are not on\n"
         f"this page: {kinds}."
     )
 
 
 def partial_words(found: Mapping[str, Study], full: Mapping[str, int]) -> str:
-    """A warning where repetitions are missing."""
-    made = [min(1.0, one.repetitions / full[name]) for study in found.values() for name, one in study.items()]
+    """A warning where samples are missing."""
+    made = [min(1.0, one.samples / full[name]) for study in found.values() for name, one in study.items()]
     if min(made) == 1.0:
         return ""
     return (
-        f"\n**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of the repetitions have been\n"
-        "run. Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
+        f"\n**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of the samples have been drawn.\n"
+        "Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
     )
 
 
@@ -189,7 +182,7 @@ def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) ->
     everything : mapping
         By study, what its units found.
     full : mapping from str to int
-        How many repetitions of each unit the full study makes.
+        How many samples of each unit the full study makes.
     seed : int
     """
     found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
@@ -200,12 +193,9 @@ def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) ->
     alone = [one.below("signed", ALPHA) for name, one in compared.items() if name not in SEVERAL_BIND]
     tied = part(found["rules"], f"rule {TIED.name}")
     binding = [*tied.values(), *(one for name, one in audited.items() if name not in SEVERAL_BIND)]
-    learned = [*binding, *part(found["learning"], "learning level").values()]
-    ways = {
-        name: pooled([way(one) for one in (binding if name.startswith("one") else learned)])
-        for name, way in WAYS.items()
-    }
-    single = pooled([one.share("one repetition") for one in tied.values()])
+    binding += [*part(found["named"], "named").values()]
+    ways = [pooled([way(one) for one in binding]) for way in WAYS.values()]
+    single = pooled([one.share("forward, one") for one in tied.values()])
     early = [one.below("signed alone", ALPHA) for name, one in found["gap"].items() if float(name.split("/")[1]) <= 0.5]
 
     def audit_gap(delta: float, what: str, turned: bool = False) -> Rate:
@@ -229,7 +219,8 @@ settings are the defaults. The page is written by the study itself.
 {partial_words(everything, full)}
 ## What it says
 
-- The defaults, and two folds: {exceeding_words(above(found))}
+- The defaults: {exceeding_words(above(found))}
+{targets_words(found)}
 - The paper's statistic, `gap="absolute"`, has the right level where gaps are many standard errors wide, and a wrong one
   near perfect fairness: in one comparison of the application's size, {worst(found["gap"], "gap")}. At Δ_f = 0 it is
   wrong, too, where both gaps are about one standard error wide: {worst_folded(found["folded"])}.
@@ -239,14 +230,14 @@ settings are the defaults. The page is written by the study itself.
   an audit of {REPETITIONS} repetitions would claim more with probability {shown(absolute)} where black patients stay ahead,
   and {shown(turned)} where white patients are ahead under the candidate. With the signed statistic it would
   with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe).
-- Over all processes and rules below in which one component binds alone, the median of halves at 2.5% has a level of
-  {ways["halves at 2.5%"]}, two folds at 5% one of {ways["two folds at 5%"]}, and a single repetition at 5% one of
-  {ways["one repetition at 5%"]}. The caution of halves is the price of a guarantee that holds however the p-values of
-  repetitions depend on each other; [folds](#rules-that-learn-halves-beside-folds) rest on rules being stable.
+- Over all fixed candidates and rules of the package below in which one component binds alone, a single repetition at 5%
+  has a level of {ways[0]} forward and {ways[2]} by the paper's split, and the median of {REPETITIONS} at 2.5% one of
+  {ways[1]} and {ways[3]}. The caution of the median is the price of a guarantee that holds however the p-values
+  of repetitions depend on each other.
 
 ## One comparison
 
-{times([*compared.values()])} repetitions under the null, {times([*stronger.values()])} under the alternative.
+{times([*compared.values()])} samples under the null, {times([*stronger.values()])} under the alternative.
 "a 6 → 6.8" is group a's utility under
 the status quo and under the candidate. Over all processes in which one component binds alone, the level of the signed
 statistic is {pooled(alone)}.
@@ -263,7 +254,7 @@ it never confirms a nearly perfect gap, right or wrong. The absolute one confirm
 ## How few is too few?
 
 The bootstrap is right for many rows. Here few rows of a tiny group are selected, out of 2,000 rows of all groups;
-{times([*found["tiny"].values()])} repetitions, signed statistic.
+{times([*found["tiny"].values()])} samples, signed statistic.
 "Alone" is how often the binding component rejects on its own: the level of a test
 in which nothing else stands in the way. The package warns where fewer than 30 are selected.
 
@@ -271,9 +262,9 @@ in which nothing else stands in the way. The package warns where fewer than 30 a
 
 {hard_section(found)}{learning_section(found)}## An audit of a fixed candidate
 
-The same processes with twice the rows, half of them for testing in each repetition; the rule returns the candidate given.
-{times([*audited.values()])} repetitions under the null, {times([*audits_stronger.values()])} under the alternative.
-"One repetition" is the share of the {REPETITIONS} repetitions that reject at 5%. With folds a fixed candidate is tested on all rows.
+The same processes with twice the rows; the rule returns the candidate given. {times([*audited.values()])} samples under
+the null, {times([*audits_stronger.values()])} under the alternative. "One" is the share of the {REPETITIONS} repetitions that
+reject at 5%.
 
 Level:
 
@@ -286,9 +277,9 @@ Power, at the alternatives of the first table:
 ## An audit with every selection rule
 
 Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. These
-are the package's own rules through `audit`. Slow rules have few repetitions, and three repetitions: read the Monte Carlo
+are the package's own rules through `audit`. Slow rules have few samples, and three repetitions: read the Monte Carlo
 errors. The programs had a fixed number of nodes. In the first table the null holds with equality; over all rules
-one repetition at 5% rejects {single} of the time.
+one forward repetition at 5% rejects {single} of the time.
 
 Level, where {TIED.words}:
 
@@ -305,7 +296,7 @@ Power, where {IMPROVABLE.words}:
 ### Was it chance?
 
 Among so many levels some come out high by chance. Every audit above with a level that is above 5% by more than {HIGH}
-Monte Carlo errors was run again, with three times the repetitions and fresh seeds:
+Monte Carlo errors was run again, with three times the samples and fresh seeds:
 
 {again_table(found)}
 
@@ -320,16 +311,17 @@ patients ahead. Decisions are fixed: cutoffs do not move with the training rows.
 rule at the cutoff that these rows give, not at the population's; where outcomes change steeply at the cutoff the two
 differ.)
 
-One comparison at 5%, {times([*found["gap"].values()])} repetitions;
+One comparison at 5%, {times([*found["gap"].values()])} samples;
 the gap statistic alone, and the whole test, in which accuracy must
 improve as well:
 
 {gap_table(found["gap"], "gap")}
 
-For Δ_f up to one half the signed statistic's level is {pooled(early)}, all repetitions together. Beyond, it falls to
+For Δ_f up to one half the signed statistic's level is {pooled(early)}, all samples together. Beyond, it falls to
 nothing: near perfect fairness it cannot be sure which group is ahead.
 
-An audit, the median of {REPETITIONS} repetitions at 2.5%, {times([*found["gap of an audit"].values()])} repetitions:
+An audit by the paper's split, the median of {REPETITIONS} repetitions at 2.5%,
+{times([*found["gap of an audit"].values()])} samples:
 
 {gap_table(found["gap of an audit"], "gap of an audit")}
 
@@ -360,17 +352,17 @@ This is about the procedure, not about the hospital: the paper's own estimates (
 ## Run it again
 
 `make validity`, or `python tests/simulation/validity.py --out docs/validity.md`, took {hours:.1f} hours on one busy
-core. Repetitions are kept in a folder: a study that was stopped continues, `--share 0.1` makes a tenth of all
-repetitions, and `--page` writes the page of what is there. The seed is {seed}. The processes are in
-`tests/simulation/processes.py`, `hard.py` and `learning.py`. `make test` runs a short version.
+core. What was found in each sample is kept in a folder: a study that was stopped continues, `--share 0.1` draws a tenth
+of all samples, and `--page` writes the page of what is there. The seed is {seed}. The processes are in
+`tests/simulation/processes.py`, `hard.py`, `learning.py` and `choosing.py`. `make test` runs a short version.
 {missing_words(everything)}
 """
 
 
 def claim_words(alone: Sequence[Rate], whole: Sequence[Rate]) -> str:
     most = {name: f"{max(one.share for one in rates):.1%}" for name, rates in (("a", alone), ("w", whole))}
-    if min(one.repetitions for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
-        return "There are too few repetitions so far to say whether the claim is safe."
+    if min(one.samples for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
+        return "There are too few samples so far to say whether the claim is safe."
     if any(exceeds(one) for one in whole):
         return (
             f"So the claim is not safe: its error is up to {most['w']}, with gains in accuracy like the application's."
