@@ -230,9 +230,9 @@ def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
     return [_words(rows, name, None) for name in columns]
 
 
-def rounded_words(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> list[Keys]:
+def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
     """The same, of numbers rounded to a grain of their standard deviation."""
-    return [_words(rows, name, grain) for name in columns]
+    return [_words(rows, name, GRAIN) for name in columns]
 
 
 def _words(rows: Rows, name: str, grain: float | None) -> Keys:
@@ -263,8 +263,8 @@ def hash_of(words: Sequence[Keys]) -> Keys:
     return whole
 
 
-def near_twins(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> float:
+def near_twins(rows: Rows, columns: Sequence[str]) -> float:
     """The share of rows that have a twin once numbers are rounded to a grain of their standard deviation."""
-    words = rounded_words(rows, columns, grain)
+    words = rounded_words(rows, columns)
     _, group, sizes = np.unique(hash_of(words), return_inverse=True, return_counts=True)
     return float((sizes[group] > 1).mean()) if len(rows) else 0.0

@@ -38,7 +38,7 @@ class Plan:
     train_fraction : float
         Of the paper's split.
     train_rows : int
-        How many training rows of a repetition a rule sees at most, and cutoffs are taken from.
+        From how many of the rows before a block a rule, and cutoffs, learn at most.
     """
 
     settings: Settings

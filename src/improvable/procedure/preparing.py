@@ -37,7 +37,7 @@ from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
 ROWS_HELD_OUT = 8_000
-"""Of the rows brought, so many are looked at for test rows of a repetition."""
+"""Of the rows brought, so many are looked at for test rows of a block."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Prepared:
     surveyed : Surveyed
     splitting : Splitting
     drawn : Drawn
-        Training rows of the first repetitions, and those of all rows.
+        Training rows of every block of every repetition, and those of all rows.
     features : Features
     look : Look
         What was seen of the data.
@@ -97,11 +97,6 @@ class Prepared:
         sample = self.surveyed.reading.sample(some)
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
-
-    def bring(self, repetitions: Sequence[int]) -> Drawn:
-        """Training rows of further repetitions."""
-        parts = self.splitting.parts(repetitions)
-        return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, parts)
 
     def test_clusters(self, repetition: int) -> Clusters | None:
         """The clusters that a repetition tests on, where rows are clustered; all of them for the status quo itself."""

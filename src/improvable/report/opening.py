@@ -96,7 +96,10 @@ def error_words(facts: Facts) -> str:
     if not facts["reject"]:
         return ""
     what = "this audit" if facts["kind"] == "audit" else "this test"
-    return f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time."
+    return (
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: proven "
+        "for large samples, simulated for small ones."
+    )
 
 
 def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:

@@ -79,7 +79,7 @@ def _share(share: float) -> str:
 
 
 def seal_words(facts: Mapping[str, Any]) -> str:
-    """Whether the repetitions, or the question, could have been chosen after looking."""
+    """Whether the order of the rows, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
         return "Asked of a finished run: this question is not the one that was declared."
     challenge, seal = facts.get("challenge"), facts.get("seal")
@@ -87,7 +87,10 @@ def seal_words(facts: Mapping[str, Any]) -> str:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
     if seal is None:
-        return f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not sealed."
+        return (
+            f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not "
+            "sealed."
+        )
     return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
 
 
@@ -334,16 +337,16 @@ def draws_text(facts: Mapping[str, Any]) -> str:
 
 
 def training_text(facts: Mapping[str, Any]) -> str:
-    """How an engine divided the rows, and how many of them a rule saw.
+    """What the order of the rows follows from, and how many of them a rule saw.
 
     Examples
     --------
     >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
-    "A hash of 'person' divides the rows; a rule, and thresholds, see at most 100,000 training rows of each repetition."
+    "A hash of 'person' orders the rows; a rule, and cutoffs, learn from at most 100,000 of the rows before a block."
     """
     key = facts["cluster"] or facts["row_id"]
     of = f"'{key}'" if key else "their content"
     return (
-        f"A hash of {of} divides the rows; a rule, and thresholds, see at most {facts['train_rows']:,} "
-        f"training rows of each block."
+        f"A hash of {of} orders the rows; a rule, and cutoffs, learn from at most {facts['train_rows']:,} of the rows "
+        "before a block."
     )

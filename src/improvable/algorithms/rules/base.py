@@ -93,7 +93,7 @@ class Selection:
     Attributes
     ----------
     algorithm : anything that decides, or None
-        None where the rule found no candidate: that repetition's p-value is 1.
+        None where the rule found no candidate: the status quo then stands in for it.
     notes : mapping
         Plain data for the outputs: who won, whether an optimum was proven.
     """
