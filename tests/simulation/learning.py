@@ -48,8 +48,9 @@ class Table:
 
     def take(self, rows: Any) -> "Table":
         """Some of the rows."""
-        columns = {one.name: getattr(self, one.name) for one in fields(self)}
-        return Table(**{name: None if column is None else column[rows] for name, column in columns.items()})
+        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        taken: dict[str, Any] = {name: None if one is None else one[rows] for name, one in columns.items()}
+        return Table(**taken)
 
 
 def table_of(group: IntArray, outcome: Any, features: FloatArray, score: FloatArray, **design: Any) -> Table:
@@ -78,6 +79,8 @@ class Learning:
     utility : {"classification_rate", "calibration"}
     ask : {"both", "accuracy", "fairness"}
         What must improve.
+    options : tuple of pairs
+        What else `audit` is told.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Learning:
     capacity: float | None = None
     utility: Utility = "classification_rate"
     ask: Literal["both", "accuracy", "fairness"] = "both"
+    options: tuple[tuple[str, Any], ...] = ()
 
     def names(self) -> tuple[str, ...]:
         return tuple("abcdefghij"[: self.groups])

@@ -1,4 +1,4 @@
-"""The part of the validity study in which rules learn: levels and power of forward repetitions and of the paper's split."""
+"""The part of the validity study in which rules learn: levels and power, forward and by the paper's split."""
 
 from functools import partial
 
@@ -53,6 +53,12 @@ NAMED: dict[Learning, int] = {
     Learning("`boosting`", "3 features", classes(*COIN), "boosting"): 200,
     Learning("`lasso`, 3,000 rows", "3 features", classes(*COIN), "lasso", 3_000): 300,
     Learning("`lasso`, 400 rows", "3 features", classes(*COIN), "lasso", 400): 300,
+    Learning("`forest:20`", "3 features", classes(*COIN), "forest:20"): 200,
+    Learning("`linear_search:balanced`", "3 features", classes(*COIN), "linear_search:balanced"): 200,
+    Learning(
+        "`reductions:threshold_optimizer`", "3 features and the group", classes(*COIN),
+        "reductions:threshold_optimizer", options=(("group_blind", False),),
+    ): 200,
 }  # fmt: skip
 """The package's own rules, with how many samples each has."""
 POWERS = (

@@ -215,7 +215,7 @@ def fast_assessment(
 
 
 def fast_audit(sample: Selected, claim: Claim, seed: int, repetitions: int, draws: int) -> list[Assessment]:
-    """What every repetition of the paper's split finds for a fixed candidate, to the last bit; a row's number is its id."""
+    """What the paper's split finds for a fixed candidate, to the last bit; a row's number is its id."""
     splitting, out = make_splitting(seed, (0.5,), "row", ()), []
     keys = splitting.keying.of(read_rows(pl.DataFrame({"row": np.arange(sample.rows)})), ["row"])
     for repetition in range(1, repetitions + 1):
@@ -229,7 +229,7 @@ def fast_audit(sample: Selected, claim: Claim, seed: int, repetitions: int, draw
 def gap_found(
     delta: float, turned: bool, seed: tuple[int, int], repetitions: int | None = None, draws: int = DRAWS
 ) -> dict[str, float]:
-    """p-values of both gap statistics at the size of the application: one comparison, or the median of the paper's split.
+    """p-values of both gap statistics at the size of the application: one comparison, or the median of halves.
 
     "Alone" is the gap statistic by itself, "whole" the test in which accuracy must improve as well.
     """

@@ -10,6 +10,7 @@ FEWEST = 10
 """Samples; a part of the study with fewer is not on the page."""
 Study = Mapping[str, Found]
 """What was found, by the name of the unit."""
+Studies = Mapping[str, Study]
 WAYS: dict[str, Callable[[Found], Rate]] = {
     "forward, one at 5%": lambda found: found.share("forward, one"),
     "forward, median at 2.5%": lambda found: found.below("forward", ALPHA / 2),

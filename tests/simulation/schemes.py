@@ -1,7 +1,7 @@
 """One sample audited by either scheme: through `audit`, and by a fast path whose p-values are the same to the last bit.
 
-The fast path divides rows, counts contributions, draws and tests by the package's own functions, and leaves out all that
-an audit does besides. It takes rules that are functions of this study.
+The fast path divides rows, counts contributions, draws and tests by the package's own functions, and leaves out all
+that an audit does besides. It takes rules that are functions of this study.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
         pl.DataFrame(columns), outcome="outcome", group="group", status_quo=improvable.threshold("score", **cutoff),
         rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names()), features=names,
         accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row", n_jobs=1,
-        progress=False, **{"repetitions": REPETITIONS, **design, **options},
+        progress=False, **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
     )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def p_values_of(
 
 
 def summarized(p_values: Mapping[Scheme, Sequence[float]]) -> dict[str, float]:
-    """By scheme, the lower median, and which share of the repetitions would reject at 5% if there were only that one."""
+    """By scheme, the lower median, and which share of the repetitions would reject at 5% if each were the only one."""
     out: dict[str, float] = {}
     for scheme, some in p_values.items():
         out[scheme] = float(lower_median(some))

@@ -9,16 +9,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
 from simulation import bootstrap_t, hard  # noqa: E402
+from simulation.gap_page import CLAIM  # noqa: E402
 from simulation.learning_study import (  # noqa: E402
     SEED,
     audited_units,
@@ -27,12 +25,13 @@ from simulation.learning_study import (  # noqa: E402
     power_units,
     screening_unit,
 )
-from simulation.levels import audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
-from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Scene, tiny_group  # noqa: E402
+from simulation.levels import audit_found, compare_found, component_found, gap_found  # noqa: E402
+from simulation.page_parts import was_run  # noqa: E402
+from simulation.processes import PROCESSES, Process, tiny_group  # noqa: E402
 from simulation.schemes import REPETITIONS  # noqa: E402
 from simulation.seeds_picture import draw_seeds  # noqa: E402
 from simulation.study import Unit, found_of, run  # noqa: E402
-from simulation.validity_page import CLAIM, is_high, page  # noqa: E402
+from simulation.validity_page import page  # noqa: E402
 
 COMPARE_NULL, COMPARE_ALTERNATIVE = 2_000, 500
 AUDIT_NULL, AUDIT_ALTERNATIVE = 300, 40
@@ -42,40 +41,10 @@ GAP_SAMPLES = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT, CLAIM_AUDIT = 400, 1_000
 HARD_LEVEL, HARD_POWER, CHEAP = 2_000, 500, 4_000
-AGAIN = 3
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
 
 
-@dataclass(frozen=True)
-class RuleCase:
-    """A rule with how many samples it gets: where every candidate ties, where the status quo is best, where it is not."""
-
-    rule: Any
-    samples: tuple[int, int, int]
-    rows: int = 1_000
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.rule if isinstance(self.rule, str) else str(self.rule.name)
-
-
-FAST, MEDIUM, SLOW = (150, 20, 40), (50, 10, 15), (14, 10, 10)
-FEW = {"repetitions": 3}
-RULE_CASES = (
-    *(RuleCase(name, FAST) for name in ("linear", "ridge:10", "logistic", "drop:z:linear")),
-    RuleCase("blend:0.8:linear", FAST, options={"capacity": 0.5}),
-    *(RuleCase(name, MEDIUM) for name in ("lasso", "forest:20", "boosting", "tournament:linear,ridge:10")),
-    *(RuleCase(f"linear_search:{objective}", MEDIUM) for objective in ("balanced", "fairest", "most_accurate:b")),
-    RuleCase("reductions:threshold_optimizer", MEDIUM, options={"group_blind": False}),
-    *(RuleCase(f"reductions:{name}", SLOW, options=FEW) for name in ("exponentiated_gradient", "grid_search")),
-    *(
-        RuleCase(LinearRule("linear_program", objective, nodes=10), SLOW, rows=300, options=FEW)
-        for objective in ("balanced", "fairest")
-    ),
-)
-SCENES = (TIED, OPTIMAL, IMPROVABLE)
 TRUTHS = ("level", "power")
 
 
@@ -90,22 +59,10 @@ def compare_unit(process: Process, truth: str, p: int) -> Unit:
     return Unit(f"compare {truth}/{process.name}", once, (COMPARE_NULL, COMPARE_ALTERNATIVE)[TRUTHS.index(truth)])
 
 
-def audit_unit(process: Process, truth: str, p: int, again: int = 1) -> Unit:
+def audit_unit(process: Process, truth: str, p: int) -> Unit:
     which = process.null if truth == "level" else process.alternative
-    seed = 200 + p + 100 * TRUTHS.index(truth) + 2_000 * (again > 1)
-    once = numbered(seed, lambda one: audit_found(process, which, one))
-    number = again * (AUDIT_NULL, AUDIT_ALTERNATIVE)[TRUTHS.index(truth)]
-    return Unit(f"audit {truth}{' again' * (again > 1)}/{process.name}", once, number)
-
-
-def rule_unit(case: RuleCase, scene: Scene, c: int, again: int = 1) -> Unit:
-    s = SCENES.index(scene)
-    once = numbered(
-        1_000 + 10 * c + s + 3_000 * (again > 1),
-        lambda seed: rule_found(scene, case.rule, case.rows, seed, **case.options),
-    )
-    name = case.name.replace(":", " ").replace(",", " ")
-    return Unit(f"rule {scene.name}{' again' * (again > 1)}/{name}", once, again * case.samples[s])
+    once = numbered(200 + p + 100 * TRUTHS.index(truth), lambda seed: audit_found(process, which, seed))
+    return Unit(f"audit {truth}/{process.name}", once, (AUDIT_NULL, AUDIT_ALTERNATIVE)[TRUTHS.index(truth)])
 
 
 def tiny_unit(selected: int, binds: str, s: int) -> Unit:
@@ -171,26 +128,13 @@ STUDIES: dict[str, list[Unit]] = {
     "gap": [gap_unit(delta, turned, d) for d, delta in enumerate(DELTAS) for turned in (False, True)],
     "gap of an audit": [gap_audit_unit(*one, c) for c, one in enumerate(AUDIT_GAPS)],
     "audit": [audit_unit(process, truth, p) for truth in TRUTHS for p, process in enumerate(PROCESSES)],
-    "rules": [rule_unit(case, scene, c) for scene in SCENES for c, case in enumerate(RULE_CASES)],
 }
-
-
-def again_units(folder: Path) -> list[Unit]:
-    """Every audit whose level came out high, once more, with more samples and fresh seeds: was it chance?"""
-    out = []
-    for p, process in enumerate(PROCESSES):
-        if is_high(found_of(folder, audit_unit(process, "level", p))):
-            out.append(audit_unit(process, "level", p, AGAIN))
-    for c, case in enumerate(RULE_CASES):
-        if is_high(found_of(folder, rule_unit(case, TIED, c))):
-            out.append(rule_unit(case, TIED, c, AGAIN))
-    return out
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--share", type=float, default=1.0, help="of all samples")
-    parser.add_argument("--only", action="append", choices=[*STUDIES, "again"], help="one study; may be repeated")
+    parser.add_argument("--only", action="append", choices=[*STUDIES], help="one study; may be repeated")
     parser.add_argument("--jobs", type=int, default=1, help="parts of the study at a time")
     parser.add_argument("--kept", type=Path, default=KEPT, help="the folder in which samples are kept")
     parser.add_argument("--page", action="store_true", help="run nothing; write the page of what is kept")
@@ -200,16 +144,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, units in STUDIES.items():
             if given.only is None or name in given.only:
                 run(given.kept, units, given.share, given.jobs)
-        if given.only is None or "again" in given.only:
-            run(given.kept, again_units(given.kept), given.share, given.jobs)
     if given.out is not None:
         found = {name: {unit.name: found_of(given.kept, unit) for unit in units} for name, units in STUDIES.items()}
-        found["again"] = {unit.name: found_of(given.kept, unit) for unit in again_units(given.kept)}
-        full = {unit.name: unit.samples for units in (*STUDIES.values(), again_units(given.kept)) for unit in units}
-        given.out.write_text(page(found, full, SEED), encoding="utf-8")
-        picture = given.out.parent / "pictures" / PICTURE
-        picture.parent.mkdir(exist_ok=True)
-        picture.write_text(draw_seeds(found["screening"]["screening"]), encoding="utf-8")
+        full = {unit.name: unit.samples for units in STUDIES.values() for unit in units}
+        before = given.out.read_text(encoding="utf-8") if given.out.exists() else ""
+        given.out.write_text(page(found, full, SEED, before), encoding="utf-8")
+        seeds = found["screening"]["screening"]
+        if was_run(seeds):
+            picture = given.out.parent / "pictures" / PICTURE
+            picture.parent.mkdir(exist_ok=True)
+            picture.write_text(draw_seeds(seeds), encoding="utf-8")
 
 
 if __name__ == "__main__":
