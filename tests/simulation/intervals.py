@@ -17,7 +17,7 @@ from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.statistics import unfairness, utilities_of
 from improvable.question.settings import Scheme
 from improvable.report.spread import Spread, combined, widest
-from simulation.learning import TOLD, Learning, Table, classes, counts, least_squares, table_of
+from simulation.learning import TOLD, Learning, Table, classes, counts, least_squares
 from simulation.schemes import SCHEMES, Round, contributed, rounds_of
 from simulation.study import ALPHA, Rate, rate_of
 
@@ -49,24 +49,13 @@ def population(case: Learning) -> Table:
     return case.draw(np.random.default_rng(99), POPULATION)
 
 
-def below(one: Table, other: Table) -> Table:
-    """Rows, and others below them."""
-    return table_of(
-        np.concatenate([one.group, other.group]), np.concatenate([one.outcome, other.outcome]),
-        np.concatenate([one.features, other.features]), np.concatenate([one.score, other.score]),
-    )  # fmt: skip
-
-
 def truth_of(case: Learning, table: Table, one: Round) -> FloatArray:
     """True utilities, (groups, 2), of what a repetition tested: the mixture of what its blocks' candidates decide."""
-    whole = below(table, population(case))
-    inside = np.arange(len(whole)) >= len(table)
-    sums = np.zeros((case.groups, 4))
+    everyone, sums = population(case), np.zeros((case.groups, 4))
     for train, weight in zip(one.trained, one.weights, strict=True):
-        learned = np.concatenate([train, np.zeros(POPULATION, dtype=np.bool_)])
-        vectors, _ = contributed(case, whole, learned, inside)
+        vectors, _ = contributed(case, table.take(train), everyone)
         for column in range(4):
-            total = np.bincount(whole.group[inside], weights=vectors[:, column], minlength=case.groups)
+            total = np.bincount(everyone.group, weights=vectors[:, column], minlength=case.groups)
             sums[:, column] += weight * total
     return utilities_of(sums.reshape(case.groups, 2, 2))
 

@@ -121,7 +121,7 @@ def rounds_of(
         tested, trained, parts = [], [], []
         for part in splitting.parts([repetition]):
             train, test = splitting.trains(places, part), splitting.tests(places, part)
-            parts.append(contributed(case, table, train, test))
+            parts.append(contributed(case, table.take(train), table.take(test)))
             tested.append(np.flatnonzero(test))
             trained.append(train)
         rows, vectors = np.concatenate(tested), np.concatenate([some for some, _ in parts])
@@ -159,17 +159,16 @@ def _keys(table: Table, splitting: Splitting) -> Keys:
     return splitting.keying.of(read_rows(pl.DataFrame({column: getattr(table, column)})), [column])
 
 
-def contributed(case: Learning, table: Table, train: BoolArray, test: BoolArray) -> tuple[FloatArray, FloatArray]:
+def contributed(case: Learning, train: Table, test: Table) -> tuple[FloatArray, FloatArray]:
     """What test rows contribute, (rows, 4), and the status quo's sums on the training rows, (groups, 1, 2)."""
-    learned, new = table.take(train), table.take(test)
-    scores = case.rule(learned)
+    scores = case.rule(train)
     cutoffs = [0.0, 0.0]
     if case.capacity is not None:
-        cutoffs = [float(np.quantile(one, 1 - case.capacity)) for one in (learned.score, scores(learned.features))]
-    decided = [one > cutoff for one, cutoff in zip((new.score, scores(new.features)), cutoffs, strict=True)]
+        cutoffs = [float(np.quantile(one, 1 - case.capacity)) for one in (train.score, scores(train.features))]
+    decided = [one > cutoff for one, cutoff in zip((test.score, scores(test.features)), cutoffs, strict=True)]
     sums = np.zeros((case.groups, 1, 2))
-    np.add.at(sums[:, 0], learned.group, _parts(case, learned, learned.score > cutoffs[0]))
-    return np.hstack([_parts(case, new, one) for one in decided]), sums
+    np.add.at(sums[:, 0], train.group, _parts(case, train, train.score > cutoffs[0]))
+    return np.hstack([_parts(case, test, one) for one in decided]), sums
 
 
 def _parts(case: Learning, table: Table, decided: BoolArray) -> FloatArray:
