@@ -207,5 +207,6 @@ def evidence_of(
         sums=sums,
         draws=drawn.reshape(-1, *shape),
         training=sums[:, :, 0] if reference is None else reference,
+        units=cells.rows,
         chosen_here=reference is None,
     )

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from simulation import bootstrap_t, hard  # noqa: E402
+from simulation import bootstrap_t, hard, reference_pair  # noqa: E402
 from simulation.gap_page import CLAIM  # noqa: E402
 from simulation.learning_study import (  # noqa: E402
     SEED,
@@ -40,7 +40,7 @@ DELTAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.64, 0.7, 0.8, 0.9, 0.95)
 GAP_SAMPLES = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT, CLAIM_AUDIT = 400, 1_000
-HARD_LEVEL, HARD_POWER, CHEAP = 2_000, 500, 4_000
+HARD_LEVEL, HARD_POWER, CHEAP, BATCHES = 2_000, 500, 4_000, 40
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
 
@@ -90,10 +90,9 @@ def hard_unit(process: hard.Hard, truth: str, p: int) -> Unit:
     return Unit(f"hard {truth}/{process.name}", once, (HARD_LEVEL, HARD_POWER)[TRUTHS.index(truth)])
 
 
-def limit_unit(limit: hard.Limit, precision: float, correlation: float, p: int) -> Unit:
-    once = numbered(4_000 + p, lambda seed: limit.find(precision, correlation, seed))
-    number = HARD_LEVEL if len(limit.before) > 4 else CHEAP
-    return Unit(f"limit {precision:g} {correlation:g}/{limit.name}", once, number)
+def limit_unit(limit: reference_pair.Limit, candidate: reference_pair.Candidate, p: int) -> Unit:
+    once = numbered(4_000 + p, lambda seed: limit.shares(candidate, seed))
+    return Unit(f"limit {candidate.name}/{limit.name}", once, BATCHES)
 
 
 def folded_unit(errors: float, correlation: float) -> Unit:
@@ -110,7 +109,7 @@ def studentized_unit(process: hard.Hard, p: int) -> Unit:
 
 
 FOLDED = [(errors, correlation) for errors in (0.5, 1.0, 2.0, 4.0) for correlation in (0.0, 0.5, 0.9)]
-LIMITS = [(limit, *precision) for limit in hard.LIMITS for precision in hard.PRECISIONS]
+LIMITS = [(limit, candidate) for limit in reference_pair.LIMITS for candidate in reference_pair.CANDIDATES]
 STUDIES: dict[str, list[Unit]] = {
     "hard": [hard_unit(process, "level", p) for p, process in enumerate(hard.HARD)],
     "hard power": [hard_unit(one, "power", p) for p, one in enumerate(hard.HARD) if one.better is not None],
