@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import improvable
 
@@ -49,7 +51,8 @@ def worded(people: pl.DataFrame, words: tuple[Any, Any], *columns: str) -> pl.Da
 def test_two_levels_become_0_and_1(people: pl.DataFrame, words: tuple[Any, Any]) -> None:
     """Rows go by their id, so that the repetitions are the same whatever the words."""
     plain = audit(people)
-    spoken = audit(worded(people, words, "sick", "selected"), positive=str(words[0]))
+    meant = {"sick": words[0], "selected": str(words[0])}
+    spoken = audit(worded(people, words, "sick", "selected"), positive=meant)
     assert spoken.p_value == plain.p_value
     assert spoken.table().equals(plain.table())
 
@@ -100,9 +103,12 @@ def test_only_the_question_is_recoded(people: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("levels", "options", "words"),
     [
-        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*--positive yes"),
-        (["deny", "approve"], {}, "--positive approve"),
-        (["not paid", "paid back"], {}, "--positive 'paid back'"),
+        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*--positive sick=yes, or sick=no"),
+        (["deny", "approve"], {}, "positive={'sick': 'deny'} or {'sick': 'approve'}"),
+        (["yes", "no"], {"positive": {"sick": "yess"}}, "'sick' does not hold 'yess'.*yes"),
+        (["yes", "no"], {"positive": {"sik": "yes"}}, "'sik', which is neither an outcome nor a decision.*sick"),
+        (["yes", "no", "maybe"], {"positive": {"sick": "yes"}}, "holds 3 levels: 'maybe'.*--na"),
+        (["yes", "no", "Yes "], {"positive": {"sick": "yes"}}, "differ only in spaces or capitals.*--strip"),
         (["yes", "no"], {"positive": "yess"}, "holds 'no' and 'yes'"),
         (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*--na"),
         (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*--strip"),
@@ -173,3 +179,72 @@ def test_numbers_and_levels_of_features_stay_as_they_are(people: pl.DataFrame) -
     said = audit(frame, features=["need", "visits", "color"], na=["9", "x"])
     assert said.setting["features"] == plain.setting["features"]
     assert [one.p_value for one in said.repetitions] == [one.p_value for one in plain.repetitions]
+
+
+def test_a_bare_value_that_two_columns_hold_is_refused_with_both_spellings(people: pl.DataFrame) -> None:
+    spoken = worded(people, ("yes", "no"), "sick", "selected")
+    with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold") as caught:
+        audit(spoken, positive="yes")
+    hint = str(caught.value)
+    assert "positive={'sick': 'yes', 'selected': 'yes'} or {'sick': 'yes', 'selected': 'no'}" in hint
+    assert "--positive sick=yes,selected=yes, or --positive sick=yes,selected=no" in hint
+    with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold"):
+        audit(people, positive="0")
+
+
+def test_a_bare_value_serves_where_one_column_holds_it(people: pl.DataFrame) -> None:
+    spoken = worded(people, ("ill", "well"), "sick")
+    assert audit(spoken, positive="ill").table().equals(audit(people).table())
+    assert audit(people, positive="1").table().equals(audit(people).table()), "1 is what 1 means already"
+
+
+def test_the_meaning_of_every_column_is_in_the_protocol(people: pl.DataFrame) -> None:
+    spoken = worded(people, ("no", "yes"), "sick").pipe(worded, ("yes", "no"), "selected")
+    found = audit(spoken, positive={"sick": "no", "selected": "yes"})
+    assert found.setting["protocol"]["declared"]["columns"]["positive"] == {"sick": "no", "selected": "yes"}
+    assert found.table().equals(audit(people).table())
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_amounts_the_wrong_way_round_are_refused_both_ways(people: pl.DataFrame, lower: bool) -> None:
+    sign = 1 if lower else -1
+    frame = people.with_columns(sick=sign * (pl.col("need") + 5 * pl.col("selected")) + 100)
+    options: dict[str, Any] = {"lower_is_better": lower, "fairness": "selection_rate"}
+    side = "higher" if lower else "lower"
+    with pytest.raises(improvable.ImprovableError, match=f"have a {side} mean 'sick'.*direction='as stated'"):
+        audit(frame, **options)
+    kept = audit(frame, **options, direction="as stated")
+    assert kept.to_dict()["direction"] == "as stated"
+    assert any("confirmed it as stated" in text for text in kept.warnings)
+    asked: dict[str, Any] = {"outcome": "sick", "group": "sex", "status_quo": "selected", "draws": 200}
+    with pytest.raises(improvable.ImprovableError, match=f"have a {side} mean 'sick'"):
+        improvable.compare(frame.with_columns(other=1 - pl.col("selected")), candidate="other", **asked, **options)
+
+
+def test_an_outcome_of_two_values_cannot_be_turned_twice(people: pl.DataFrame) -> None:
+    with pytest.raises(improvable.ImprovableError, match="has two values.*positive={'sick': 0}"):
+        audit(people, lower_is_better=True)
+    with pytest.raises(improvable.ImprovableError, match="have a lower mean 'sick'"):
+        audit(people, positive={"sick": 0})
+
+
+MEANINGS = st.fixed_dictionaries(
+    {
+        "selected": st.sampled_from([("approved", "declined"), ("no", "yes"), ("yes", "no"), (1, 0), (0, 1), (2, 1)]),
+        "sick": st.sampled_from([("yes", "no"), ("no", "yes"), ("Ja", "Nein"), (0, 1), (1, 2), (True, False)]),
+        "selection": st.sampled_from(["benefit", "burden"]),
+    }
+)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(meaning=MEANINGS)
+def test_the_verdict_is_that_of_the_hand_coded_file_whatever_values_mean(
+    people: pl.DataFrame, meaning: dict[str, Any]
+) -> None:
+    plain = audit(people, selection=meaning["selection"])
+    spoken = worded(people, meaning["sick"], "sick").pipe(worded, meaning["selected"], "selected")
+    meant = {name: str(meaning[name][0]) for name in ("sick", "selected")}
+    found = audit(spoken, selection=meaning["selection"], positive=meant)
+    assert found.table().equals(plain.table())
+    assert found.facts["disparities"] == plain.facts["disparities"]

@@ -28,6 +28,7 @@ from improvable.question.settings import Settings
 MOST_KEPT = 60
 """Levels of a column that are told apart."""
 MOST_SHOWN = 5
+FLAGS = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
@@ -304,15 +305,15 @@ def find_recoding(
     notes: list[str] = []
     columns = list(dict.fromkeys(numeric))
     kinds = {name: _kinds(seen[name], said.strip) for name in columns}
-    wanted = _meant(said, kinds)
+    wanted, vain = _meant(said, seen, kinds)
     for name in columns:
         levels, spelled = seen[name], kinds[name]
         if name in wanted:
             one = wanted[name]
             codes[name] = {text: float(spelled[text] == one) for text in levels.all}
-            rows = {
-                kind: sum(levels.all[text] for text in spelled if spelled[text] == kind) for kind in spelled.values()
-            }
+            rows: Counter[str] = Counter()
+            for text, kind in spelled.items():
+                rows[kind] += levels.all[text]
             zero = next(kind for kind in rows if kind != one)
             notes.append(
                 f"'{name}' is 1 where it says '{one}' ({rows[one]:,} rows) and 0 where it says '{zero}' "
@@ -323,6 +324,11 @@ def find_recoding(
         elif levels.gone:
             holes[name] = frozenset(levels.gone)
         notes += _gone_notes(name, levels.gone)
+    if vain:
+        known = [kind for spelled in kinds.values() if len(set(spelled.values())) == 2 for kind in spelled.values()]
+        raise OptionError(
+            f"positive is '{vain[0]}', which no outcome or decision with two values holds.", nearest(vain[0], known)
+        )
     for name in groups:
         gone = sorted(seen[name].gone)
         spelled = _spellings(seen[name].all) if said.strip else {}
@@ -351,10 +357,12 @@ def _kinds(levels: Levels, strip: bool) -> dict[str, str]:
     return _spellings(left) if strip and levels.texts else {text: text for text in left}
 
 
-def _meant(said: Values, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Of each column whose values are to be read as 0 and 1, the one that is 1."""
+def _meant(
+    said: Values, seen: Mapping[str, Levels], kinds: Mapping[str, Mapping[str, str]]
+) -> tuple[dict[str, str], list[str]]:
+    """Of each column whose values are to be read as 0 and 1, the one that is 1; and bare values that none holds."""
     held = {name: sorted(set(spelled.values())) for name, spelled in kinds.items()}
-    wanted = {}
+    wanted, vain = {}, []
     for name, value in said.meant.items():
         if name not in held:
             raise OptionError(
@@ -364,10 +372,7 @@ def _meant(said: Values, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, st
         if found is None:
             raise OptionError(f"'{name}' does not hold '{value}'.", nearest(value, held[name]))
         if len(held[name]) != 2:
-            raise DataError(
-                f"'{name}' has {len(held[name])} values, and positive names one of two.",
-                "Leave it out for amounts; or read the others as missing (na).",
-            )
+            raise _unreadable(name, seen[name].all, held[name], said)
         wanted[name] = found
     for value in said.positive:
         # A column of 0 and 1 already is what positive=1 would make of it.
@@ -381,12 +386,9 @@ def _meant(said: Values, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, st
         if len(of) > 1:
             raise _ambiguous(value, [(name, held[name]) for name, _ in of])
         if not of and not flags:
-            known = [kind for two in held.values() if len(two) == 2 for kind in two]
-            raise OptionError(
-                f"positive is '{value}', which no outcome or decision with two values holds.", nearest(value, known)
-            )
+            vain.append(value)
         wanted |= dict(of)
-    return wanted
+    return wanted, vain
 
 
 def _is_flag(kinds: Sequence[str]) -> bool:
@@ -409,7 +411,7 @@ def same_value(said: str, text: str) -> bool:
     """Whether a text is the one that was said: as it is, but for spaces and capitals, or as the same number."""
     if said == text or plain_spelling(said) == plain_spelling(text):
         return True
-    one, other = as_number(said), as_number(text)
+    one, other = (FLAGS.get(plain_spelling(some), as_number(some)) for some in (said, text))
     return one is not None and one == other
 
 

@@ -168,14 +168,14 @@ def plain_positive(value: Any) -> dict[str, str] | list[str]:
 
 
 def label_text(value: Any) -> str:
-    """A value as a file has it: 1, not 1.0 or True.
+    """A value as a file has it: 1, not 1.0.
 
     Examples
     --------
     >>> label_text("yes"), label_text(1.0), label_text(True)
-    ('yes', '1', '1')
+    ('yes', '1', 'True')
     """
-    return value if isinstance(value, str) else f"{float(value):g}"
+    return str(value) if isinstance(value, str | bool) else f"{float(value):g}"
 
 
 def _by_group(text: str) -> dict[str, float]:
