@@ -60,7 +60,9 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     with pytest.warns(improvable.ImprovableWarning, match="which alone can change"):
         result = audited(capacity=0.1)
     (text,) = result.to_dict()["verdict_warnings"]
-    assert "the candidate selects 8.7% of the rows and the status quo 42.3%" in text
+    shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].shares.items()}
+    assert shares == {"status_quo": "42.9%", "candidate": "8.8%"}
+    assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
     assert f"But: {text[:40]}" in result.summary()
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
