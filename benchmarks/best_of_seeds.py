@@ -1,10 +1,9 @@
 """What an analyst gains who tries several seeds and reports the best: the share of true nulls rejected.
 
 Outcomes of group a are coin tosses, so that every candidate is exactly as accurate for a as the status quo: the null
-holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one repetition,
-seven repetitions in half, or seven repetitions in two folds; p-values are those of the bootstrap's normal limit, which
-`agrees` checks against `improvable.compare`. All seeds of a data set share one set of random halves, 140 of them: each
-half trains, its complement is tested (repetitions), and the other way around, too (folds).
+holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one
+repetition or seven, by the paper's split or forward; 140 random orders of a data set serve all of them. p-values are
+those of the bootstrap's normal limit, which `agrees` checks against `improvable.audit`.
 
 `--write` puts the table into docs/explanation/manipulation.md.
 """
@@ -20,21 +19,25 @@ from scipy.special import ndtr, ndtri
 
 import improvable
 from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.combining import combined_threshold, lower_median
+from improvable.inference.combining import lower_median, threshold_for
+from improvable.procedure.blocks import FORWARD, HALF
+from improvable.question.settings import Scheme
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"
 ALPHA, REPETITIONS, SEEDS = 0.05, 7, (1, 5, 20)
-FEATURES, ROWS = 3, 600
+SCHEMES: dict[Scheme, tuple[float, ...]] = {"split": (HALF,), "forward": FORWARD}
+FEATURES, ROWS = 3, 1_000
 SHARE_OF_A = 0.5
-SEARCHED = 48
-"""Nearest rows among which one of the training half is looked for; it is missing once in 2^48."""
+SEARCHED = 250
+"""Nearest rows among which one that teaches is looked for; of a tenth of the rows it is missing once in 10^11."""
 
-Candidate = Callable[[FloatArray, BoolArray, BoolArray], tuple[BoolArray, BoolArray]]
+Candidate = Callable[[FloatArray, BoolArray, BoolArray, FloatArray, FloatArray], BoolArray]
+"""From features, outcomes, who is judged, places and cuts to decisions for those who are judged, in each order."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=20_000, help="data sets for OLS; a quarter for the neighbor")
+    parser.add_argument("--data-sets", type=int, default=10_000, help="for OLS; a fifth of them for the neighbor")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
     options = parser.parse_args()
     agrees()
@@ -43,18 +46,21 @@ def main() -> None:
         "|---|---|" + "---|" * len(SEEDS),
     ]
     told: list[str] = []
-    for name, candidate, repetitions in (
-        ("OLS", least_squares, options.repetitions),
-        ("1 nearest neighbor", nearest_neighbor, options.repetitions // 4),
+    for name, candidate, sets in (
+        ("OLS", least_squares, options.data_sets),
+        ("1 nearest neighbor", nearest_neighbor, options.data_sets // 5),
     ):
-        found = [tried(candidate, seed) for seed in range(repetitions)]
+        found = [tried(candidate, seed) for seed in range(sets)]
         rejected, scatter = (np.stack([one[i] for one in found]) for i in range(2))
-        halves, folds = 1 - scatter.mean(axis=0)
-        told.append(f"{name} {halves:.2f} between halves, {folds:.2f} between repetitions in two folds")
-        for procedure, shares in zip(PROCEDURES, rejected.mean(axis=0), strict=True):
-            cells = [f"{p:.3f} ± {np.sqrt(p * (1 - p) / repetitions):.3f}".replace("0.", ".") for p in shares]
+        error = scatter.std(axis=0) / np.sqrt(sets)
+        told += [
+            f"{name}, {scheme} {1 - one.mean():.2f} ± {e:.2f}"
+            for scheme, one, e in zip(SCHEMES, scatter.T, error, strict=True)
+        ]
+        for procedure, shares in zip(procedures(), rejected.mean(axis=0), strict=True):
+            cells = [f"{p:.3f} ± {np.sqrt(p * (1 - p) / sets):.3f}".replace("0.", ".") for p in shares]
             lines.append(f"| {name} | {procedure} | {' | '.join(cells)} |")
-    words = f"Correlation of normal scores across the halves or repetitions of one data set: {'; '.join(told)}."
+    words = f"Correlation of normal scores across the repetitions of one data set: {'; '.join(told)}."
     table = "\n".join([*lines, "", words])
     print(table)
     if options.write:
@@ -63,30 +69,41 @@ def main() -> None:
         PAGE.write_text(re.sub(marked, rf"\g<1>\n{table}\n\g<2>", page, flags=re.DOTALL), encoding="utf-8")
 
 
-PROCEDURES = ("one repetition, 5%", "median of 7 halves, 2.5%", "two folds, median of 7, 5%")
+def procedures() -> list[str]:
+    """The rows of the table for one rule, in the order of `tried`."""
+    return [
+        f"{scheme}, {what}, {100 * threshold_for(ALPHA, count):g}%"
+        for scheme in SCHEMES
+        for what, count in (("one repetition", 1), (f"median of {REPETITIONS}", REPETITIONS))
+    ]
 
 
 def tried(candidate: Candidate, seed: int) -> tuple[FloatArray, FloatArray]:
     """Whether the best of so many seeds rejects in one data set, shape (procedures, SEEDS).
 
-    And the variance of normal scores between halves, and between repetitions in folds.
+    And the variance of normal scores between repetitions, for each scheme.
     """
     rng = np.random.default_rng((16, seed))
     features, outcome, status_quo, is_a = draw(rng)
-    halves = rng.random((max(SEEDS) * REPETITIONS, ROWS)) < 0.5
-    # The candidate that learned from a half, and the one that learned from the other half.
-    first, second = candidate(features, outcome, halves)
-    gain = np.where(halves, second, first)[:, is_a].astype(np.int8)  # each row is judged by the one that did not see it
-    gain = (gain == outcome[is_a]).astype(np.int8) - (status_quo == outcome)[is_a].astype(np.int8)
-    in_halves = p_values(gain, ~halves[:, is_a]).reshape(max(SEEDS), REPETITIONS)
-    in_folds = p_values(gain, np.ones_like(halves[:, is_a])).reshape(max(SEEDS), REPETITIONS)
-    by_seed = np.stack([
-        in_halves[:, 0] < combined_threshold(ALPHA, 1, "median"),
-        lower_median(in_halves.T) < combined_threshold(ALPHA, REPETITIONS, "median"),
-        lower_median(in_folds.T) < combined_threshold(ALPHA, REPETITIONS, "median", folds=2),
-    ])  # fmt: skip
-    scatter = [ndtri(np.clip(p, 1e-9, 1 - 1e-9)).var(ddof=1) for p in (in_halves, in_folds)]
-    return np.stack([by_seed[:, :m].any(axis=1) for m in SEEDS], axis=1).astype(np.float64), np.array(scatter)
+    places = rng.random((max(SEEDS) * REPETITIONS, ROWS))
+    by_seed, scatter = [], []
+    for cuts in SCHEMES.values():
+        p = scheme_p_values(candidate, features, outcome, status_quo, is_a, places, np.array(cuts))
+        scatter.append(ndtri(np.clip(p, 1e-9, 1 - 1e-9)).var(ddof=1))
+        p = p.reshape(max(SEEDS), REPETITIONS)
+        by_seed += [p[:, 0] < threshold_for(ALPHA, 1), lower_median(p.T) < threshold_for(ALPHA, REPETITIONS)]
+    best = np.stack([np.stack(by_seed)[:, :m].any(axis=1) for m in SEEDS], axis=1)
+    return best.astype(np.float64), np.array(scatter)
+
+
+def scheme_p_values(
+    candidate: Candidate, features: FloatArray, outcome: BoolArray, status_quo: BoolArray, is_a: BoolArray,
+    places: FloatArray, cuts: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """The p-value of each order of the rows: that the accuracy of a does not improve."""
+    decided = candidate(features, outcome, is_a, places, cuts)
+    gain = (decided == outcome[is_a]).astype(np.int8) - (status_quo == outcome)[is_a].astype(np.int8)
+    return p_values(gain, places[:, is_a] >= cuts[0])
 
 
 def draw(rng: np.random.Generator) -> tuple[FloatArray, BoolArray, BoolArray, BoolArray]:
@@ -106,48 +123,57 @@ def p_values(gain: FloatArray, tested: BoolArray) -> FloatArray:
     return np.where(variance > 0, ndtr(-mean / np.sqrt(np.maximum(variance, 1e-12) / rows)), 1.0)
 
 
-def least_squares(features: FloatArray, outcome: BoolArray, halves: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Decisions above one half by least squares on each half and on its complement, shape (halves, rows) each."""
+def edges(places: FloatArray, cuts: FloatArray) -> FloatArray:
+    """For each row, the cut before its block: rows with places below it teach the candidate that decides for it."""
+    return np.asarray(np.concatenate([[0.0], cuts])[np.searchsorted(cuts, places, side="right")])
+
+
+def least_squares(
+    features: FloatArray, outcome: BoolArray, judged: BoolArray, places: FloatArray, cuts: FloatArray
+) -> BoolArray:
+    """Decisions above one half by least squares on the rows before each row's block."""
     design = np.column_stack([np.ones(len(features)), features])
     squares = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     products = design * outcome[:, None]
-    out = []
-    for learn in (halves.astype(np.float64), (~halves).astype(np.float64)):
-        gram = (learn @ squares).reshape(-1, design.shape[1], design.shape[1])
-        fitted = np.linalg.solve(gram, (learn @ products)[..., None])[..., 0]
-        out.append(fitted @ design.T > 0.5)
-    return out[0], out[1]
+    before = edges(places[:, judged], cuts)
+    out = np.zeros(before.shape, dtype=np.bool_)
+    for cut in cuts:
+        teaches = (places < cut).astype(np.float64)
+        gram = (teaches @ squares).reshape(-1, design.shape[1], design.shape[1])
+        fitted = np.linalg.solve(gram, (teaches @ products)[..., None])[..., 0]
+        out = np.where(before == cut, fitted @ design[judged].T > 0.5, out)
+    return out
 
 
-def nearest_neighbor(features: FloatArray, outcome: BoolArray, halves: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """The outcome of the nearest row of each half and of its complement, other than oneself."""
-    apart = ((features[:, None] - features[None]) ** 2).sum(axis=2)
-    np.fill_diagonal(apart, np.inf)
+def nearest_neighbor(
+    features: FloatArray, outcome: BoolArray, judged: BoolArray, places: FloatArray, cuts: FloatArray
+) -> BoolArray:
+    """The outcome of the nearest row before each row's block, which the row itself never is."""
+    apart = ((features[judged, None] - features[None]) ** 2).sum(axis=2)
     near = np.argpartition(apart, SEARCHED, axis=1)[:, :SEARCHED]
     near = np.take_along_axis(near, np.argsort(np.take_along_axis(apart, near, axis=1), axis=1), axis=1)
-    rows = np.arange(len(features))
-    found = halves[:, near]
-    first, second = (outcome[near[rows, one.argmax(axis=2)]] for one in (found, ~found))
-    return first, second
+    rows = np.arange(len(near))
+    pairs = zip(places, edges(places[:, judged], cuts), strict=True)
+    return np.stack([outcome[near[rows, (place[near] < edge[:, None]).argmax(axis=1)]] for place, edge in pairs])
 
 
 def agrees() -> None:
-    """The formula above is the test of the package: its accuracy component on the rows of one repetition and of all rows."""
-    rng = np.random.default_rng(3)
-    features, outcome, status_quo, is_a = draw(rng)
-    halves = rng.random((1, ROWS)) < 0.5
-    first, second = least_squares(features, outcome, halves)
-    decision = np.where(halves, second, first)[0]
-    frame = pl.DataFrame({"y": outcome * 1, "g": np.where(is_a, "a", "b"), "d0": status_quo * 1, "d1": decision * 1})
-    gain = ((decision == outcome) * 1.0 - (status_quo == outcome))[None, is_a]
-    for tested in (~halves[0], np.ones(ROWS, dtype=bool)):
-        result = improvable.compare(
-            frame.filter(tested), outcome="y", group="g", status_quo="d0", candidate="d1", method="delta",
-            accuracy="classification_rate", ask="accuracy", draws=100_000,
+    """The formulas above are the package's: least squares, and the p-values of a in audits of either scheme."""
+    features, outcome, status_quo, is_a = draw(np.random.default_rng(3))
+    frame = pl.DataFrame(
+        {"y": outcome * 1, "g": np.where(is_a, "a", "b"), "now": status_quo * 1, "id": np.arange(ROWS)}
+    )
+    frame = frame.with_columns(pl.Series(f"x{i}", column) for i, column in enumerate(features.T))
+    for scheme, cuts in SCHEMES.items():
+        result = improvable.audit(
+            frame, outcome="y", group="g", status_quo="now", rule="linear", features=["x0", "x1", "x2"], row_id="id",
+            accuracy="classification_rate", ask="accuracy", scheme=scheme, repetitions=7, method="delta", draws=100_000,
         )  # fmt: skip
-        ours = float(p_values(gain, tested[None, is_a])[0])
-        theirs = result.repetitions[0].assessment.p_accuracy["a"]
-        assert abs(ours - theirs) < 0.006, (ours, theirs)
+        blocks = result.repetition_rows().sort("repetition", "id")["block"].to_numpy().reshape(-1, ROWS)
+        places = np.array([0.0, *cuts])[blocks]
+        ours = scheme_p_values(least_squares, features, outcome, status_quo, is_a, places, np.array(cuts))
+        theirs = [one.assessment.p_accuracy["a"] for one in result.repetitions]
+        assert np.abs(ours - theirs).max() < 0.006, (ours, theirs)
 
 
 if __name__ == "__main__":
