@@ -242,6 +242,7 @@ def evidence_of(
         sums=sums,
         draws=drawn.reshape(-1, *shape),
         training=sums[:, :, 0] if training is None else training,
+        units=cells.rows,
         chosen_here=training is None,
     )
     return evidence, [cells]

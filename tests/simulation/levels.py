@@ -218,6 +218,7 @@ def fast_assessment(
         sums=sums,
         draws=resample(cells, draws, seed).reshape(-1, *shape),
         training=sums[:, :, 0] if training is None else training,
+        units=sample.rows,
     )
     return assess(evidence, claim)
 

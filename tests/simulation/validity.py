@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
 from improvable.algorithms.rules.linear_classifiers import LinearRule  # noqa: E402
-from simulation import bootstrap_t, hard  # noqa: E402
+from simulation import bootstrap_t, hard, reference_pair  # noqa: E402
 from simulation.learning_study import level_units, many_folds_units, power_units, seeds_unit  # noqa: E402
 from simulation.levels import REPETITIONS, audit_found, compare_found, component_found, gap_found, rule_found  # noqa: E402
 from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Scene, tiny_group  # noqa: E402
@@ -32,7 +32,7 @@ DELTAS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.64, 0.7, 0.8, 0.9, 0.95)
 GAP_REPETITIONS = 2_000
 AUDIT_DELTAS = (0.0, 0.3, 0.5, 0.64, 0.8, 0.9)
 GAP_AUDIT_REPETITIONS, CLAIM_REPETITIONS = 400, 1_000
-HARD_REPETITIONS, HARD_POWER, CHEAP = 2_000, 500, 4_000
+HARD_REPETITIONS, HARD_POWER, CHEAP, BATCHES = 2_000, 500, 4_000, 40
 AGAIN = 3
 KEPT = HERE.parents[2] / "build" / "validity"
 PICTURE = "p_values_by_seed.svg"
@@ -128,10 +128,9 @@ def hard_unit(process: hard.Hard, truth: str, p: int) -> Unit:
     return Unit(f"hard {truth}/{process.name}", once, (HARD_REPETITIONS, HARD_POWER)[TRUTHS.index(truth)])
 
 
-def limit_unit(limit: hard.Limit, precision: float, correlation: float, p: int) -> Unit:
-    once = numbered(4_000 + p, lambda seed: limit.find(precision, correlation, seed))
-    number = HARD_REPETITIONS if len(limit.before) > 4 else CHEAP
-    return Unit(f"limit {precision:g} {correlation:g}/{limit.name}", once, number)
+def limit_unit(limit: reference_pair.Limit, candidate: reference_pair.Candidate, p: int) -> Unit:
+    once = numbered(4_000 + p, lambda seed: limit.shares(candidate, seed))
+    return Unit(f"limit {candidate.name}/{limit.name}", once, BATCHES)
 
 
 def folded_unit(errors: float, correlation: float) -> Unit:
@@ -148,7 +147,7 @@ def studentized_unit(process: hard.Hard, p: int) -> Unit:
 
 
 FOLDED = [(errors, correlation) for errors in (0.5, 1.0, 2.0, 4.0) for correlation in (0.0, 0.5, 0.9)]
-LIMITS = [(limit, *precision) for limit in hard.LIMITS for precision in hard.PRECISIONS]
+LIMITS = [(limit, candidate) for limit in reference_pair.LIMITS for candidate in reference_pair.CANDIDATES]
 STUDIES: dict[str, list[Unit]] = {
     "hard": [hard_unit(process, "level", p) for p, process in enumerate(hard.HARD)],
     "hard power": [hard_unit(one, "power", p) for p, one in enumerate(hard.HARD) if one.better is not None],

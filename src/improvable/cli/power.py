@@ -15,8 +15,8 @@ from improvable.trust.recording import open_recorder, reading_facts
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
 OF_ASSUMPTIONS = (
-    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "repetitions",
-    "train_fraction", "folds", "alpha", "seed",
+    "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "scheme",
+    "repetitions", "train_fraction", "alpha", "seed",
 )  # fmt: skip
 """Settings that mean something without rows."""
 
@@ -59,7 +59,7 @@ def power(
     ledger: o.Ledger = None,
     json: o.Json = None,
 ) -> int:
-    """Plan an audit: its power, how many rows the paper's split and two folds need, and the best train fraction.
+    """Plan an audit: its power, and how many rows forward repetitions and the paper's split need.
 
     With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
     simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows

@@ -64,8 +64,8 @@ def scheme_words(facts: Facts) -> str:
         return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
     if len(cuts) == 1:
         return (
-            f"Forward, with too few rows for blocks: half of the rows teach and the others are tested, as in the "
-            f"paper's split, so that what is learned from holds {grown}."
+            f"Forward, with too few rows for blocks, of which the first must hold {grown}: half of the rows teach and the "
+            "others are tested, as in the paper's split."
         )
     blocks = (
         f"Forward: the first {_share(cuts[0])} of the rows, in random order, only teach; each of {len(cuts)} later "

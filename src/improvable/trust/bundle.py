@@ -308,6 +308,7 @@ def _repetition_again(plain: Mapping[str, Any], question: Question, kind: str) -
         sums=counted.sums().reshape(shape),
         draws=np.empty((0, *shape)),
         training=np.array(plain["training"], dtype=np.float64).reshape(shape[:3]),
+        units=counted.units,
         method=plain["method"],
         chosen_here=plain["chosen_here"],
     )

@@ -8,6 +8,7 @@ import numpy as np
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
+from improvable.procedure.blocks import FEWEST_OF_GROUP, FEWEST_ROWS
 from improvable.question.catalog import UTILITIES
 from improvable.question.checks import check_number
 from improvable.studies.power.outlook import Outlook
@@ -97,6 +98,10 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
         fit=nothing,
         shared=nothing,
         uncertainty=nothing,
+        teaching=max(
+            (float(FEWEST_ROWS), f"{FEWEST_ROWS} rows"),
+            *((FEWEST_OF_GROUP * total / one.share, f"{FEWEST_OF_GROUP} rows of group '{one.name}'") for one in groups),
+        ),
         basis=_words(groups, total),
         learns=False,
     )

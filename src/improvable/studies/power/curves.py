@@ -12,18 +12,17 @@ from improvable.question.checks import check_integer, check_number
 from improvable.question.claim import Claim
 from improvable.studies.power.outlook import Outlook, root
 from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
-from improvable.studies.power.simulation import Rejections, Setting, simulate
+from improvable.studies.power.simulation import Rejections, Setting, mixture_moments, simulate
 
 TRAIN_FRACTIONS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
 REPETITIONS = (1, 3, 7, 15)
-FOLDS = 2  # beside the paper's split, where no others are asked for
 MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
 SHARES_OF_ACCURACY, SHARES_OF_GAP = (0.0, 0.02, 0.05, 0.1), (0.0, 0.1, 0.25, 0.5)
 FEWEST_ROWS = 40
 MOST_ROWS = 100  # times the rows asked for: how far a sample size is looked for
 STEP = 1.02  # between the sample sizes tried
 RANGE = 0.8  # of the pilot's uncertainty
-SHIFTS, SHIFT_REPETITIONS = 200, 200
+SHIFTS, SHIFT_SIMULATIONS = 200, 200
 
 
 @dataclass(frozen=True)
@@ -64,16 +63,14 @@ def plan_for(
     powers = [power_under(outlook), *map(power_under, _range_of_outlooks(outlook, setting, seed))]
     curves = {name: [_point(name, one, powers, outlook) for one in several] for name, several in settings.items()}
     best = max(curves["train_fraction"], key=lambda point: point.power)
-    procedures = [
-        replace(setting, train_fraction=fraction, folds=None)
-        for fraction in dict.fromkeys([setting.train_fraction, best.train_fraction])
-    ]
-    procedures.append(replace(setting, folds=setting.folds or FOLDS))
-    sizes = [_sample_size(one, wanted, powers) for one in procedures]
+    fractions = dict.fromkeys([setting.train_fraction, best.train_fraction or 0.0])
+    schemes = [replace(setting, scheme="forward")]
+    schemes += [replace(setting, scheme="split", train_fraction=fraction) for fraction in fractions]
+    sizes = [_sample_size(one, wanted, powers) for one in schemes]
     rows = _rows_tried(setting, tried, sizes)
-    by_rows = [[_point("rows", replace(one, rows=n), powers, outlook) for n in rows] for one in procedures]
-    points = tuple(point for curve in (*curves.values(), *by_rows) for point in curve)
-    asked = next(p for p in by_rows[0 if setting.folds is None else -1] if p.rows == setting.rows)
+    by_rows = [[_point("rows", replace(one, rows=n), powers, outlook) for n in rows] for one in schemes]
+    points = tuple(point for curve in (*by_rows, *curves.values()) for point in curve)
+    asked = by_rows[schemes.index(setting)][rows.index(setting.rows)]
     return PowerPlan(
         asked=asked,
         best=best,
@@ -103,10 +100,7 @@ def _rows_tried(setting: Setting, tried: Tried, sizes: Sequence[SampleSize]) -> 
 
 
 def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
-    """What is varied besides rows, each value with everything else as asked.
-
-    Train fraction and number of repetitions are the paper's: simulations in folds hardly differ.
-    """
+    """What is varied besides rows, each value with everything else as asked; a train fraction is the paper's split's."""
     ratio = setting.claim.form == "ratio"
     several, gaps = (isinstance(one, Mapping) for one in (setting.claim.delta_accuracy, setting.claim.delta_fairness))
     claims = {
@@ -119,12 +113,11 @@ def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
         check_integer("repetitions", repetitions, 1)
     out = {
         "train_fraction": [
-            replace(setting, train_fraction=fraction, folds=None)
+            replace(setting, scheme="split", train_fraction=fraction)
             for fraction in sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
         ],
         "repetitions": [
-            replace(setting, repetitions=k, folds=None)
-            for k in sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
+            replace(setting, repetitions=k) for k in sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
         ],
     }
     for name, deltas in claims.items():
@@ -140,7 +133,7 @@ def _with_delta(claim: Claim, name: str, delta: float) -> Claim:
 
 
 def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outlook) -> PowerPoint:
-    if min(setting.training_rows, setting.test_rows) < 1:
+    if min(setting.training_rows[0], setting.test_rows) < 1:
         raise OptionError(
             f"a train fraction of {setting.train_fraction:g} of {setting.rows:,} rows leaves a part empty.",
             "Give another fraction, or more rows.",
@@ -150,16 +143,17 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
     return PowerPoint(
         varied=varied,
         rows=setting.rows,
-        train_fraction=setting.train_fraction if setting.folds is None else 1 - 1 / setting.folds,
+        scheme=setting.scheme,
+        train_fraction=setting.train_fraction if setting.scheme == "split" else None,
         repetitions=setting.repetitions,
-        folds=setting.folds,
         delta_accuracy=None if isinstance(delta, Mapping) else delta,
         delta_fairness=None if isinstance(gap, Mapping) else gap,
         power=results[0].power,
         error=results[0].error,
         low=min(result.power for result in results) if len(results) > 1 else None,
         high=max(result.power for result in results) if len(results) > 1 else None,
-        training_rows=setting.training_rows,
+        training_rows=setting.training_rows[-1],
+        test_rows=setting.test_rows,
         reach=outlook.reach(setting.training_rows),
     )
 
@@ -174,7 +168,7 @@ def _range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Ou
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
     shifts = rng.standard_normal((SHIFTS, outlook.width)) @ root(outlook.uncertainty).T
     views = [outlook.shifted(shift) for shift in shifts]
-    views.sort(key=lambda view: simulate(view, setting, SHIFT_REPETITIONS, seed).margin)
+    views.sort(key=lambda view: simulate(view, setting, SHIFT_SIMULATIONS, seed).margin)
     tail = round((1 - RANGE) / 2 * SHIFTS)
     return [views[tail], views[-tail - 1]]
 
@@ -188,7 +182,7 @@ def _sample_size(setting: Setting, wanted: float, powers: Sequence[Power]) -> Sa
         @cache
         def reaches(place: int) -> bool:
             one = replace(setting, rows=ladder[place])
-            return min(one.training_rows, one.test_rows) > 0 and power(one).power >= goal
+            return min(one.training_rows[0], one.test_rows) > 0 and power(one).power >= goal
 
         low, high = -1, steps
         if not reaches(steps):
@@ -201,8 +195,8 @@ def _sample_size(setting: Setting, wanted: float, powers: Sequence[Power]) -> Sa
     rows = fewest(powers[0], wanted)
     error = powers[0](setting if rows is None else replace(setting, rows=rows)).error
     return SampleSize(
-        train_fraction=setting.train_fraction if setting.folds is None else 1 - 1 / setting.folds,
-        folds=setting.folds,
+        scheme=setting.scheme,
+        train_fraction=setting.train_fraction if setting.scheme == "split" else None,
         rows=rows,
         rows_low=fewest(powers[0], wanted - error),
         rows_high=fewest(powers[0], wanted + error) if wanted + error < 1 else None,
@@ -218,7 +212,7 @@ def _rounded(rows: float) -> int:
 
 def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     """What a reader must know about a plan."""
-    mean, _ = outlook.at(max(setting.training_rows, 1))
+    mean, _ = mixture_moments(outlook, setting)
     shape = (len(outlook.attributes[0].member), -1, 2, 2)
     counted = mean.reshape(shape)[..., 1]
     out = []
@@ -230,11 +224,17 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
                     f"with {setting.rows:,} rows about {rows:.0f} test rows of group '{level}' count; with fewer than "
                     "30 both the test and this plan are unreliable."
                 )
-    reach = outlook.reach(setting.training_rows)
+    training = setting.training_rows
+    reach = outlook.reach(training)
     if reach == "below":
-        out.append(
-            f"{setting.training_rows:,} training rows are fewer than the rule was studied with; this overstates power."
-        )
+        out.append(f"the rule was not studied with as few as {training[0]:,} training rows; this overstates power.")
     if reach == "beyond":
-        out.append(f"{setting.training_rows:,} training rows are more than the rule was studied with.")
+        out.append(f"the rule was not studied with as many as {training[-1]:,} training rows.")
+    cuts = setting.cuts
+    if cuts.reason is not None:
+        split = ", as in the paper's split" if len(cuts.ends) == 1 else ""
+        out.append(
+            f"with {setting.rows:,} rows the first block of a forward repetition takes {100 * cuts.ends[0]:g}% of "
+            f"them{split}: it must hold {cuts.reason}."
+        )
     return out

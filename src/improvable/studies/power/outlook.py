@@ -1,5 +1,6 @@
 """What planning takes for true: the moments of one row's contributions, and how they change with the training rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,8 @@ class Outlook:
         it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
     uncertainty : array of shape (width, width)
         Covariance of the error with which the means are known.
+    teaching : (float, str)
+        How many rows the first block of a forward repetition must hold to teach, and what for.
     basis : tuple of str
         What all this rests on, one sentence each.
     learns : bool
@@ -49,6 +52,7 @@ class Outlook:
     fit: FloatArray
     shared: FloatArray
     uncertainty: FloatArray
+    teaching: tuple[float, str]
     basis: tuple[str, ...]
     learns: bool
 
@@ -69,11 +73,11 @@ class Outlook:
         covariance: FloatArray = (1 - share) * self.covariances[below] + share * self.covariances[above]
         return mean, covariance
 
-    def reach(self, training: float) -> str:
-        """Whether candidates were studied at such a number of training rows: "studied", "below" or "beyond"."""
-        if not self.learns or self.sizes[0] * 0.99 <= training <= self.sizes[-1] * 1.01:
-            return "studied"
-        return "below" if training < self.sizes[0] else "beyond"
+    def reach(self, training: Sequence[float]) -> str:
+        """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""
+        if self.learns and min(training) < 0.99 * self.sizes[0]:
+            return "below"
+        return "beyond" if self.learns and max(training) > 1.01 * self.sizes[-1] else "studied"
 
     def shifted(self, shift: FloatArray) -> "Outlook":
         """The same with another mean: what the pilot could as well have shown."""

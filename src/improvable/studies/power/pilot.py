@@ -12,6 +12,9 @@ from improvable.data.formats import FileFormat
 from improvable.data.frames import FrameLike, read_rows
 from improvable.errors import DataError, ImprovableWarning, OptionError
 from improvable.procedure.api import audit, compare
+from improvable.procedure.blocks import FORWARD, first_block
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.settings import Settings, asked
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.studies.power.learning import Learning, learning_of
@@ -25,7 +28,7 @@ USUAL_FIT = 0.5  # how large Phi and Gamma are beside Sigma, in order of magnitu
 
 
 def learn(
-    data: FrameLike, sizes: int, fits: int, question: dict[str, Any], seed: int
+    data: FrameLike, rows: int | None, sizes: int, fits: int, question: dict[str, Any], seed: int
 ) -> tuple[Outlook, Audit, Learning]:
     """Fit the rule `fits` times at each of `sizes` numbers of training rows, and measure it on the other rows.
 
@@ -33,9 +36,11 @@ def learn(
     ----------
     data : data frame or path
         The pilot.
+    rows : int or None
+        Rows that are planned for, whose first block is studied too; as many as the pilot has by default.
     sizes, fits : int
     question : dict
-        Arguments of `audit`: columns, status quo, rule, utilities, claim.
+        Arguments of `audit`: columns, status quo, rule, utilities, claim, scheme, repetitions.
     seed : int
 
     Returns
@@ -48,18 +53,25 @@ def learn(
     """
     format_ = FileFormat(**{name: question[name] for name in vars(FileFormat()) if name in question})
     question = {name: value for name, value in question.items() if name not in vars(format_)}
-    rows = read_rows(data, format_)
+    pilot = read_rows(data, format_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
-        scarcest = _scarcest(rows, question)
-        smallest = max(SMALLEST_SHARE, FEWEST_IN_PART / scarcest)
-        largest = min(LARGEST_SHARE, 1 - FEWEST_IN_PART / scarcest)
-        shares = np.geomspace(smallest, largest, sizes)
+        scarcest = _scarcest(pilot, question)
+        ready = prepare_audit(pilot, Settings(**asked(question)), n_jobs=question.get("n_jobs"))
+        total = ready.surveyed.rows
+        smallest = min(SMALLEST_SHARE, FORWARD[0] * (rows or total) / total)
+        fewest = FEWEST_IN_PART / scarcest
         studies = [
-            audit(rows, **question, repetitions=fits, train_fraction=float(share), draws=DRAWS, seed=seed + j)
-            for j, share in enumerate(shares)
+            audit(
+                pilot,
+                **question | {"scheme": "split", "repetitions": fits, "draws": DRAWS},
+                train_fraction=float(share),
+                seed=seed + j,
+            )
+            for j, share in enumerate(np.geomspace(max(smallest, fewest), min(LARGEST_SHARE, 1 - fewest), sizes))
         ]
-    return _outlook(studies), studies[-1], learning_of(studies)
+    share, reason = first_block(ready.surveyed, ready.plan.constraints.capacity)
+    return _outlook(studies, (share * total, reason)), studies[-1], learning_of(studies)
 
 
 def _scarcest(rows: Any, question: dict[str, Any]) -> int:
@@ -85,7 +97,7 @@ def _scarcest(rows: Any, question: dict[str, Any]) -> int:
     return fewest
 
 
-def _outlook(studies: Sequence[Audit]) -> Outlook:
+def _outlook(studies: Sequence[Audit], teaching: tuple[float, str]) -> Outlook:
     total = int(studies[0].setting["rows"])
     first = studies[0].repetitions[0].evidence
     training = np.array([total - study.repetitions[0].rows for study in studies], dtype=np.float64)
@@ -106,6 +118,7 @@ def _outlook(studies: Sequence[Audit]) -> Outlook:
         shared=shared,
         uncertainty=(typical + fit + shared) / total,
         basis=_words(studies, training, total),
+        teaching=teaching,
         learns=True,
     )
 

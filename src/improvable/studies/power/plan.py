@@ -26,23 +26,24 @@ class PowerPoint:
     ----------
     varied : str
         What this point is part of a curve of: "rows", "train_fraction", "repetitions", "delta_accuracy", "delta_fairness".
-    rows, train_fraction, repetitions, folds, delta_accuracy, delta_fairness
-        The setting; `folds` is None for the paper's split, and `train_fraction` is that of one fit in folds; a delta is
-        None where there is one for each group or utility.
+    rows, scheme, train_fraction, repetitions, delta_accuracy, delta_fairness
+        The setting; `train_fraction` is None where the scheme is forward, and a delta where there is one for each group
+        or utility.
     power, error : float
         The share of simulated audits that reject, and its Monte Carlo standard error.
     low, high : float or None
         The power at either end of the middle 80% of what the pilot may have misjudged; None without a pilot.
-    training_rows : int
+    training_rows, test_rows : int
+        Of one repetition. The last candidate of a forward repetition learns from so many.
     reach : {"studied", "below", "beyond"}
         Whether the rule was studied with so many training rows.
     """
 
     varied: str
     rows: int
-    train_fraction: float
+    scheme: str
+    train_fraction: float | None
     repetitions: int
-    folds: int | None
     delta_accuracy: float | None
     delta_fairness: float | None
     power: float
@@ -50,6 +51,7 @@ class PowerPoint:
     low: float | None
     high: float | None
     training_rows: int
+    test_rows: int
     reach: str
 
 
@@ -59,9 +61,9 @@ class SampleSize:
 
     Attributes
     ----------
-    train_fraction : float
-    folds : int or None
-        None for the paper's split.
+    scheme : {"forward", "split"}
+    train_fraction : float or None
+        Of the paper's split.
     rows : int or None
     rows_low, rows_high : int or None
         The same one Monte Carlo error below and above the wanted power.
@@ -70,8 +72,8 @@ class SampleSize:
     most_tried : int
     """
 
-    train_fraction: float
-    folds: int | None
+    scheme: str
+    train_fraction: float | None
     rows: int | None
     rows_low: int | None
     rows_high: int | None
@@ -88,11 +90,11 @@ class PowerPlan:
     asked : PowerPoint
         The power in the setting asked for.
     best : PowerPoint
-        The most power among the train fractions tried, all else as asked.
+        The most power of the paper's split among the train fractions tried, all else as asked.
     points : tuple of PowerPoint
         All curves.
     sample_sizes : tuple of SampleSize
-        Side by side: the paper's split with the train fraction asked for and with the best one, and folds.
+        Side by side: forward repetitions, and the paper's split with the train fraction asked for and the best one.
     wanted, alpha : float
     claim : Claim
     groups : tuple of str
@@ -131,11 +133,8 @@ class PowerPlan:
     @property
     def best_fractions(self) -> list[float]:
         """The train fractions whose power the simulation cannot tell from the best."""
-        return [
-            point.train_fraction
-            for point in self.points
-            if point.varied == "train_fraction" and self.best.power - point.power <= 2 * self.best.error
-        ]
+        tried = [(p.train_fraction, p.power) for p in self.points if p.varied == "train_fraction"]
+        return [one for one, power in tried if one is not None and self.best.power - power <= 2 * self.best.error]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON."""
@@ -148,9 +147,9 @@ class PowerPlan:
             "error": self.asked.error,
             "range": None if self.asked.low is None else [self.asked.low, self.asked.high],
             "rows": self.asked.rows,
+            "scheme": self.asked.scheme,
             "train_fraction": self.asked.train_fraction,
             "repetitions": self.asked.repetitions,
-            "folds": self.asked.folds,
             "wanted": self.wanted,
             "sample_sizes": [asdict(size) for size in self.sample_sizes],
             "best_train_fraction": self.best.train_fraction,
@@ -193,24 +192,17 @@ class PowerPlan:
         return "\n".join(parts)
 
     def plot(self) -> "alt.LayerChart":
-        """Power against rows: of the paper's split, with the train fraction asked for and the best, and of folds."""
+        """Power against rows: of forward repetitions, and of the paper's split, as asked for and at its best."""
         from improvable.report.plots.power import power_curves
 
         rows: list[dict[str, Any]] = [
-            {
-                "x": p.rows,
-                "series": _how(p),
-                "power": p.power,
-                "error": p.error,
-            }
+            {"x": p.rows, "series": scheme_name(p), "power": p.power, "error": p.error}
             for p in self.points
             if p.varied == "rows"
         ]
         widest = max(row["x"] for row in rows)
         marks = [size.rows for size in self.sample_sizes if size.rows is not None and size.rows <= widest]
-        subtitle = [
-            f"{self.simulations:,} simulated audits per point, each of {self.asked.repetitions} repetitions or simulations."
-        ]
+        subtitle = [f"{self.simulations:,} simulated audits per point; repetitions in each: {self.asked.repetitions}."]
         if marks:
             subtitle.append(f"Dotted: rows that reach a power of {self.wanted:g}.")
         title = "Probability that the audit rejects"
@@ -218,52 +210,49 @@ class PowerPlan:
 
     def _findings(self) -> list[str]:
         asked, best = self.asked, self.best
-        times = "1 repetition" if asked.repetitions == 1 else f"{asked.repetitions} repetitions"
-        how = f"With {asked.rows:,} rows, {100 * asked.train_fraction:g}% of them for training, and {times},"
-        if asked.folds is not None:
-            how = f"With {asked.rows:,} rows, all tested in {asked.folds} folds, and the median of {asked.repetitions},"
+        times = f"{asked.repetitions} {'repetition' if asked.repetitions == 1 else 'repetitions'}"
+        how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {scheme_words(asked)}"
         out = [
-            f"{how} the test rejects with probability {number(asked.power)} (Monte Carlo error "
-            f"{number(asked.error, 3)})."
+            f"With {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)} (Monte "
+            f"Carlo error {number(asked.error, 3)})."
         ]
         if asked.low is not None and asked.high is not None:
             out.append(
                 f"The pilot's own uncertainty makes that {number(asked.low)} to {number(asked.high)}, from the lower "
                 "to the upper end of an 80% interval of what it measured."
             )
-        sizes = self.sample_sizes if self.learns else (self.sample_sizes[0], self.sample_sizes[-1])
+        sizes = self.sample_sizes if self.learns else self.sample_sizes[:2]
         out += [*map(self._size_words, sizes), self._side_by_side()]
         same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
         also = f"; within Monte Carlo error of it: {', '.join(same)}" if same else ""
         if not self.learns:
             also += "; but the assumed candidate does not learn, so leave a real rule enough rows"
         out.append(
-            f"Best train fraction of those tried for repetitions: {best.train_fraction:g} (power {number(best.power)}, "
-            f"Monte Carlo error {number(best.error, 3)}{also})."
+            f"Best train fraction of the paper's split, of those tried: {best.train_fraction:g} (power "
+            f"{number(best.power)}, Monte Carlo error {number(best.error, 3)}{also})."
         )
         if any(point.varied == "repetitions" and point.repetitions == 1 for point in self.points):
             out.append(
-                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one repetition depends on how "
-                "the rows happened to be split."
+                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one depends on the random "
+                "order of the rows."
             )
         return out
 
     def _side_by_side(self) -> str:
-        """What either procedure needs, in one sentence."""
-        repetition, folds = self.sample_sizes[0], self.sample_sizes[-1]
-        names = procedure_words(folds), procedure_words(repetition)
-        if repetition.rows is not None and folds.rows is not None:
-            needed = f"{names[0]} needs {folds.rows / repetition.rows:.0%} of the rows of {names[1]}"
-        elif repetition.rows is None and folds.rows is None:
-            needed = f"neither {names[0]} nor {names[1]} is predicted to reach that"
+        """What either scheme needs, in one sentence."""
+        forward, split = self.sample_sizes[:2]
+        one, other = scheme_words(forward), scheme_words(split)
+        if forward.rows is not None and split.rows is not None:
+            text = f"{one} need {forward.rows / split.rows:.0%} of the rows that {other} needs"
+        elif forward.rows is None and split.rows is None:
+            text = f"neither {one} nor {other} would reach it"
         else:
-            reached, other = names if repetition.rows is None else names[::-1]
-            needed = f"{reached} is predicted to reach that, and {other} is not"
-        return f"Side by side: {needed}. Declare the procedure before the audit."
+            reached, not_reached = (one, other) if split.rows is None else (other, one)
+            text = f"{reached} would reach it, and {not_reached} would not"
+        return f"Side by side: {text}. Declare the scheme before the audit."
 
     def _size_words(self, size: SampleSize) -> str:
-        how = f"with {100 * size.train_fraction:g}% for training" if size.folds is None else f"in {size.folds} folds"
-        start = f"To reach {number(self.wanted)} {how}:"
+        start = f"To reach {number(self.wanted)} with {scheme_words(size)}:"
         if size.rows is None:
             return f"{start} more than {size.most_tried:,} rows, or no number of rows."
         low = f"{size.rows_low:,}" if size.rows_low else "fewer"
@@ -280,9 +269,9 @@ class PowerPlan:
         out = []
         for varied in dict.fromkeys(point.varied for point in self.points):
             several = [p for p in self.points if p.varied == varied]
-            for how in dict.fromkeys(map(_how, several)) if varied == "rows" else [None]:
-                curve = [p for p in several if how in (None, _how(p))]
-                head = varied.replace("_", " ") + (f", {how.removeprefix('repetitions, ')}" if how is not None else "")
+            for how in dict.fromkeys(map(scheme_name, several)) if varied == "rows" else [None]:
+                curve = [p for p in several if how in (None, scheme_name(p))]
+                head = varied.replace("_", " ") + ("" if how is None else f", {how}")
                 lines = {
                     head: [_short(getattr(p, varied)) for p in curve],
                     "  power": [number(p.power) for p in curve],
@@ -296,15 +285,15 @@ class PowerPlan:
         return out
 
 
-def procedure_words(one: PowerPoint | SampleSize) -> str:
-    """What a procedure is called."""
-    if one.folds is not None:
-        return f"a test in {one.folds} folds"
-    return f"the paper's split with {100 * one.train_fraction:g}% for training"
+def scheme_name(one: PowerPoint | SampleSize) -> str:
+    """Of a curve."""
+    return "forward" if one.train_fraction is None else f"split, {100 * one.train_fraction:g}% train"
 
 
-def _how(point: PowerPoint) -> str:
-    return f"repetitions, {100 * point.train_fraction:g}% train" if point.folds is None else f"{point.folds} folds"
+def scheme_words(one: PowerPoint | SampleSize) -> str:
+    """In a sentence."""
+    fraction = one.train_fraction
+    return "forward repetitions" if fraction is None else f"the paper's split with {100 * fraction:g}% for training"
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError
-from improvable.question.checks import check_integer, check_number
+from improvable.question.checks import check_choice, check_integer, check_number
 from improvable.question.claim import Ask, Overall, check_claim, make_claim
 from improvable.question.deltas import Delta, GapDelta
+from improvable.question.settings import Scheme
 from improvable.studies.power.assumptions import AssumedGroup, assume
 from improvable.studies.power.curves import FEWEST_ROWS, Tried, plan_for
 from improvable.studies.power.plan import PowerPlan
@@ -21,9 +22,9 @@ def power_from_pilot(
     data: FrameLike,
     *,
     rows: int | None = None,
+    scheme: Scheme = "forward",
     repetitions: int = 7,
     train_fraction: float = 0.5,
-    folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
@@ -44,8 +45,12 @@ def power_from_pilot(
         The pilot.
     rows : int, optional
         Rows that the audit will have; as many as the pilot by default.
-    repetitions, train_fraction, folds, alpha
-        As in `audit`. Both procedures are planned for, the paper's split and folds; this says which one is asked for.
+    scheme : {"forward", "split"}
+        Which one is asked for; both are planned for, side by side.
+    repetitions, alpha
+        As in `audit`.
+    train_fraction : float
+        Of the paper's split.
     wanted : float
         The power to look for a sample size for.
     tried : Tried, optional
@@ -84,10 +89,11 @@ def power_from_pilot(
             raise OptionError(
                 f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no repetitions."
             )
-    _check(rows, repetitions, train_fraction, folds, alpha, wanted, simulations, seed)
-    outlook, study, learned = learn(data, sizes, fits, question, seed)
+    _check(rows, scheme, repetitions, train_fraction, alpha, wanted, simulations, seed)
+    how = {"scheme": scheme, "repetitions": repetitions}
+    outlook, study, learned = learn(data, rows, sizes, fits, question | how, seed)
     total = int(study.setting["rows"]) if rows is None else rows
-    setting = Setting(total, train_fraction, repetitions, study.question.claim, alpha, folds)
+    setting = Setting(total, repetitions, study.question.claim, alpha, scheme, train_fraction, outlook.teaching)
     cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
     plan = plan_for(outlook, setting, wanted, tried or Tried(), simulations, seed, cautions, study.backend)
     return replace(plan, learned=learned)
@@ -105,9 +111,9 @@ def power_from_assumptions(
     overall: Overall = None,
     ask: Ask = "both",
     no_worse: float | None = None,
+    scheme: Scheme = "forward",
     repetitions: int = 7,
     train_fraction: float = 0.5,
-    folds: int | None = None,
     alpha: float = 0.05,
     wanted: float = 0.8,
     tried: Tried | None = None,
@@ -123,9 +129,9 @@ def power_from_assumptions(
     groups : sequence of AssumedGroup
     rows : int
         Rows that the audit will have.
-    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, repetitions, train_fraction, folds, alpha
+    delta_accuracy, delta_fairness, form, gap, protected, overall, ask, no_worse, repetitions, alpha
         As in `audit`.
-    wanted, tried, simulations, seed
+    scheme, train_fraction, wanted, tried, simulations, seed
         As in `power_from_pilot`.
 
     Returns
@@ -145,7 +151,7 @@ def power_from_assumptions(
     >>> plan.asked.power > 0.9
     True
     """
-    _check(rows, repetitions, train_fraction, folds, alpha, wanted, simulations, seed)
+    _check(rows, scheme, repetitions, train_fraction, alpha, wanted, simulations, seed)
     claim = make_claim(
         delta_accuracy=delta_accuracy,
         delta_fairness=delta_fairness,
@@ -160,15 +166,15 @@ def power_from_assumptions(
     )
     outlook = assume(groups)
     check_claim(claim, [attribute.levels for attribute in outlook.attributes], ["calibration"])
-    setting = Setting(rows, train_fraction, repetitions, claim, alpha, folds)
+    setting = Setting(rows, repetitions, claim, alpha, scheme, train_fraction, outlook.teaching)
     return plan_for(outlook, setting, wanted, tried or Tried(), simulations, seed, [], "polars")
 
 
 def _check(
     rows: int | None,
+    scheme: str,
     repetitions: int,
     train_fraction: float,
-    folds: int | None,
     alpha: float,
     wanted: float,
     simulations: int,
@@ -176,10 +182,9 @@ def _check(
 ) -> None:
     if rows is not None:
         check_integer("rows", rows, FEWEST_ROWS)
+    check_choice("scheme", scheme, get_args(Scheme))
     check_integer("repetitions", repetitions, 1)
     check_number("train_fraction", train_fraction, 0, 1)
-    if folds is not None:
-        check_integer("folds", folds, 2)
     check_number("alpha", alpha, 0, 0.5)
     check_number("the wanted power", wanted, 0, 1)
     check_integer("simulations", simulations, 100)

@@ -1,19 +1,28 @@
-"""The whole procedure simulated by its sums: K repetitions of the same rows, their p-values, and the verdict.
+"""Whole audits simulated by their sums: K repetitions of the same rows, their p-values, and the verdict.
 
-Write n for the rows, b and t for the shares that train and test. For a fixed candidate the mean contribution over the
-test rows of repetition k has covariance Sigma / (n t); two repetitions divide the same rows independently, so their means have
-covariance Sigma / n. A candidate that learns moves with the training rows: to first order its mean is a mean over them
-of some phi, with covariance Phi, and Gamma with the contributions. Then
+A repetition gives each of the n rows a place s in a random order, uniform on (0, 1). Cuts c_1 < ... < c_m divide the
+places: block b is what lies between c_b and the next cut, w_b its share of the tested rows, which are those beyond c_1.
+Its candidate learns from the rows before c_b; to first order that candidate's mean contribution is a mean over these
+rows of some phi. A row contributes its own deviation epsilon where it is tested. So a repetition's pooled mean is
 
-    test mean of repetition k = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n), the same for all repetitions
-                                + N(0, Sigma (1/t - 1) + Phi (1/b - 1) - Gamma - Gamma') / sqrt(n), each repetition's own.
+    the mixture's mean + sum over rows of (g(s) epsilon + h(s) phi) / n,
 
-With folds every row is tested once in a simulation, by a candidate that learned from others, and every row trains
-equally often. So all of Sigma, Phi and Gamma is common to the simulations,
+    g(s) = 1{s > c_1} / (1 - c_1),    h(s) = sum over b of w_b 1{s < c_b} / c_b,
 
-    pooled mean of a simulation = mean + N(0, Sigma + Phi + Gamma + Gamma') / sqrt(n),
+which both have mean 1. Let Sigma and Phi be the covariances of epsilon and phi, and Gamma that of phi and epsilon of
+one row. Another repetition gives the same rows independent places, so that the covariance of two repetitions is
 
-and to first order nothing is left of a simulation's own. The reference pair of groups is chosen on the rows tested.
+    (Sigma + Phi + Gamma + Gamma') / n,
+
+whatever the cuts, and the variance of one is
+
+    (Sigma E g^2 + Phi E h^2 + (Gamma + Gamma') E gh) / n,
+
+    E g^2 = 1 / (1 - c_1),    E h^2 = sum over b and d of w_b w_d / max(c_b, c_d),
+    E gh = sum over b of w_b (c_b - c_1) / (c_b (1 - c_1)).
+
+The difference is each repetition's own. The paper's split has one cut, at b: E g^2 = 1 / (1 - b), E h^2 = 1 / b,
+E gh = 0. Its reference pair of groups comes from the training rows; a forward repetition chooses it on the rows tested.
 """
 
 from dataclasses import dataclass
@@ -23,60 +32,69 @@ import numpy as np
 from scipy.special import ndtri
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import combined_threshold
+from improvable.inference.combining import threshold_for
+from improvable.procedure.blocks import FEWEST_ROWS, Cuts, forward_cuts
 from improvable.question.claim import Claim
+from improvable.question.settings import Scheme
 from improvable.studies.power.claim_margins import margins
 from improvable.studies.power.outlook import Outlook, root
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How the procedure is to be run.
+    """How an audit is to be run.
 
     Attributes
     ----------
     rows : int
         n, training and test rows together.
-    train_fraction : float
-        Of the paper's split; folds have their own.
     repetitions : int
-        Of the rows, or simulations in folds.
     claim : Claim
     alpha : float
-    folds : int or None
-        None for the paper's split.
+    scheme : {"forward", "split"}
+    train_fraction : float
+        Of the paper's split.
+    teaching : (float, str)
+        How many rows the first block of a forward repetition must hold to teach, and what for.
     """
 
     rows: int
-    train_fraction: float
     repetitions: int
     claim: Claim
     alpha: float
-    folds: int | None = None
+    scheme: Scheme = "forward"
+    train_fraction: float = 0.5
+    teaching: tuple[float, str] = (FEWEST_ROWS, f"{FEWEST_ROWS} rows")
 
     @property
-    def training_rows(self) -> int:
-        """That one candidate learns from."""
-        return int((self.train_fraction if self.folds is None else 1 - 1 / self.folds) * self.rows)
+    def cuts(self) -> Cuts:
+        if self.scheme == "split":
+            return Cuts((self.train_fraction,))
+        rows, reason = self.teaching
+        return forward_cuts(rows / self.rows, reason)
+
+    @property
+    def training_rows(self) -> tuple[int, ...]:
+        """That the candidate of each block learns from."""
+        return tuple(int(cut * self.rows) for cut in self.cuts.ends)
 
     @property
     def test_rows(self) -> int:
-        """Of one comparison: all of them, in folds."""
-        return self.rows - self.training_rows if self.folds is None else self.rows
+        return self.rows - self.training_rows[0]
 
 
 @dataclass(frozen=True)
 class Rejections:
-    """What the simulated simulations gave.
+    """What the simulated audits gave.
 
     Attributes
     ----------
     power : float
-        The share of simulations in which the procedure rejects.
+        The share of audits that reject.
     error : float
         Its Monte Carlo standard error.
     margin : float
-        The mean over simulations of the deciding repetition's weakest component, in standard errors.
+        The mean over audits of the deciding repetition's weakest component, in standard errors.
     """
 
     power: float
@@ -85,25 +103,14 @@ class Rejections:
 
 
 def simulate(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> Rejections:
-    """How often the procedure rejects.
+    """How often an audit rejects.
 
     The same seed gives the same random numbers for every setting, so that curves are smooth.
-
-    Parameters
-    ----------
-    outlook : Outlook
-    setting : Setting
-    simulations : int
-    seed : int
-
-    Returns
-    -------
-    Rejections
     """
     z = weakest_margins(outlook, setting, simulations, seed)
     # The lower median p-value is that of the repetition with the ((K + 1) // 2)-th largest margin.
     deciding = -np.sort(-z, axis=1)[:, (z.shape[1] - 1) // 2]
-    level = combined_threshold(setting.alpha, setting.repetitions, "median", setting.folds)
+    level = threshold_for(setting.alpha, setting.repetitions)
     rejected = int((deciding > ndtri(1 - level)).sum())
     near = (rejected + 1) / (simulations + 2)
     error = float(np.sqrt(near * (1 - near) / simulations))
@@ -111,32 +118,56 @@ def simulate(outlook: Outlook, setting: Setting, simulations: int, seed: int) ->
 
 
 def weakest_margins(outlook: Outlook, setting: Setting, simulations: int, seed: int) -> FloatArray:
-    """The normal quantile of one minus each repetition's p-value, shape (simulations, repetitions); with folds, one for all."""
-    mean, covariance = outlook.at(max(setting.training_rows, 1))
+    """The normal quantile of one minus each repetition's p-value, shape (simulations, repetitions)."""
+    mean, covariance = mixture_moments(outlook, setting)
     test, train = repetition_means(outlook, setting, mean, covariance, simulations, seed)
-    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, test, train, seed)
+    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, setting.test_rows, test, train, seed)
     return z.reshape(simulations, -1)
+
+
+def mixture_moments(outlook: Outlook, setting: Setting) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance of a tested row's contribution, each block having its candidate."""
+    each = [outlook.at(max(training, 1)) for training in setting.training_rows]
+    means, covariances = (np.stack(parts) for parts in zip(*each, strict=True))
+    weights, _ = block_moments(setting.cuts.ends)
+    return weights @ means, np.tensordot(weights, covariances, axes=1)
 
 
 def repetition_means(
     outlook: Outlook, setting: Setting, mean: FloatArray, covariance: FloatArray, simulations: int, seed: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Mean contributions over each repetition's test rows and over its training rows, (simulations * repetitions, width) each.
+    """Mean contributions over the rows that each repetition tests, shape (simulations * repetitions, width).
 
-    With folds, over all rows, (simulations, width), and None.
+    With the paper's split also those over its training rows, which choose the reference pair of groups.
     """
-    n, training = setting.rows, max(setting.training_rows, 1)
+    fit, shared, shape, size = outlook.fit, outlook.shared, (-1, outlook.width), np.sqrt(setting.rows)
     common, own = _noise(simulations, setting.repetitions, outlook.width, seed)
-    fit, shared = outlook.fit, outlook.shared
+    _, (tested, taught, both) = block_moments(setting.cuts.ends)
     everyone = common @ root(covariance + fit + shared).T
-    if setting.folds is not None:
-        return mean + everyone / np.sqrt(n), None
-    to_train, to_test = n / training - 1, n / setting.test_rows - 1
-    test = own @ root(to_test * covariance + to_train * fit - shared).T
+    alone = own @ root((tested - 1) * covariance + (taught - 1) * fit + (both - 1) * shared).T
+    test = (mean + (everyone[:, None] + alone) / size).reshape(shape)
+    if setting.scheme == "forward":
+        return test, None
     sampling = root(covariance).T
-    train = (common @ sampling)[:, None] - np.sqrt(to_train) * (own @ sampling)
-    shape, size = (-1, outlook.width), np.sqrt(n)
-    return (mean + (everyone[:, None] + test) / size).reshape(shape), (mean + train / size).reshape(shape)
+    train = (common @ sampling)[:, None] - np.sqrt(taught - 1) * (own @ sampling)
+    return test, (mean + train / size).reshape(shape)
+
+
+def block_moments(cuts: tuple[float, ...]) -> tuple[FloatArray, tuple[float, float, float]]:
+    """The blocks' shares of the tested rows, w, and (E g^2, E h^2, E gh).
+
+    Examples
+    --------
+    >>> weights, moments = block_moments((0.1, 0.2, 0.4, 0.7))
+    >>> weights.round(2).tolist(), [round(one, 2) for one in moments]
+    ([0.11, 0.22, 0.33, 0.33], [1.11, 2.24, 0.72])
+    """
+    ends = np.array(cuts)
+    weights = np.diff([*cuts, 1.0]) / (1 - ends[0])
+    tested = 1 / (1 - ends[0])
+    taught = float(weights @ (1 / np.maximum.outer(ends, ends)) @ weights)
+    both = float(weights @ (1 - ends[0] / ends)) * tested
+    return weights, (float(tested), taught, both)
 
 
 @lru_cache(maxsize=4)
