@@ -21,17 +21,17 @@ def picture(games: Mapping[str, Game]) -> "alt.LayerChart":
     Parameters
     ----------
     games : mapping from scheme to Game
-        As `improvable.studies.game.game.play` returns them; the first gives the title.
+        As `improvable.studies.game.game.play` returns them, all for one level.
     """
-    first = next(iter(games.values()))
+    alpha = next(iter(games.values())).alpha
     curves, marks = points(games)
     subtitle = [
-        f"Dotted: {_percent(first.alpha)}, what the test promises. Marked: what pays the analyst best.",
+        f"Dotted: {_percent(alpha)}, what the test promises. Marked: what pays the analyst best.",
         "p-values of one data set: "
         + "; ".join(f"{scheme}, {game.mixing.name}" for scheme, game in games.items())
         + ".",
     ]
-    return attempts(curves, marks, title=_title(first), subtitle=subtitle, level=first.alpha)
+    return attempts(curves, marks, title=_title(games), subtitle=subtitle, level=alpha)
 
 
 def points(games: Mapping[str, Game]) -> tuple[list[Repeated], list[Repeated]]:
@@ -51,10 +51,13 @@ def points(games: Mapping[str, Game]) -> tuple[list[Repeated], list[Repeated]]:
     return curves, marks
 
 
-def _title(solved: Game) -> str:
-    if solved.more_robust is None:
+def _title(games: Mapping[str, Game]) -> str:
+    more_robust, *others = {game.more_robust for game in games.values()}
+    if others:
+        return "How robust procedures are to secret attempts"
+    if more_robust is None:
         return "Both procedures are equally robust to secret attempts"
-    robust = "The lower median of repetitions" if solved.more_robust == "s2" else "One repetition"
+    robust = "The lower median of repetitions" if more_robust == "s2" else "One repetition"
     return f"{robust} is more robust to secret attempts"
 
 
