@@ -54,12 +54,12 @@ SAME = {
     ),
     "every answer another": (
         ["cost", "y", "group,insured", "weight", "clinic", "", "y", "score", "y", "0.2", "linear", "si*,small", "small",
-         "burden", "calibration", "selection_rate", "0.1", "0.05", "split", "3", "0.1", "draws", "500", "ties", "strict",
-         ""],
+         "burden", "calibration", "selection_rate", "0.1", "0.05", "split", "3", "0.1", "draws", "500", "ties",
+         "strict", ""],
         "--outcome cost --lower-is-better --group group,insured --weight weight --cluster clinic --score score "
         "--capacity 0.2 --features 'si*,small' --exclude small --selection burden --accuracy calibration "
-        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --scheme split --repetitions 3 --alpha 0.1 "
-        "--draws 500 --ties strict",
+        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --scheme split --repetitions 3 "
+        "--alpha 0.1 --draws 500 --ties strict",
     ),
 }  # fmt: skip
 

@@ -54,10 +54,7 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
         f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table {files['csv']} --plot {files['svg']}"
         f" --plot-learning {pilot / 'learning.svg'}"
     )
-    assert (
-        "With 6,000 rows, 50% of them for training, and 7 repetitions, the test rejects with probability"
-        in " ".join(out.split())
-    )
+    assert "With 6,000 rows and 7 forward repetitions, the audit rejects with probability" in " ".join(out.split())
     assert "Monte Carlo error" in out
     assert "is not evidence" in out
     assert "Fitting the rule" in err
@@ -73,6 +70,7 @@ def test_a_plan_from_assumptions_prints_only_json_where_asked() -> None:
     out, _ = call(f"--rows 2000 {QUICK} --json -", "--assume", BLACK, "--assume", WHITE)
     facts = json.loads(out)
     assert facts["groups"] == ["black", "white"]
+    assert facts["scheme"] == "forward"
     assert 0 < facts["power"] < 1
     assert facts["range"] is None
 

@@ -104,7 +104,8 @@ def test_every_split_stands_beside_the_published_one(simulated: Path) -> None:
         assert isinstance(audit, improvable.Audit)
         ours = [row["values"] for row in section["splits"] if row["whose"] == "ours"]
         assert [row[-1] for row in ours] == [split.p_value for split in audit.repetitions]
-        assert [row[3] for row in ours] == [s["accuracy"]["white"]["status_quo"] for s in audit.to_dict()["repetitions"]]
+        facts = audit.to_dict()["repetitions"]
+        assert [row[3] for row in ours] == [one["accuracy"]["white"]["status_quo"] for one in facts]
     assert len(re.findall(r"^\| \d \| published \|", document, re.MULTILINE)) == 42
     assert (
         "| 3 | published | 6.67 | 7.55 | 0.0001 | 5.15 | 7.25 | < 0.0001 | 1.52 | 0.30 | < 0.0001 | 0.0001 |"

@@ -24,7 +24,7 @@ def hard_table(levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
 
 
 def unexplained(levels: Mapping[str, Found]) -> list[str]:
-    """Hard processes whose level is too high without a caution in 95% of repetitions."""
+    """Hard processes whose level is too high without a caution in 95% of samples."""
     return [
         name
         for name, found in levels.items()
@@ -124,15 +124,15 @@ def hard_section(found: Mapping[str, Study]) -> str:
     powers = part(found["hard power"], "hard power")
     return f"""## Where a plain bootstrap breaks
 
-{times([*levels.values()])} repetitions each; how often the binding component rejects on its own. "Plain" is Appendix
+{times([*levels.values()])} samples each; how often the binding component rejects on its own. "Plain" is Appendix
 A's bootstrap, with the reference pair of groups as if it had been given; "as tested" is what the package does. The last
-columns say in which share of repetitions a caution fired (shares below 5% are left out), and what the correction costs
-where the claim is true ({times([*powers.values()])} repetitions). A level that is high in spite of a correction must
-have a caution that names the reason in at least {FIRES:.0%} of repetitions: {unexplained_words(levels)}
+columns say in which share of samples a caution fired (shares below 5% are left out), and what the correction costs
+where the claim is true ({times([*powers.values()])} samples). A level that is high in spite of a correction must
+have a caution that names the reason in at least {FIRES:.0%} of samples: {unexplained_words(levels)}
 
 {hard_table(levels, powers)}
 
-- **Tied groups.** `compare`, and audits with folds, find the widest gap of the status quo on the rows that they test.
+- **Tied groups.** `compare`, and forward audits, find the widest gap of the status quo on the rows that they test.
   Every pair within κ standard errors of the widest counts, and the largest standardized difference over these pairs is
   held against the same maximum of the draws.
 - **Rare outcomes.** 97% repay, and the candidate approves so many more rows of one group, at the same 97%. Draws know
@@ -163,7 +163,7 @@ Power at 5%, where the candidate's gap is {NARROWER:g} standard errors narrower:
 ### Would a bootstrap-t do better?
 
 In a bootstrap-t every draw is divided by its own standard error. The same samples, tested both ways, without any of the
-corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
+corrections above; {times([*found["bootstrap-t"].values()])} samples:
 
 {studentized_table(found["bootstrap-t"])}
 
@@ -172,14 +172,14 @@ corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
 ### Every bound, or all of them?
 
 Each bound of the frontier holds with 95% confidence separately. In one comparison of two groups, *some* bound is above
-the truth in {shown(bounds.share("each"))} of {bounds.repetitions:,} repetitions; of simultaneous bounds
+the truth in {shown(bounds.share("each"))} of {bounds.samples:,} samples; of simultaneous bounds
 (`bounds(simultaneous=True)`) in {shown(bounds.share("all"))}.
 
 ### The absolute statistic at a cut of zero
 
 The candidate's gap is as wide as the status quo's, and the other group is ahead. In the normal limit, by how many
 standard errors wide the gaps are and how the two estimates are correlated; {times([*found["folded"].values()])}
-repetitions:
+samples:
 
 {folded_table(found["folded"])}
 

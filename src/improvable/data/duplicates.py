@@ -32,7 +32,7 @@ MOST_CONTENTS = 1 << 21
 MOST_COLUMNS = 40
 """Columns that are left out in turn: those with the most different values."""
 MOST_COMPARED = 5
-"""Columns with as many different values, with which a column is compared."""
+"""Columns whose values occur as often, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
 LEAST_BY_CHANCE = 0.2
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few;
@@ -204,16 +204,14 @@ def _different(words: Sequence[Keys]) -> list[Keys]:
     for nearly every row say the same as any other such column, which means nothing.
     """
     kept: list[Keys] = []
-    sizes: dict[int, list[IntArray]] = {}
+    alike: dict[bytes, list[Keys]] = {}
     for word in words:
-        distinct, codes = np.unique(word, return_inverse=True)
-        like = sizes.setdefault(len(distinct), [])
-        fine = 2 * len(distinct) >= len(word)
-        if not fine and any(
-            len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]
-        ):
+        _, counts = np.unique(word, return_counts=True)
+        like = alike.setdefault(np.sort(counts).tobytes(), [])
+        fine = 2 * len(counts) >= len(word)
+        if not fine and any(len(np.unique(mix(word) ^ other)) == len(counts) for other in like[:MOST_COMPARED]):
             continue
-        like.append(codes.astype(np.int64))
+        like.append(word)
         kept.append(word)
     return kept
 

@@ -141,15 +141,14 @@ class Prepared:
             if part == ALL_ROWS or part.block > 1:
                 continue
             kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
+            enough = training >= least
             clusters = self.test_clusters(part.repetition)
             if clusters is not None and self.surveyed.clusters is not None:
                 kind, least = "clusters", FEWEST_CLUSTERS
                 training, testing = len(self.surveyed.clusters) - len(clusters), len(clusters)
-                # A first block may happen to hold fewer clusters than it was made for; its rows must do.
-                training = (
-                    training if self.plan.scheme == "split" else max(training, FEWEST_CLUSTERS * (rows >= FEWEST_ROWS))
-                )
-            if min(training, testing) < least:
+                # Forward, a first block may happen to hold fewer clusters than it was made for; its rows must do.
+                enough = training >= least or (enough and self.plan.scheme == "forward")
+            if not enough or testing < least:
                 change = " or change the train fraction" if self.plan.scheme == "split" else ""
                 raise DataError(
                     f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",

@@ -89,9 +89,8 @@ def question(facts: Facts) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
-        if facts["blocks"]["grown_for"] is not None:
-            lines.append(scheme_words(facts))
-        lines.append(candidate_words(facts))
+        lines.append(scheme_words(facts))
+        lines += [candidate_words(facts)] if len(facts["blocks"]["cuts"]) > 1 else []
     if "train_rows" in facts:
         lines.append(training_text(facts))
     if facts["method"] != "bootstrap":

@@ -1,4 +1,4 @@
-"""Plans: sample sizes that suffice, both procedures side by side, and what cannot be planned for."""
+"""Plans: sample sizes that suffice, both schemes side by side, and what cannot be planned for."""
 
 import json
 from dataclasses import replace
@@ -13,10 +13,14 @@ import improvable
 from assumed import GROUPS, LEARNED, needs
 from improvable.errors import DataError, ImprovableError, OptionError
 from improvable.question.claim import Claim
-from improvable.studies.power import PowerPlan, Tried, power_from_assumptions, power_from_pilot
+from improvable.question.settings import Scheme
+from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power.assumptions import assume
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.simulation import Setting, simulate
+
+
+SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 
 
 @pytest.fixture(scope="module")
@@ -24,16 +28,16 @@ def plan() -> PowerPlan:
     return power_from_assumptions(GROUPS, rows=1_500, simulations=1_000, tried=Tried(train_fractions=(0.2, 0.5)))
 
 
-def test_a_sample_size_reaches_the_wanted_power_and_less_does_not(plan: PowerPlan) -> None:
-    size = plan.sample_sizes[0]
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_sample_size_reaches_the_wanted_power_and_less_does_not(plan: PowerPlan, place: int) -> None:
+    size = plan.sample_sizes[place]
     assert size.rows is not None
-    powers = {
-        share: simulate(assume(GROUPS), Setting(round(share * size.rows), 0.5, 7, Claim(), 0.05), 4_000, 1)
-        for share in (0.8, 1.0)
-    }
-    assert powers[1.0].power == pytest.approx(0.8, abs=0.05)
-    assert powers[0.8].power < 0.76
-    assert any(point.rows == size.rows and point.power >= 0.8 for point in plan.points if point.varied == "rows")
+    setting = Setting(size.rows, 7, Claim(), 0.05, SCHEMES[place])
+    enough = simulate(assume(GROUPS), setting, 4_000, 1)
+    fewer = simulate(assume(GROUPS), replace(setting, rows=round(0.8 * size.rows)), 4_000, 1)
+    assert enough.power == pytest.approx(0.8, abs=0.05)
+    assert fewer.power < 0.76
+    assert any(p.rows == size.rows and p.power >= 0.8 for p in plan.points if p.varied == "rows")
 
 
 def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(plan: PowerPlan) -> None:
@@ -54,31 +58,50 @@ def test_every_number_of_a_plan_has_an_error_and_the_plan_says_what_it_rests_on(
     assert plan.plot().to_dict()["title"]["text"].startswith("Probability")
 
 
-def test_both_procedures_are_planned_side_by_side(plan: PowerPlan) -> None:
-    repetition, folds = plan.sample_sizes[0], plan.sample_sizes[-1]
-    assert (repetition.folds, folds.folds, folds.train_fraction) == (None, 2, 0.5)
-    assert repetition.rows is not None
-    assert folds.rows is not None
-    assert folds.rows < repetition.rows
-    reached = simulate(assume(GROUPS), Setting(folds.rows, 0.5, 7, Claim(), 0.05, 2), 4_000, 1)
-    assert reached.power == pytest.approx(0.8, abs=0.04)
+def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
+    forward, split = plan.sample_sizes[:2]
+    assert (forward.scheme, forward.train_fraction) == ("forward", None)
+    assert (split.scheme, split.train_fraction) == ("split", 0.5)
+    assert forward.rows is not None
+    assert split.rows is not None
+    assert forward.rows < split.rows
     text = " ".join(plan.summary().split())
-    assert f"To reach .80 in 2 folds: {folds.rows:,} rows" in text
-    assert f"needs {folds.rows / repetition.rows:.0%} of the rows of the paper's split with 50% for training" in text
-    assert "Declare the procedure before the audit." in text
-    assert plan.asked.folds is None
+    assert "With 1,500 rows and 7 forward repetitions, the audit rejects with probability" in text
+    assert f"To reach .80 by forward repetitions: {forward.rows:,} rows" in text
+    assert f"forward repetitions need {forward.rows / split.rows:.0%} of the rows that the paper's split with 50%" in text
+    assert "Declare the scheme before the audit." in text
     drawn = str(plan.plot().to_dict())
-    assert "'repetitions, 50% train'" in drawn
-    assert "'2 folds'" in drawn
+    assert all(f"'{name}'" in drawn for name in ("forward", "split at 50%", "split at 20%"))
 
 
-def test_a_plan_for_folds_is_asked_for_like_any_other() -> None:
-    plan = power_from_assumptions(GROUPS, rows=700, simulations=500, folds=3, tried=Tried(train_fractions=(0.5,)))
-    assert (plan.asked.folds, plan.asked.training_rows, plan.asked.rows) == (3, 466, 700)
-    assert [size.folds for size in plan.sample_sizes] == [None, 3]
-    assert plan.asked.power == simulate(assume(GROUPS), Setting(700, 0.5, 7, Claim(), 0.05, 3), 500, 0).power
-    assert "700 rows, all tested in 3 folds, and the median of 7, the test rejects" in " ".join(plan.summary().split())
-    assert plan.to_dict()["folds"] == 3
+def test_what_only_one_scheme_reaches_is_said_so(plan: PowerPlan) -> None:
+    forward, split, *_ = plan.sample_sizes
+    never = replace(split, rows=None)
+    assert "would reach it, and the paper's split with 50% for training would not" in said(plan, forward, never)
+    assert "neither forward repetitions nor the paper's split" in said(plan, replace(forward, rows=None), never)
+
+
+def said(plan: PowerPlan, *sizes: SampleSize) -> str:
+    return " ".join(replace(plan, sample_sizes=sizes).summary().split())
+
+
+def test_the_papers_split_is_asked_for_like_forward_repetitions() -> None:
+    how: dict[str, Any] = {"simulations": 500, "scheme": "split", "train_fraction": 0.4, "repetitions": 1}
+    plan = power_from_assumptions(GROUPS, rows=700, tried=Tried(train_fractions=(0.4,)), **how)
+    assert (plan.asked.scheme, plan.asked.training_rows, plan.asked.test_rows) == ("split", 280, 420)
+    assert [size.scheme for size in plan.sample_sizes] == ["forward", "split"]
+    setting = Setting(700, 1, Claim(), 0.05, "split", 0.4)
+    assert plan.asked.power == simulate(assume(GROUPS), setting, 500, 0).power
+    words = "With 700 rows and 1 repetition of the paper's split with 40% for training, the audit rejects"
+    assert words in " ".join(plan.summary().split())
+    assert plan.to_dict()["scheme"] == "split"
+
+
+def test_a_first_block_that_grows_is_said_so() -> None:
+    tried = Tried(train_fractions=(0.5,))
+    for rows, words in ((300, "takes 34% of them: it must hold 100 rows"), (120, "takes 50% of them, as in the paper")):
+        plan = power_from_assumptions(GROUPS, rows=rows, simulations=100, tried=tried)
+        assert any(f"with {rows} rows the first block" in text and words in text for text in plan.cautions)
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
@@ -103,10 +126,12 @@ def test_clusters_and_several_group_columns_can_be_planned_for() -> None:
 
 
 def test_beyond_the_pilot_the_candidate_stays_as_it_is() -> None:
-    outlook, *_ = learn(needs(3_000, 1), 3, 4, LEARNED, 0)
-    assert (outlook.at(1e6)[0] == outlook.means[-1]).all()
-    assert (outlook.at(1.0)[0] == outlook.means[0]).all()
-    assert [outlook.reach(rows) for rows in (1, outlook.sizes[1], 1e6)] == ["below", "studied", "beyond"]
+    outlook, *_ = learn(needs(3_000, 1), None, 3, 4, LEARNED, 0)
+    first, middle, last = outlook.sizes
+    assert outlook.at(1e6)[0] == pytest.approx(outlook.means[-1])
+    assert outlook.at(middle)[0] == pytest.approx(outlook.means[1])
+    assert outlook.at(1.0)[0] == pytest.approx(outlook.at(first / 4)[0])
+    assert [outlook.reach(rows) for rows in ((1, middle), (first, last), (middle, 1e6))] == ["below", "studied", "beyond"]
 
 
 def test_a_pilot_that_is_too_small_is_refused() -> None:
@@ -136,7 +161,7 @@ def test_assumptions_that_cannot_be_are_refused(change: dict[str, Any], words: s
     "options",
     [
         {"rows": 10},
-        {"folds": 1},
+        {"scheme": "folds"},
         {"wanted": 1.0},
         {"repetitions": 0},
         {"train_fraction": 1.0},
@@ -166,7 +191,9 @@ def test_on_the_held_out_third_less_training_is_better(shared_data: Path) -> Non
     power = {point.train_fraction: point.power for point in plan.points if point.varied == "train_fraction"}
     assert plan.best.train_fraction == 0.2
     assert power[0.2] > power[0.5] + 0.1
-    few, half = (size.rows for size in reversed(plan.sample_sizes) if size.folds is None)
+    forward, half, few = (size.rows for size in plan.sample_sizes)
+    assert forward is not None
     assert few is not None
     assert half is not None
     assert few < half
+    assert forward < half

@@ -227,7 +227,7 @@ def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
     training = setting.training_rows
     reach = outlook.reach(training)
     if reach == "below":
-        out.append(f"the rule was not studied with as few as {training[0]:,} training rows; this overstates power.")
+        out.append(f"the rule was not studied with as few as {training[0]:,} training rows: that part is extrapolated.")
     if reach == "beyond":
         out.append(f"the rule was not studied with as many as {training[-1]:,} training rows.")
     cuts = setting.cuts

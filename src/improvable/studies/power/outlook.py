@@ -63,15 +63,20 @@ class Outlook:
     def at(self, training: float) -> tuple[FloatArray, FloatArray]:
         """Mean and covariance for a candidate that learned from `training` rows.
 
-        Linear in the logarithm of the rows between the sizes studied, and flat beyond them.
+        Linear in one over the root of the rows, flat beyond the largest size studied; below the smallest, means go on
+        as far as a quarter of it.
         """
-        place = np.interp(np.log(training), np.log(self.sizes), np.arange(len(self.sizes)))
-        below = min(int(place), len(self.sizes) - 2) if len(self.sizes) > 1 else 0
-        above = min(below + 1, len(self.sizes) - 1)
-        share = place - below
-        mean: FloatArray = (1 - share) * self.means[below] + share * self.means[above]
-        covariance: FloatArray = (1 - share) * self.covariances[below] + share * self.covariances[above]
-        return mean, covariance
+        if len(self.sizes) == 1:
+            return self.means[0], self.covariances[0]
+        within = np.clip(training, self.sizes[0] / 4, self.sizes[-1])
+        above = int(np.clip(np.searchsorted(self.sizes, within), 1, len(self.sizes) - 1))
+        left, right, here = (1 / np.sqrt(rows) for rows in (*self.sizes[above - 1 : above + 1], within))
+        share = (left - here) / (left - right)
+
+        def between(values: FloatArray, share: float) -> FloatArray:
+            return np.asarray((1 - share) * values[above - 1] + share * values[above])
+
+        return between(self.means, share), between(self.covariances, max(share, 0.0))
 
     def reach(self, training: Sequence[float]) -> str:
         """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""

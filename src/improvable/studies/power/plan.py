@@ -252,7 +252,7 @@ class PowerPlan:
         return f"Side by side: {text}. Declare the scheme before the audit."
 
     def _size_words(self, size: SampleSize) -> str:
-        start = f"To reach {number(self.wanted)} with {scheme_words(size)}:"
+        start = f"To reach {number(self.wanted)} by {scheme_words(size)}:"
         if size.rows is None:
             return f"{start} more than {size.most_tried:,} rows, or no number of rows."
         low = f"{size.rows_low:,}" if size.rows_low else "fewer"
@@ -281,13 +281,13 @@ class PowerPlan:
                     lines["  80% low"] = [number(p.low) for p in curve]
                     lines["  80% high"] = [number(p.high) for p in curve]
                 width = max(6, *(len(text) for text in lines[head])) + 1
-                out += [f"{name:<19}" + "".join(f"{cell:>{width}}" for cell in line) for name, line in lines.items()]
+                out += [f"{name:<20}" + "".join(f"{cell:>{width}}" for cell in line) for name, line in lines.items()]
         return out
 
 
 def scheme_name(one: PowerPoint | SampleSize) -> str:
     """Of a curve."""
-    return "forward" if one.train_fraction is None else f"split, {100 * one.train_fraction:g}% train"
+    return "forward" if one.train_fraction is None else f"split at {100 * one.train_fraction:g}%"
 
 
 def scheme_words(one: PowerPoint | SampleSize) -> str:
