@@ -40,7 +40,7 @@ def test_moments_of_batches_are_those_of_all_rows_bit_for_bit() -> None:
     whole = collapse(count(vectors, block, 3))
     for most in (-1, 700):
         found: Cells | Moments | None = None
-        for part in np.array_repetition(np.random.default_rng(1).permutation(3_000), 11):
+        for part in np.array_split(np.random.default_rng(1).permutation(3_000), 11):
             batch = delta.settle(count(vectors[part], block[part], 3), most)
             found = batch if found is None else add(found, batch, most)
         assert found == whole

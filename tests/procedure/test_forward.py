@@ -300,7 +300,7 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
         result.report(tmp_path / "report.md")
         for text in (result.summary(), (tmp_path / "report.md").read_text()):
             assert words in " ".join(text.split())
-        assert candidate in " ".join(result.summary().split())
+        assert (candidate in " ".join(result.summary().split())) == (rows == 600)
         assert result.to_dict()["blocks"]["grown_for"] == "100 rows"
 
 
@@ -370,13 +370,30 @@ def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monke
     monkeypatch.syspath_prepend(tmp_path)
     people = numbered(1_000)
     for repetitions in (1, 6):
-        message = f"is code of its own, and {repetitions} forward repetitions? do not keep the level"
+        message = "is code of its own, and fewer than 7 forward repetitions do not keep the level"
         with pytest.raises(improvable.OptionError, match=message) as caught:
             asked(people, rule=rule, capacity=0.2, repetitions=repetitions)
-        assert "at least 7, or scheme='split' (--scheme split)." in str(caught.value)
+        assert "Make at least 7, or use scheme='split' (--scheme split)." in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=1, scheme="split").repetitions) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=7).repetitions) == 7
+
+
+def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
+    """It could raise its stakes while it is behind."""
+    people = numbered(1_000).with_columns(price=pl.col("signal").clip(0).round(1))
+
+    class Half:
+        name = "half"
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return lambda frame: frame["signal"].to_numpy() / 2
+
+    options: dict[str, Any] = {"status_quo": "price", "accuracy": "profit", "outcome": "cost"}
+    with pytest.raises(improvable.OptionError, match=r"rule 'half' is code of its own that decides amounts.* scheme='split'"):
+        asked(people, rule=Half(), **options)
+    assert asked(people, rule=Half(), **options, scheme="split").facts["scheme"] == "split"
+    assert asked(people, rule="price", **options).facts["scheme"] == "forward"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def audited(status_quo: Any = "chosen", **options: Any) -> improvable.Audit:
 
 
 def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
-    """Learned on the training rows of each repetition, for a column of decisions and for a fixed cutoff."""
+    """Learned on the rows before each block, for a column of decisions and for a fixed cutoff."""
     for status_quo in ("chosen", improvable.threshold("score", above=1.5)):
         result = audited(status_quo, capacity="status_quo")
         facts = result.to_dict()
@@ -65,8 +65,8 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
         improvable.audit(
-            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, repetitions=1,
-            draws=100,
+            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, draws=100,
+            repetitions=1,
         )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_a_rule_that_breaks_its_capacity_does_not_pass_in_silence() -> None:
             return lambda frame: np.ones(len(frame))
 
     with pytest.warns(improvable.ImprovableWarning, match=r"candidate selects 100\.00% .* more than its capacity"):
-        result = audited(improvable.threshold("score", capacity=0.1), rule=Everyone())
+        result = audited(improvable.threshold("score", capacity=0.1), rule=Everyone(), repetitions=7)
     assert any("more than its capacity of 10.00%" in text for text in result.verdict_warnings)
 
 
