@@ -19,7 +19,6 @@ from improvable.studies.power.assumptions import assume
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.simulation import Setting, simulate
 
-
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 
 
@@ -68,7 +67,9 @@ def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
     text = " ".join(plan.summary().split())
     assert "With 1,500 rows and 7 forward repetitions, the audit rejects with probability" in text
     assert f"To reach .80 by forward repetitions: {forward.rows:,} rows" in text
-    assert f"forward repetitions need {forward.rows / split.rows:.0%} of the rows that the paper's split with 50%" in text
+    assert (
+        f"forward repetitions need {forward.rows / split.rows:.0%} of the rows that the paper's split with 50%" in text
+    )
     assert "Declare the scheme before the audit." in text
     drawn = str(plan.plot().to_dict())
     assert all(f"'{name}'" in drawn for name in ("forward", "split at 50%", "split at 20%"))
@@ -131,7 +132,11 @@ def test_beyond_the_pilot_the_candidate_stays_as_it_is() -> None:
     assert outlook.at(1e6)[0] == pytest.approx(outlook.means[-1])
     assert outlook.at(middle)[0] == pytest.approx(outlook.means[1])
     assert outlook.at(1.0)[0] == pytest.approx(outlook.at(first / 4)[0])
-    assert [outlook.reach(rows) for rows in ((1, middle), (first, last), (middle, 1e6))] == ["below", "studied", "beyond"]
+    assert [outlook.reach(rows) for rows in ((1, middle), (first, last), (middle, 1e6))] == [
+        "below",
+        "studied",
+        "beyond",
+    ]
 
 
 def test_a_pilot_that_is_too_small_is_refused() -> None:
