@@ -48,10 +48,12 @@ latex:
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends texlive-latex-recommended > /dev/null) || true
 
 # Levels and power by simulation, written to docs/validity.md: hours. What is done is kept in build/validity, so that it
-# continues where it stopped; SHARE=0.1 makes a tenth of all repetitions.
+# continues where it stopped; SHARE=0.1 draws a tenth of all samples, JOBS=4 runs four parts of the study at a time.
 SHARE ?= 1
+JOBS ?= 2
+validity: export OMP_NUM_THREADS = 1
 validity: $(DEV)
-	$(BIN)/python tests/simulation/validity.py --share $(SHARE) --out docs/validity.md
+	$(BIN)/python tests/simulation/validity.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

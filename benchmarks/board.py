@@ -1,4 +1,4 @@
-"""Every rule on every data set at hand, in halves and in two folds: writes docs/board.md (`make board`).
+"""Every rule on every data set at hand, forward and in the paper's splits: writes docs/board.md (`make board`).
 
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again;
 with --write the page is written from what is there. Real data are read from the folder --data; those that are not
@@ -18,7 +18,7 @@ from typing import Any
 
 import improvable
 from improvable.errors import ImprovableError, ImprovableWarning
-from improvable.question.settings import Settings
+from improvable.question.settings import Scheme, Settings
 from improvable.results.numbers import p_text
 from kept import append, read_log
 from problems import Problem, problems
@@ -29,11 +29,11 @@ RULES = (
     "reductions:exponentiated_gradient", "reductions:grid_search", "tournament:lasso,boosting",
 )  # fmt: skip
 SLOW = ("linear_program:fairest:nodes=20",)
-WAYS: dict[str, dict[str, Any]] = {"halves": {}, "two folds": {"folds": 2}}
+SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 PAGE = Path(__file__).parent.parent / "docs" / "board.md"
 NONE, NOT_RUN = "none", "not run"
-ONE = "that of one repetition in half, or of one repetition of two folds"
-SEVERAL = "the lower median of {repetitions} repetitions in half, or of {repetitions} repetitions of two folds"
+ONE = "that of one repetition"
+SEVERAL = "the lower median of {repetitions} repetitions"
 WITHOUT_SLOW = (
     "`linear_program` begins with what `linear_search:fairest` finds and takes minutes more for each candidate; "
     "`python benchmarks/board.py --slow` runs it."
@@ -43,11 +43,10 @@ HEAD = """# The board: every rule on every data set
 
 Which rule to try first, and what the default is judged by. Written by `make board`; every number is what an audit gave.
 
-- **p** is {how}. It is **bold** where it
-  shows an improvement: below {level:g} in halves, below {alpha:g} in folds.
+- **p** is {how}, forward or of the paper's split. It is **bold** where it shows an improvement: below {level:g}.
 - **The gap can be cut by** at least this share, with 95% confidence and no loss of accuracy; none if that is not shown.
-- **Selected** are the shares of test rows that the status quo and the candidate select, in two folds.
-- **Time** is the processor's, of the audit in halves and of that in folds; the first also loads libraries.
+- **Selected** are the shares of test rows that the status quo and the candidate select, forward.
+- **Time** is the processor's, of the forward audit and of that in splits; the first also loads libraries.
 
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
 be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
@@ -59,13 +58,13 @@ The care program has fewer rows than the paper's 48,784, to keep the board's tim
 """
 
 
-def try_rule(problem: Problem, rows: Any, rule: str, way: str, repetitions: int, draws: int) -> dict[str, Any]:
+def try_rule(problem: Problem, rows: Any, rule: str, scheme: Scheme, repetitions: int, draws: int) -> dict[str, Any]:
     """One audit as plain data; one that is refused says why."""
     begun = time.process_time()
-    out: dict[str, Any] = {"problem": problem.name, "rule": rule, "way": way}
+    out: dict[str, Any] = {"problem": problem.name, "rule": rule, "scheme": scheme}
     try:
         result = improvable.audit(
-            rows, **problem.asked, **problem.design, **WAYS[way], rule=rule, repetitions=repetitions, draws=draws,
+            rows, **problem.asked, **problem.design, scheme=scheme, rule=rule, repetitions=repetitions, draws=draws,
             progress=False, drop_missing=True,
         )  # fmt: skip
     except ImprovableError as error:
@@ -85,28 +84,28 @@ def try_rule(problem: Problem, rows: Any, rule: str, way: str, repetitions: int,
 
 
 def table(audits: Iterable[Mapping[str, Any]], draws: int) -> str:
-    """The table of one data set: a row per rule, halves beside folds."""
+    """The table of one data set: a row per rule, forward beside the paper's split."""
     by_rule: dict[str, dict[str, Mapping[str, Any]]] = {}
     for one in audits:
-        by_rule.setdefault(one["rule"], {})[one["way"]] = one
+        by_rule.setdefault(one["rule"], {})[one["scheme"]] = one
     columns = (
-        "rule", "p, halves", "p, two folds", "the gap can be cut by, halves", "two folds",
-        "selected, status quo", "candidate", "time, halves", "two folds",
+        "rule", "p, forward", "p, split", "the gap can be cut by, forward", "split",
+        "selected, status quo", "candidate", "time, forward", "split",
     )  # fmt: skip
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     refused = []
-    for rule, ways in by_rule.items():
-        done = {way: one for way, one in ways.items() if "refused" not in one}
+    for rule, schemes in by_rule.items():
+        done = {scheme: one for scheme, one in schemes.items() if "refused" not in one}
         if not done:
-            refused.append(f"`{rule}`: {next(iter(ways.values()))['refused']}")
+            refused.append(f"`{rule}`: {next(iter(schemes.values()))['refused']}")
             continue
-        last = done.get("two folds", next(iter(done.values())))
+        shown = done.get("forward", next(iter(done.values())))
         cells = [
-            *(_p(done.get(way), draws) for way in WAYS),
-            *(_cut(done.get(way)) for way in WAYS),
-            f"{last['status_quo']:.1%}",
-            f"{last['candidate']:.1%}",
-            *(f"{done[way]['seconds']:.0f} s" if way in done else NOT_RUN for way in WAYS),
+            *(_p(done.get(scheme), draws) for scheme in SCHEMES),
+            *(_cut(done.get(scheme)) for scheme in SCHEMES),
+            f"{shown['status_quo']:.1%}",
+            f"{shown['candidate']:.1%}",
+            *(f"{done[scheme]['seconds']:.0f} s" if scheme in done else NOT_RUN for scheme in SCHEMES),
         ]
         lines.append(f"| `{rule}` | " + " | ".join(cells) + " |")
     text = "\n".join(lines)
@@ -134,7 +133,7 @@ def page(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], repetiti
     alpha = Settings(outcome="", group="", status_quo="").alpha
     today, machine = datetime.now(UTC), f"{os.cpu_count()} cores, Python {platform.python_version()}"
     head = HEAD.format(
-        draws=draws, alpha=alpha, how=ONE if repetitions == 1 else SEVERAL.format(repetitions=repetitions),
+        draws=draws, how=ONE if repetitions == 1 else SEVERAL.format(repetitions=repetitions),
         level=alpha if repetitions == 1 else alpha / 2, version=improvable.__version__, machine=machine,
         slow=WITH_SLOW if any(one["rule"] in SLOW for one in audits) else WITHOUT_SLOW,
         day=f"{today:%B} {today.day}, {today.year}",
@@ -176,15 +175,15 @@ def main() -> None:
     rules = [*options.rules.split(";"), *(SLOW if options.slow else ())]
     found = [one for one in problems(options.data, options.care_rows) if not one.null]
     if not options.write:
-        done = {(one["problem"], one["rule"], one["way"]) for one in read_log(options.log)}
+        done = {(one["problem"], one["rule"], one["scheme"]) for one in read_log(options.log)}
         for problem in found:
             if options.problems not in problem.name:
                 continue
             rows = problem.rows
             for rule in rules:
-                for way in WAYS:
-                    if (problem.name, rule, way) not in done:
-                        one = try_rule(problem, rows, rule, way, options.repetitions, options.draws)
+                for scheme in SCHEMES:
+                    if (problem.name, rule, scheme) not in done:
+                        one = try_rule(problem, rows, rule, scheme, options.repetitions, options.draws)
                         append(options.log, one)
     order = {rule: place for place, rule in enumerate((*RULES, *SLOW))}
     audits = sorted(read_log(options.log), key=lambda one: order.get(one["rule"], len(order)))

@@ -1,8 +1,8 @@
 """Which rule should be the default? Power, level and time of fast rules on simulated and real data.
 
-Each repetition is one audit with one repetition, on fresh simulated rows or on a random part of the real ones; all rules see
-the same rows. Power is measured by the mean of z = Phi^-1(1 - p), which says more than the share of rejections when
-repetitions are few; a z above 1.64 rejects at 5%. Where there is nothing to find the share of rejections must not
+Each sample, of fresh simulated rows or of a random part of the real ones, is audited with one repetition; all rules see
+the same samples. Power is measured by the mean of z = Phi^-1(1 - p), which says more than the share of rejections when
+samples are few; a z above 1.64 rejects at 5%. Where there is nothing to find the share of rejections must not
 exceed 5%. Time is the processor's, user and system, per audit.
 
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again.
@@ -33,15 +33,15 @@ FLAGSHIP = "flagship"
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "choose-a-rule.md"
 
 
-def judge(problem: Problem, rule: str, repetition: int) -> dict[str, Any]:
-    """One audit of one repetition's rows."""
-    rows = problem.draw(np.random.default_rng([11, repetition]))
+def judge(problem: Problem, rule: str, sample: int) -> dict[str, Any]:
+    """One audit of one sample."""
+    rows = problem.draw(np.random.default_rng([11, sample]))
     begun = time.process_time()
     result = improvable.audit(
-        rows, **problem.asked, rule=rule, repetitions=1, draws=DRAWS, seed=repetition, progress=False, drop_missing=True
+        rows, **problem.asked, rule=rule, repetitions=1, draws=DRAWS, seed=sample, progress=False, drop_missing=True
     )
     seconds = time.process_time() - begun
-    return {"problem": problem.name, "rule": rule, "repetition": repetition, "p": result.p_value, "seconds": seconds}
+    return {"problem": problem.name, "rule": rule, "sample": sample, "p": result.p_value, "seconds": seconds}
 
 
 def flagship(rule: str, repetitions: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def flagship(rule: str, repetitions: int) -> dict[str, Any]:
         features=CARE_MANAGEMENT_COVARIATES, rule=rule, repetitions=repetitions, n_jobs=-1, progress=False,
     )  # fmt: skip
     seconds, wall = time.process_time() - processor, time.perf_counter() - begun
-    return {"problem": FLAGSHIP, "rule": rule, "repetition": repetitions, "seconds": seconds, "wall": wall}
+    return {"problem": FLAGSHIP, "rule": rule, "sample": repetitions, "seconds": seconds, "wall": wall}
 
 
 def flagship_table(audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) -> str:
@@ -83,20 +83,20 @@ def z_of(p: float) -> float:
 
 
 def grouped(audits: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
-    """The audits of each problem and rule, by repetition."""
+    """The audits of each problem and rule, by sample; of the flagship, by the number of repetitions."""
     out: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = defaultdict(dict)
     for one in audits:
-        out[one["problem"], one["rule"]][one["repetition"]] = one
+        out[one["problem"], one["rule"]][one["sample"]] = one
     return out
 
 
 def power_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], rules: Sequence[str]) -> str:
     """Mean z and rejections of each rule where there is something to find; and its mean over problems."""
     of = grouped(audits)
-    lines = head(("data", "repetitions", *(f"`{rule}`" for rule in rules)))
+    lines = head(("data", "samples", *(f"`{rule}`" for rule in rules)))
     means: dict[str, list[float]] = {rule: [] for rule in rules}
     for problem in found:
-        common = shared_repetitions(of, problem.name, rules)
+        common = shared_samples(of, problem.name, rules)
         if problem.null or not common:
             continue
         cells = []
@@ -130,7 +130,7 @@ def paired_table(
     others = [rule for rule in rules if rule != against]
     lines = head(("data", *(f"`{rule}`" for rule in others)))
     for problem in found:
-        common = shared_repetitions(of, problem.name, rules)
+        common = shared_samples(of, problem.name, rules)
         if problem.null or len(common) < 2:
             continue
         cells = []
@@ -146,10 +146,8 @@ def head(columns: Sequence[str]) -> list[str]:
     return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
 
 
-def shared_repetitions(
-    of: Mapping[tuple[str, str], Mapping[int, Any]], problem: str, rules: Sequence[str]
-) -> list[int]:
-    """The repetitions that all rules have done: they are compared on the same rows."""
+def shared_samples(of: Mapping[tuple[str, str], Mapping[int, Any]], problem: str, rules: Sequence[str]) -> list[int]:
+    """The samples that all rules have had: they are compared on the same rows."""
     return sorted(set.intersection(*(set(of.get((problem, rule), ())) for rule in rules)))
 
 
@@ -158,7 +156,7 @@ def time_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], ru
     of = grouped(audits)
     lines = head(("data", *(f"`{rule}`" for rule in rules)))
     for problem in found:
-        if shared_repetitions(of, problem.name, rules):
+        if shared_samples(of, problem.name, rules):
             times = (np.median([one["seconds"] for one in of[problem.name, rule].values()]) for rule in rules)
             lines.append(f"| {problem.name} | " + " | ".join(f"{seconds:.1f} s" for seconds in times) + " |")
     return "\n".join(lines)
@@ -166,8 +164,8 @@ def time_table(found: Sequence[Problem], audits: Sequence[Mapping[str, Any]], ru
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=30)
-    parser.add_argument("--null-repetitions", type=int, default=100)
+    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--null-samples", type=int, default=100)
     parser.add_argument("--rules", default=";".join(RULES), help="between semicolons")
     parser.add_argument("--problems", default="", help="only those whose name has this in it")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of real data")
@@ -184,13 +182,13 @@ def main() -> None:
         for rule in rules:
             append(options.log, flagship(rule, options.flagship))
     elif not options.write:
-        done = {(one["problem"], one["rule"], one["repetition"]) for one in read_log(options.log)}
-        for repetition in range(max(options.repetitions, options.null_repetitions)):
+        done = {(one["problem"], one["rule"], one["sample"]) for one in read_log(options.log)}
+        for sample in range(max(options.samples, options.null_samples)):
             for problem in found:
-                if repetition < (options.null_repetitions if problem.null else options.repetitions):
+                if sample < (options.null_samples if problem.null else options.samples):
                     for rule in rules:
-                        if (problem.name, rule, repetition) not in done:
-                            append(options.log, judge(problem, rule, repetition))
+                        if (problem.name, rule, sample) not in done:
+                            append(options.log, judge(problem, rule, sample))
     audits = read_log(options.log)
     tables = {
         "power": power_table(found, audits, rules),

@@ -3,8 +3,8 @@
 What is measured
 ----------------
 Wall-clock time of whole calls on made-up decisions, each varying one thing and holding the others: rows n (a thousand
-to ten million), draws Q, repetitions K, distinct cells, and groups. Beside every time stands its ratio to the first of its
-kind. Peak memory is that of the process after each size (it never falls). At the end, a profile of one audit.
+to ten million), draws Q, repetitions K, distinct cells, and groups. Beside every time stands its ratio to the first of
+its kind. Peak memory is that of the process after each size (it never falls). At the end, a profile of one audit.
 
 How
 ---

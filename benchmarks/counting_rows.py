@@ -4,8 +4,9 @@ What is measured
 ----------------
 An audit of made-up decisions that lie in a folder of Parquet files, one million rows each: a count outcome, two groups,
 a score of which the top 3% are selected, eight features, and an id. The engine is Arrow, the rule a linear regression,
-the repetitions are seven. Each of the three passes is timed alone; the third reads every row, hashes it into every repetition,
-decides by both algorithms for the test rows, and counts cells. Its rate is rows times repetitions per second and core.
+and there are seven repetitions. Each of the three passes is timed alone; the third reads every row, hashes it into a
+block of every repetition, decides by both algorithms for tested rows, and counts cells. Its rate is rows times
+repetitions per second and core.
 
 How
 ---
@@ -14,8 +15,8 @@ so that it is per core whatever runs beside. Memory is the most that the process
 held, imports included (`ru_maxrss`). Files are made before the clock starts, in another process. Times are printed and
 never asserted.
 
-Run ``python benchmarks/counting_rows.py [--rows 5000000] [--repetitions 7]``; ``--rows 100000000`` is the long version and
-needs 4 GB of disk.
+Run ``python benchmarks/counting_rows.py [--rows 5000000] [--repetitions 7]``; ``--rows 100000000`` is the long version
+and needs 4 GB of disk.
 """
 
 import argparse

@@ -11,7 +11,7 @@ screening
     0/1 outcomes without a capacity: the rate of correct decisions as accuracy, the false positive rate as fairness.
 
 With `--null` nothing can be improved (care: features are noise; the others: the status quo is the best prediction there
-is). One repetition in half, the 5% level, the same data for every iota.
+is). One repetition, the 5% level, the same data for every iota.
 """
 
 import argparse
@@ -79,31 +79,30 @@ PROCESSES: dict[str, tuple[Callable[[np.random.Generator, bool], Case], str, tup
 }
 
 
-def outcomes(process: str, rules: list[str], null: bool, repetition: int) -> list[tuple[bool, bool]]:
-    """For each rule, whether it rejected and whether it had no candidate."""
+def outcomes(process: str, rules: list[str], null: bool, sample: int) -> list[tuple[float, float]]:
+    """For each rule, whether it rejected, and for which share of the blocks it had no candidate."""
     warnings.simplefilter("ignore", ImprovableWarning)
-    frame, options = PROCESSES[process][0](np.random.default_rng([11, int(null), repetition]), null)
+    frame, options = PROCESSES[process][0](np.random.default_rng([11, int(null), sample]), null)
     out = []
     for rule in rules:
-        result = improvable.audit(
-            frame, **options, rule=rule, repetitions=1, draws=500, seed=repetition, progress=False
-        )
-        status = result.to_dict()["repetitions"][0]["selection"].get("status")
-        out.append((bool(result.reject), status == "nothing feasible found"))
+        result = improvable.audit(frame, **options, rule=rule, repetitions=1, draws=500, seed=sample, progress=False)
+        blocks = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+        without = [block.get("status") == "nothing feasible found" for block in blocks]
+        out.append((float(result.reject), sum(without) / len(without)))
     return out
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--processes", default=",".join(PROCESSES))
     parser.add_argument("--objectives", default="fairest,most_accurate,balanced")
     parser.add_argument("--iotas", default=",".join(IOTAS), help="besides the constants of each process")
     parser.add_argument("--null", action="store_true", help="the level instead of the power")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    n = arguments.repetitions
-    print(f"{n} repetitions; Monte Carlo error at most {0.5 / n**0.5:.3f}, {(0.05 * 0.95 / n) ** 0.5:.3f} at 5%\n")
+    n = arguments.samples
+    print(f"{n} samples; Monte Carlo error at most {0.5 / n**0.5:.3f}, {(0.05 * 0.95 / n) ** 0.5:.3f} at 5%\n")
     print("| process | objective | iota | rejections | no candidate |\n|---|---|---|---|---|")
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for process in arguments.processes.split(","):

@@ -33,28 +33,28 @@ def people(rng: np.random.Generator, rows: int, null: bool) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def rejections(rule: str, repetitions: int, rows: int, null: bool) -> float:
+def rejections(rule: str, samples: int, rows: int, null: bool) -> float:
     hits = 0
-    for i in range(repetitions):
+    for i in range(samples):
         frame = people(np.random.default_rng([7, int(null), i]), rows, null)
         result = improvable.audit(
             frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"], repetitions=1,
             status_quo=improvable.threshold("score", capacity=0.25), draws=500, seed=i, progress=False,
         )  # fmt: skip
         hits += result.reject
-    return hits / repetitions
+    return hits / samples
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--rows", type=int, default=16_000)
     parser.add_argument("--rules", help="between semicolons")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ImprovableWarning)
-    n = arguments.repetitions
+    n = arguments.samples
     error, at_level = 0.5 / n**0.5, (0.05 * 0.95 / n) ** 0.5
-    print(f"{n} repetitions of {arguments.rows:,} rows; Monte Carlo error at most {error:.3f}, {at_level:.3f} at 5%\n")
+    print(f"{n} samples of {arguments.rows:,} rows; Monte Carlo error at most {error:.3f}, {at_level:.3f} at 5%\n")
     print("| rule | rejections under the alternative | under the null |\n|---|---|---|")
     for rule in arguments.rules.split(";") if arguments.rules else RULES:
         power, level = (rejections(rule, n, arguments.rows, null) for null in (False, True))

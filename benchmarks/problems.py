@@ -27,7 +27,7 @@ class Problem:
     name, about : str
         In a few words, and in a sentence.
     draw : callable
-        The rows of one repetition: fresh ones of a simulation, a random part of real ones.
+        The rows of one sample: fresh ones of a simulation, a random part of real ones.
     asked : dict
         Arguments of `improvable.audit`.
     whole : data frame or None

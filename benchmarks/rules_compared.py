@@ -34,9 +34,10 @@ def run(data: Any, rule: str, **options: Any) -> str:
     seconds = time.perf_counter() - start
     repetitions = result.to_dict()["repetitions"]
     shares = [repetition["share_selected"]["candidate"] for repetition in repetitions]
+    found = [repetition["selection"] for repetition in repetitions]
     gaps = [
-        [repetition["selection"]["reached"][k]["selection_gap"] for repetition in repetitions]
-        for k in ("train", "test")
+        [block["reached"]["selection_gap"] for one in found for block in one["blocks"]],
+        [one["reached"]["selection_gap"] for one in found],
     ]
     apart = " / ".join(f"{sum(gap) / len(gap):.3f}" for gap in gaps)
     share = " / ".join(f"{100 * sum(s[k] for s in shares) / len(shares):.1f}%" for k in ("train", "test"))

@@ -26,7 +26,7 @@ SCRIPTS = {
     "audit_a_million_rows.py": "A million rows",
     "wide.py": "Many columns",
     "resampling_costs.py": "Where resampling by cell and by row break even",
-    "folds_cost.py": "Two folds against repetitions in half",
+    "forward_cost.py": "Forward repetitions against splits",
     "tournament_overhead.py": "Tournaments",
     "linear_rules.py": "Linear classifiers",
 }

@@ -1,8 +1,10 @@
 """Slow, obvious twins of the fast paths: every number computed from scratch, row by row of the paper."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from improvable.data.arrays import FloatArray, IntArray
 
@@ -90,3 +92,49 @@ def naive_p_values(statistic: dict[str, FloatArray], draws: dict[str, FloatArray
         deviation = draws[name] - t
         out[name] = float(np.mean(deviation >= t if name in "rb" else deviation <= t))
     return out
+
+
+def naive_repetition(
+    rows: pd.DataFrame, cuts: Sequence[float], judge: Callable[[pd.DataFrame, pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """The tested rows of one repetition with both decisions: block after block, each by what all rows before it taught.
+
+    `rows` has the place of every row in the random order, as a share; `judge` adds decisions to a block, knowing the
+    rows before it.
+    """
+    blocks = []
+    for begin, end in pairwise([*cuts, 1.0]):
+        before = rows[rows["place"] < begin]
+        blocks.append(judge(before, rows[(rows["place"] >= begin) & (rows["place"] < end)]))
+    return pd.concat(blocks)
+
+
+def naive_linear_rule(
+    before: pd.DataFrame, block: pd.DataFrame, outcome: str, score: str, features: list[str], capacity: float
+) -> pd.DataFrame:
+    """The status quo selects by a score and the candidate by least squares, both the share `capacity`.
+
+    Each row counts as many `times` as it says.
+    """
+    x, y, times = before[features].to_numpy(), before[outcome].to_numpy(), before["times"].to_numpy()
+    # The score that each row would have as a new one: of a line that was fitted without it.
+    left_out = [
+        naive_line(np.delete(x, i, axis=0), np.delete(y, i), np.delete(times, i), x[i : i + 1])[0]
+        for i in range(len(x))
+    ]
+    predicted = naive_line(x, y, times, block[features].to_numpy())
+    return block.assign(
+        status_quo=block[score] > naive_cutoff(before[score].to_numpy(), times, capacity),
+        candidate=predicted > naive_cutoff(np.array(left_out), times, capacity),
+    )
+
+
+def naive_line(x: FloatArray, y: FloatArray, times: IntArray, new: FloatArray) -> FloatArray:
+    """Least squares on rows that are repeated so many times, and what it predicts for new ones."""
+    matrix = np.repeat(np.column_stack([np.ones(len(x)), x]), times, axis=0)
+    slopes = np.linalg.lstsq(matrix, np.repeat(y, times), rcond=None)[0]
+    return np.asarray(np.column_stack([np.ones(len(new)), new]) @ slopes)
+
+
+def naive_cutoff(scores: FloatArray, times: IntArray, capacity: float) -> float:
+    return float(np.quantile(np.repeat(scores, times), 1 - capacity))

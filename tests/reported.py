@@ -32,7 +32,7 @@ def make_audit(**options: Any) -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1, **options,
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], draws=500, seed=1, **{"repetitions": 3} | options,
     )  # fmt: skip
 
 

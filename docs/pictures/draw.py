@@ -27,6 +27,7 @@ def main() -> None:
         screening()
     if sys.argv[1:] == []:
         care_program()
+        runpy.run_path(str(HERE / "why_not_folds.py"), run_name="__main__")
 
 
 def screening() -> None:

@@ -18,7 +18,7 @@ visits = people.with_row_index("patient").sample(9_000, with_replacement=True, s
 print(f"{len(visits):,} visits of {visits['patient'].n_unique():,} patients")
 
 # %% [markdown]
-# Both races and both sexes must gain, and both gaps must shrink. Whole patients are split and resampled.
+# Both races and both sexes must gain, and both gaps must shrink. A patient stays whole in every block and every draw.
 
 # %%
 result = improvable.audit(

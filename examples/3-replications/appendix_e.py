@@ -2,7 +2,7 @@
 # # The paper's simulation
 #
 # Appendix E asks how often the fairness part of the test rejects, for candidates between perfectly fair (eta = 0) and
-# as uneven as the status quo (eta = 1.52). The paper uses 5,000 repetitions of 2,000 draws; here there are fewer.
+# as uneven as the status quo (eta = 1.52). The paper uses 5,000 simulations of 2,000 draws; here there are fewer.
 
 # %%
 import improvable
@@ -10,7 +10,7 @@ from improvable.studies.power import power_from_run
 from improvable.studies.power.appendix_e import MEAN_GAP, appendix_e
 
 etas = [0.0, 0.4, 0.8, 1.2, MEAN_GAP]
-found = appendix_e(etas, sizes=[100, 200, 400], repetitions=300, draws=300)
+found = appendix_e(etas, sizes=[100, 200, 400], simulations=300, draws=300)
 print("rows   eta  absolute  signed  (Monte Carlo error)")
 for one in found:
     print(f"{one.size:4}  {one.eta:4.2f}  {one.absolute:8.3f}  {one.signed:6.3f}  ({one.error('absolute'):.3f})")
@@ -25,13 +25,13 @@ for one in found:
 # statistics differ.
 
 # %%
-(boundary,) = appendix_e([0.2 * MEAN_GAP], [0.8], [100], repetitions=300, draws=300)
+(boundary,) = appendix_e([0.2 * MEAN_GAP], [0.8], [100], simulations=300, draws=300)
 print(f"nominal 0.05: absolute {boundary.absolute:.3f}, signed {boundary.signed:.3f}")
 
 # %% [markdown]
 # ## The same from an audit of one's own
 #
-# The paper's numbers were calibrated from the median repetition of its application. `power_from_run` does that with any
+# The paper's numbers were calibrated from the median split of its application. `power_from_run` does that with any
 # finished audit: how likely is its fairness test to reject, for candidates of any gap, with half, as many and twice as
 # many test rows?
 
@@ -45,5 +45,5 @@ audit = improvable.audit(
     features=["gagne_sum_tm1", "cost_*_tm1", "dem_*"],
     draws=1_000,
 )
-power = power_from_run(audit, etas=[0.0, 0.3, 0.6, 0.9], repetitions=300, draws=300)
+power = power_from_run(audit, etas=[0.0, 0.3, 0.6, 0.9], simulations=300, draws=300)
 print(power.summary())

@@ -33,7 +33,7 @@ result = improvable.compare(
 print(result.summary())
 
 # %% [markdown]
-# The paper's table for LASSO averages, over its seven repetitions: White 5.134 to 7.269, Black 6.544 to 7.490, and the gap
+# The paper's table for LASSO averages, over its seven splits: White 5.134 to 7.269, Black 6.544 to 7.490, and the gap
 # 1.409 to 0.261.
 
 # %% [markdown]

@@ -80,6 +80,7 @@ def there_and_back(algorithm: Algorithm, folder: Path) -> Algorithm:
         ("blend:0.5:linear", {}),
         ("logistic", {"outcome": "sick"}),
         ("linear", {"monotone": {"need_1": "+"}}),
+        ("lasso", {"monotone": {"need_1": "+"}}),
         (small(RandomForestRegressor(20)), {}),
         ("boosting", {}),
         ("boosting", {"outcome": "sick"}),

@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
+from typer.testing import CliRunner
 
+import improvable
 from browser_serving import SECONDS, Server, Visitor, chromium, serving, write_loans
+from improvable.cli import app
+from improvable.cli import run as command
+from improvable.datasets import DIABETES_SCREENING
 
 CHALLENGE = "closing figure of the index on the day after sealing: 4711.17"
 
@@ -274,25 +279,63 @@ def test_code_in_a_run_that_someone_sent_is_not_run(browser: Browser, tmp_path: 
         assert "never runs" in visitor.page.get_by_role("alert").inner_text()
 
 
-def test_the_example_is_run_and_verified(browser: Browser, tmp_path: Path) -> None:
-    """Five clicks lead to the first verdict; a finished run is verified on the page."""
-    with serving(tmp_path, "--demo") as server:
+@pytest.fixture(scope="module")
+def example(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Visitor, Path]]:
+    """Someone who has run the example with nothing changed, and the folder it is in."""
+    folder = tmp_path_factory.mktemp("example")
+    with serving(folder, "--demo") as server:
         visitor = Visitor(browser, server.address)
         to_question(visitor)
         visitor.click("Go on")
         visitor.click("Go on to declare")
         visitor.click("Run without a seal")
-        assert visitor.clicks == 5
+        assert visitor.clicks == 5, "five clicks lead to the first verdict"
         finish(visitor)
-        assert visitor.page.locator("h1").inner_text() == "Yes: shown"
-        visitor.page.goto(f"http://127.0.0.1:{server.port}/history")
-        visitor.click("Verify")
-        assert "VERIFIED" in visitor.page.get_by_role("status").inner_text()
-        visitor.page.get_by_role("textbox").fill("0" * 64)
-        visitor.click("Verify")
-        said = visitor.page.get_by_role("status").inner_text()
-        assert "NOT VERIFIED" in said
-        assert "you agreed to 0000" in said
+        yield visitor, folder
+
+
+def test_the_example_is_run_and_verified(example: tuple[Visitor, Path]) -> None:
+    visitor, _ = example
+    assert visitor.page.locator("h1").inner_text() == "Yes: shown"
+    visitor.page.goto(visitor.page.url.partition("/audit/")[0] + "/history")
+    visitor.click("Verify")
+    assert "VERIFIED" in visitor.page.get_by_role("status").inner_text()
+    visitor.page.get_by_role("textbox").fill("0" * 64)
+    visitor.click("Verify")
+    said = visitor.page.get_by_role("status").inner_text()
+    assert "NOT VERIFIED" in said
+    assert "you agreed to 0000" in said
+
+
+def test_the_page_init_audit_and_python_give_the_same_numbers(
+    example: tuple[Visitor, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same question about the same data, and no word about how to test it."""
+    monkeypatch.chdir(tmp_path)
+    data = str(example[1] / "example-screening.csv")
+    told = {name: DIABETES_SCREENING[name] for name in ("outcome", "group", "accuracy", "weight", "cluster", "stratum")}
+    in_python = improvable.audit(
+        data, **told, status_quo=DIABETES_SCREENING["status_quo"], capacity="status_quo", row_id="id"
+    )
+    options = [word for name, value in told.items() for word in (f"--{name}", value)]
+    asked = [*options, "--decision", DIABETES_SCREENING["status_quo"], "--capacity", "same", "--row-id", "id"]
+    assert command(["audit", data, *asked, "--json", "audit.json"]) == 0
+    answers = [
+        told["outcome"], "", told["group"], told["weight"], told["cluster"], told["stratum"],
+        "n", DIABETES_SCREENING["status_quo"], "", "", "", "", "", told["accuracy"], "", "", "",
+        "", "", "", "row_id", "id", "",
+    ]  # fmt: skip
+    asking = CliRunner().invoke(app, ["init", "init.toml", "--data", data], input="\n".join(answers) + "\n")
+    assert asking.exit_code == 0, asking.output
+    assert command(["audit", "init.toml", "--data", data, "--json", "init.json"]) == 0
+    on_the_page = json.loads(result_bytes(example[1], "example-screening-1"))
+    every = [on_the_page, in_python.to_dict(), *(json.loads(Path(f"{n}.json").read_text()) for n in ("audit", "init"))]
+    for facts in every:
+        del facts["protocol"]  # which options were written out is all that differs
+    assert on_the_page["scheme"] == "forward"
+    assert on_the_page["reject"]
+    assert len(on_the_page["repetitions"]) == 7
+    assert all(facts == every[0] for facts in every)
 
 
 def planned(browser: Browser, server: Server) -> Visitor:

@@ -19,7 +19,7 @@ BY_DECISION = ["n", "chosen", ""]
 RULE = ["linear", "signal,small", ""]
 CLAIM = ["", "", "", "", ""]
 TEST = ["", "", "", ""]
-"""Folds, repetitions, level, anything else."""
+"""Scheme, repetitions, level, anything else."""
 
 
 @pytest.fixture(autouse=True)
@@ -42,24 +42,24 @@ def written() -> str:
 SAME = {
     "a column of decisions, and the same share": (
         [*COLUMNS, *BY_DECISION, *RULE, *CLAIM, *TEST],
-        "--decision chosen --capacity same --features signal,small --folds 2",
+        "--decision chosen --capacity same --features signal,small",
     ),
     "a top share": (
         [*COLUMNS, "y", "score", "y", "0.1", *RULE, *CLAIM, *TEST],
-        "--score score --capacity 0.1 --features signal,small --folds 2",
+        "--score score --capacity 0.1 --features signal,small",
     ),
     "a cutoff": (
         [*COLUMNS, "y", "score", "n", "1.5", "", *RULE, *CLAIM, *TEST],
-        "--score score --above 1.5 --capacity same --features signal,small --folds 2",
+        "--score score --above 1.5 --capacity same --features signal,small",
     ),
     "every answer another": (
         ["cost", "y", "group,insured", "weight", "clinic", "", "y", "score", "y", "0.2", "linear", "si*,small", "small",
-         "burden", "calibration", "selection_rate", "0.1", "0.05", "none", "3", "0.1", "draws", "500", "ties", "strict",
-         ""],
+         "burden", "calibration", "selection_rate", "0.1", "0.05", "split", "3", "0.1", "draws", "500", "ties",
+         "strict", ""],
         "--outcome cost --lower-is-better --group group,insured --weight weight --cluster clinic --score score "
         "--capacity 0.2 --features 'si*,small' --exclude small --selection burden --accuracy calibration "
-        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --repetitions 3 --alpha 0.1 --draws 500 "
-        "--ties strict",
+        "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --scheme split --repetitions 3 "
+        "--alpha 0.1 --draws 500 --ties strict",
     ),
 }  # fmt: skip
 
@@ -99,8 +99,8 @@ WRONG = {
     "a utility that is none": (12, "accuracy", "no utility 'accuracy'"),
     "a utility that is no accuracy": (12, "false_positive_rate", "Use 'true_negative_rate'"),
     "a delta in words": (14, "much", "--delta-fairness is 'much'. Write 0.1"),
-    "one fold": (16, "1", "folds is 1. It must be a whole number, at least 2"),
-    "half a fold": (16, "2.5", "It must be a whole number"),
+    "a scheme that is none": (16, "folds", "Choose 'forward' or 'split'"),
+    "half a repetition": (17, "2.5", "It must be a whole number"),
     "no repetitions": (17, "0", "repetitions is 0"),
     "a level of 5": (18, "5", "below 0.5"),
     "a setting that is none": (19, "drows", "nothing else called 'drows'. Did you mean 'draws'"),
@@ -126,7 +126,7 @@ def test_answers_are_kept_when_one_fails() -> None:
     """Everything is excluded, which only the data can tell. Enter keeps each answer but that one."""
     everything = ["linear", "signal", "signal"]
     again = [""] * 10 + ["none"] + [""] * 9
-    result = answer(*COLUMNS, *BY_DECISION, *everything, *CLAIM, "3", "5", "0.1", "draws", "500", "", *again, "")
+    result = answer(*COLUMNS, *BY_DECISION, *everything, *CLAIM, "split", "5", "0.1", "draws", "500", "", *again, "")
     assert result.exit_code == 0, result.output
     assert "no column is left for the candidate to read" in result.output
     assert "Your answers are in brackets" in result.output
@@ -134,7 +134,7 @@ def test_answers_are_kept_when_one_fails() -> None:
     for line in (
         'outcome = "visits"',
         'decision = "chosen"',
-        "folds = 3",
+        'scheme = "split"',
         "repetitions = 5",
         "alpha = 0.1",
         "draws = 500",
@@ -204,8 +204,8 @@ def test_it_asks_for_everything_that_a_protocol_has() -> None:
     result = answer(*COLUMNS[:-1], "person", "", *BY_DECISION, *RULE, *CLAIM, *TEST[:-1], "?", "")
     listed = {line.split(":")[0].strip() for line in result.output.splitlines() if line.startswith("  ")}
     asked = {"outcome", "lower_is_better", "group", "weight", "cluster", "stratum", "rule", "features", "exclude",
-             "capacity", "selection", "accuracy", "fairness", "delta_fairness", "delta_accuracy", "folds", "repetitions",
-             "alpha"}  # fmt: skip
+             "capacity", "selection", "accuracy", "fairness", "delta_fairness", "delta_accuracy", "scheme",
+             "repetitions", "alpha"}  # fmt: skip
     keys = {one.name for section in SECTIONS for one in section_keys(section).values()}
     assert listed | asked | {"score", "above", "decision", "status_quo"} == (keys | {"status_quo"}) - {"seed"}
     assert not listed & asked

@@ -48,7 +48,7 @@ def test_the_ledger_and_the_table_print_no_zero(people: Path, capsys: pytest.Cap
 
 def test_a_plan_leaves_a_line(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pilot = ["power", "people.csv", *QUESTION, "--score", "risk_score_t", "--capacity", "0.1", "--rule", "linear"]
-    assert run([*pilot, "--features", "gagne_sum_tm1", "--fits", "4", "--repetitions", "100"]) == 0
+    assert run([*pilot, "--features", "gagne_sum_tm1", "--fits", "4", "--simulations", "100"]) == 0
     capsys.readouterr()
     assert run(["ledger", "people.csv"]) == 0
     listed = capsys.readouterr().out

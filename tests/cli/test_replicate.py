@@ -14,7 +14,7 @@ from improvable.cli import run
 from improvable.studies.replication import published, source, study, tables
 from improvable.studies.replication.study import Effort
 
-TINY = Effort(repetitions=2, draws=200, trees=3, repetitions=20, repetition_draws=50, rows=4_000)
+TINY = Effort(splits=2, draws=200, trees=3, simulations=20, simulation_draws=50, rows=4_000)
 
 
 TRAINED = ("next_year-forest-cost", "next_year-forest-cost-rule-for-cost")
@@ -58,7 +58,9 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert {improvable.load(tmp_path / "out" / name).to_dict()["target"] for name in TRAINED} == {
         "gagne_sum_t", "cost_t",
     }  # fmt: skip
-    assert improvable.load(tmp_path / "out" / "next_year-forest").question.claim.gap == "absolute"
+    facts = improvable.load(tmp_path / "out" / "next_year-forest").to_dict()
+    letter = {"scheme": "split", "train_fraction": 0.5, "gap_statistic": "absolute", "ties": "strict"}
+    assert {name: facts[name] for name in letter} == letter, "the paper to the letter"
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     monkeypatch.setattr(sys.modules["improvable.procedure.running"], "_one_by_one", _nothing_to_run)
@@ -94,26 +96,25 @@ def test_every_split_stands_beside_the_published_one(simulated: Path) -> None:
     document = (simulated / "replication.md").read_text()
     for section in plain["sections"]:
         if section["name"] not in published.TABLES:
-            assert not section["repetitions"]
+            assert not section["splits"]
             continue
-        theirs = [tuple(row["values"]) for row in section["repetitions"] if row["whose"] == "published"]
+        theirs = [tuple(row["values"]) for row in section["splits"] if row["whose"] == "published"]
         assert theirs == list(published.TABLES[section["name"]])
         audit = improvable.load(simulated / section["name"].replace("/", "-"))
         assert isinstance(audit, improvable.Audit)
-        ours = [row["values"] for row in section["repetitions"] if row["whose"] == "ours"]
-        assert [row[-1] for row in ours] == [repetition.p_value for repetition in audit.repetitions]
-        assert [row[3] for row in ours] == [
-            s["accuracy"]["white"]["status_quo"] for s in audit.to_dict()["repetitions"]
-        ]
+        ours = [row["values"] for row in section["splits"] if row["whose"] == "ours"]
+        assert [row[-1] for row in ours] == [split.p_value for split in audit.repetitions]
+        facts = audit.to_dict()["repetitions"]
+        assert [row[3] for row in ours] == [one["accuracy"]["white"]["status_quo"] for one in facts]
     assert len(re.findall(r"^\| \d \| published \|", document, re.MULTILINE)) == 42
     assert (
         "| 3 | published | 6.67 | 7.55 | 0.0001 | 5.15 | 7.25 | < 0.0001 | 1.52 | 0.30 | < 0.0001 | 0.0001 |"
         in document
     )
     assert "[-1, 1] x [0, 1]" in document
-    assert plain["sections"][0]["not_comparable_because"].startswith("the data are simulated; 2 repetitions, 200 draws")
+    assert plain["sections"][0]["not_comparable_because"].startswith("the data are simulated; 2 splits, 200 draws")
     section_5 = {row["quantity"]: row for row in plain["section_5"]}
-    assert section_5["Proposition 1: repetitions enough at 5%, independent p-values"]["difference"] == "same"
+    assert section_5["Proposition 1: splits enough at 5%, independent p-values"]["difference"] == "same"
     calibrated = {row["quantity"]: row["published"] for row in plain["appendix_e"]["rows"]}
     assert calibrated["variance of Gamma_1, scaled to a variance of 10 for Gamma_0"] == "10.83"
 
@@ -185,7 +186,7 @@ def test_a_file_of_another_schema_is_one_line(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.paper("Table 1", "Table 2", "Table 3", "Table 4", "Table 5", "Table 6")
 @pytest.mark.parametrize("table", list(published.TABLES))
 def test_published_tables_are_consistent(table: str) -> None:
-    """The largest component p-value is the repetition's, and their median the one printed."""
+    """The largest component p-value is the split's, and their median the one printed."""
     place = published.COLUMNS.index
     rows = published.TABLES[table]
     assert len(rows) == 7

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import improvable
-from board import page, table, try_rule
+from board import SCHEMES, page, table, try_rule
 from choose_default_rule import level_table, paired_table, power_table, z_of
 from kept import append, read_log, write_between
 from problems import bends, hiring, problems
@@ -19,9 +19,9 @@ DRAWS = 200
 def audits() -> list[dict[str, Any]]:
     rows = TINY.rows
     return [
-        try_rule(TINY, rows, rule, way, 1, DRAWS)
+        try_rule(TINY, rows, rule, scheme, 1, DRAWS)
         for rule in ("linear", "lasso", "reductions:grid_search")
-        for way in ("halves", "two folds")
+        for scheme in SCHEMES
     ]
 
 
@@ -34,9 +34,9 @@ def test_the_board_has_a_row_for_every_rule_and_says_who_is_refused(audits: list
 
 def test_its_numbers_are_those_of_the_audit(audits: list[dict[str, Any]]) -> None:
     result = improvable.audit(
-        TINY.rows, **TINY.asked, folds=2, rule="linear", repetitions=1, draws=DRAWS, drop_missing=True
+        TINY.rows, **TINY.asked, rule="linear", repetitions=1, draws=DRAWS, drop_missing=True
     )  # fmt: skip
-    one = audits[1]
+    one = audits[0]
     shares = result.to_dict()["repetitions"][0]["share_selected"]
     assert (one["p"], one["reject"]) == (result.p_value, result.reject)
     assert one["candidate"] == shares["candidate"]["test"]
@@ -48,11 +48,11 @@ def test_its_numbers_are_those_of_the_audit(audits: list[dict[str, Any]]) -> Non
 def test_a_bound_is_rounded_down_and_only_proof_is_bold() -> None:
     common = {"rule": "linear", "status_quo": 0.2, "candidate": 0.21, "seconds": 3.4}
     made_up = [
-        {**common, "way": "halves", "p": 0.03, "reject": False, "bound": None},
-        {**common, "way": "two folds", "p": 0.0, "reject": True, "bound": 0.599},
+        {**common, "scheme": "forward", "p": 0.0, "reject": True, "bound": 0.599},
+        {**common, "scheme": "split", "p": 0.03, "reject": False, "bound": None},
     ]
     row = table(made_up, 1_000).splitlines()[2]
-    assert row == "| `linear` | 0.0300 | **< 0.001** | none | 59% | 20.0% | 21.0% | 3 s | 3 s |"
+    assert row == "| `linear` | **< 0.001** | 0.0300 | 59% | none | 20.0% | 21.0% | 3 s | 3 s |"
 
 
 def test_the_page_tells_what_every_data_set_is(audits: list[dict[str, Any]]) -> None:
@@ -74,11 +74,11 @@ def test_real_data_are_found(shared_data: Path) -> None:
     assert {"held-out third", "COMPAS, release", "COMPAS, detain"} <= found.keys()
 
 
-def test_rules_are_compared_on_the_repetitions_that_all_of_them_did() -> None:
+def test_rules_are_compared_on_the_samples_that_all_of_them_had() -> None:
     found, null = bends(100), bends(100, null=True)
     p = {"linear": [0.5, 0.02, 0.3], "lasso": [0.5, 0.5]}
     audits = [
-        {"problem": problem.name, "rule": rule, "repetition": i, "p": value, "seconds": 1.0}
+        {"problem": problem.name, "rule": rule, "sample": i, "p": value, "seconds": 1.0}
         for problem in (found, null)
         for rule, values in p.items()
         for i, value in enumerate(values)

@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "weights and clusters": {"weight": "weight", "cluster": "clinic"},
     "normal limit": {"method": "delta", "weight": "weight"},
 }
-FOLDS: dict[str, Any] = {"folds": 2, "weight": "weight", "cluster": "clinic"}
+SPLIT: dict[str, Any] = {"scheme": "split", "weight": "weight", "cluster": "clinic"}
 SEALED: dict[str, Any] = {"challenge": "round 4411", "weight": "weight", "cluster": "clinic"}
 
 
@@ -92,20 +92,14 @@ def test_sealed_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, spar
     assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **SEALED) == whole
 
 
-def test_folds_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, tmp_path: Path) -> None:
-    whole = audited(people, **FOLDS)
-    assert audited(Memory(read_rows(shuffled(people, 4)), 2, 97), n_jobs=2, **FOLDS) == whole
-    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **FOLDS) == whole
-    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **FOLDS) == whole
-    assert audited(duckdb.from_arrow(shuffled(people, 3).to_arrow()), **FOLDS) == whole
-    assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **FOLDS) == whole
-
-
-def test_sequential_audits_give_the_same_bytes_everywhere(people: pl.DataFrame, tmp_path: Path) -> None:
-    options = {"combine": "sequential", "repetitions": 3, "most_repetitions": 9, "tolerance": 0.001}
-    whole = audited(people, **options)
-    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **options) == whole
-    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **options) == whole
+def test_splits_give_the_same_bytes_everywhere(people: pl.DataFrame, spark: Any, tmp_path: Path) -> None:
+    whole = audited(people, **SPLIT)
+    assert whole != audited(people, weight="weight", cluster="clinic")
+    assert audited(Memory(read_rows(shuffled(people, 4)), 2, 97), n_jobs=2, **SPLIT) == whole
+    assert audited(write_folder(people, tmp_path / "f", [700, 700]), **SPLIT) == whole
+    assert audited(dd.from_pandas(shuffled(people, 2).to_pandas(), npartitions=4), **SPLIT) == whole
+    assert audited(duckdb.from_arrow(shuffled(people, 3).to_arrow()), **SPLIT) == whole
+    assert audited(spark.createDataFrame(shuffled(people, 8).to_arrow()).repartition(3), **SPLIT) == whole
 
 
 def test_csv_files_and_datasets(people: pl.DataFrame, oracle: dict[str, str], tmp_path: Path) -> None:

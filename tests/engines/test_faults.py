@@ -122,7 +122,7 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     write_folder(people, tmp_path / "people", [900, 900])
     assert run([*COMMAND, "--out", "whole"]) == 0
     whole = {path.name: path.read_bytes() for path in Path("whole").iterdir()}
-    assert sorted(whole) == ["result.json", "run.json", *(f"repetition-00{k}.npz" for k in (1, 2, 3))]
+    assert sorted(whole) == [*(f"repetition-00{k}.npz" for k in (1, 2, 3)), "result.json", "run.json"]
     document = Path("out.json").read_bytes()
     module, name = STAGES[stage]
     code = DYING.format(module=module, name=name)
@@ -192,7 +192,7 @@ ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown method": ({"method": "jackknife"}, "method is 'jackknife'"),
     "holes": ({"target": "holes"}, "missing or infinite values: "),
     "too many groups": ({"group": "person"}, "levels"),
-    "few rows": ({"train_fraction": 0.999}, "for testing. Each part needs at least 20"),
+    "few rows": ({"scheme": "split", "train_fraction": 0.999}, "for testing. It needs at least 20 of either"),
     "relations only": ({"engine": "duckdb"}, "engine 'duckdb' reads relations"),
 }
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from improvable.algorithms.by_column import ByColumns, steady
 from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.models import FittedModel, fitted_model
+from improvable.algorithms.rules.lasso import FoldedLasso
 from improvable.data.frames import read_rows
 
 LINEAR = [
@@ -21,6 +22,7 @@ LINEAR = [
     linear_model.LassoCV(),
     linear_model.HuberRegressor(),
     make_pipeline(StandardScaler(), linear_model.ElasticNet(alpha=0.01)),
+    make_pipeline(StandardScaler(), FoldedLasso()),
 ]
 OTHERS = [linear_model.PoissonRegressor(), HistGradientBoostingRegressor(max_iter=5)]
 

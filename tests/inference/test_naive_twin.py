@@ -66,7 +66,7 @@ def test_p_values_agree_with_resampling_rows(name: str, form: str) -> None:
     between = improvable.UTILITIES[name].between
     statistics = naive_statistics(values, values, ordered, form, between)
     naive = naive_p_values(statistics, naive_statistics(draws, draws, ordered, form, between))
-    given = replace(result.evidence, chosen_here=False)  # accounting for the choice has a twin in test_rivals.py
+    given = replace(result.evidence, chosen_here=False)  # choosing it here: test_reference_pair.py
     fast = assess(given, result.question.claim)
     assert fast.p_accuracy["ab"[order[0]]] == pytest.approx(naive["r"], abs=0.065)
     assert fast.p_accuracy["ab"[order[1]]] == pytest.approx(naive["b"], abs=0.065)

@@ -27,7 +27,7 @@ def mean(rows: list[dict[str, Any]], column: str, weight: str | None) -> float:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"row_id": "person"}, {"folds": 2}, {"weight": "weight"}, {"cluster": "clinic", "folds": 2}]
+    "options", [{}, {"row_id": "person"}, {"scheme": "split"}, {"weight": "weight"}, {"cluster": "clinic"}]
 )
 def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, Any], tmp_path: Path) -> None:
     people = make_people(1_200)
@@ -37,7 +37,7 @@ def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, An
     weight = options.get("weight")
     name = options.get("row_id", "row")
     for repetition in result.facts["repetitions"]:
-        rows = frame.filter(repetition=repetition["repetition"], part="test").to_dicts()
+        rows = frame.filter(pl.col("block") > 0, repetition=repetition["repetition"]).to_dicts()
         assert len(rows) == len({row[name] for row in rows}) == repetition["rows"]
         values: dict[str, dict[str, float]] = {"status_quo": {}, "candidate": {}}
         for group in ("a", "b"):
@@ -50,8 +50,10 @@ def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, An
                 assert repetition["share_selected_by_group"][group][algorithm] == pytest.approx(chosen / total)
         for algorithm, found in values.items():
             assert repetition["gap"][algorithm] == pytest.approx(abs(found["a"] - found["b"]))  # type: ignore[literal-required]
-    training = frame.filter(part="train")
-    assert training["candidate"].null_count() == len(training), "no decision about a row that was learned from"
+        assert {row["block"] for row in rows} == ({1} if "scheme" in options else {1, 2, 3, 4})
+    taught = frame.filter(block=0)
+    assert taught.select("status_quo", "candidate").null_count().row(0) == (len(taught), len(taught))
+    assert len(frame) == 3 * 1_200
     if name == "row":
         numbered = people.with_columns(row=pl.int_range(1, 1_201))
         joined = frame.join(numbered, on="row", suffix="_data")
@@ -79,10 +81,10 @@ def test_the_command_writes_them_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     make_people(600).write_csv(tmp_path / "people.csv")
     command = ["audit", str(tmp_path / "people.csv"), "--outcome", "visits", "--group", "group", "--score", "score"]
     command += ["--capacity", "0.2", "--rule", "linear", "--features", "signal,small", "--repetitions", "1"]
-    command += ["--draws", "200", "--jobs", "1", "--export-repetitions"]
+    command += ["--draws", "200", "--jobs", "1", "--export-rows"]
     assert run([*command, str(tmp_path / "rows.csv")]) == 0
     assert pl.read_csv(tmp_path / "rows.csv").columns == [
-        "row", "group", "visits", "repetition", "part", "status_quo", "candidate",
+        "row", "group", "visits", "repetition", "block", "status_quo", "candidate",
     ]  # fmt: skip
     assert run([*command, str(tmp_path / "rows.txt")]) == 2
     assert ".csv or .parquet" in capsys.readouterr().err

@@ -1,6 +1,7 @@
-"""Rows fall to repetitions by their keys: at random, each repetition anew, and the same however the rows are stored."""
+"""Rows are put in order by their keys: at random, in each repetition anew, and the same however they are stored."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,11 @@ def test_ids_beyond_what_float64_holds_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("ids", [np.arange(40_000), 1_000_003 * np.arange(40_000) + 7, np.arange(40_000) / 8])
-def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
+def test_places_are_uniform_and_repetitions_are_independent(ids: np.ndarray) -> None:
     """Shares within four standard errors: of one repetition, and of every pair of repetitions together."""
-    splitting = make_splitting(5, 0.3, "id", ())
+    splitting = make_splitting(5, [0.3], "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": ids})), ["id"])
-    trains = np.array([splitting.trains(splitting.places(keys, Part(k)), Part(k)) for k in range(1, 7)])
+    trains = np.array([splitting.trains(splitting.places(keys, k), Part(k)) for k in range(1, 7)])
     assert np.abs(trains.mean(axis=1) - 0.3).max() < 4 * (0.21 / 40_000) ** 0.5
     together = (trains.astype(float) @ trains.T / 40_000)[np.triu_indices(6, 1)]
     assert np.abs(together - 0.09).max() < 4 * (0.09 * 0.91 / 40_000) ** 0.5
@@ -51,20 +52,23 @@ def test_places_are_uniform_and_splits_are_independent(ids: np.ndarray) -> None:
     assert np.abs(neighbours - 0.09).max() < 5 * (0.09 * 0.91 / 40_000) ** 0.5
 
 
-def test_training_and_test_rows_never_meet() -> None:
-    splitting = make_splitting(0, 0.5, "id", ())
+@pytest.mark.parametrize("cuts", [[0.5], [0.12, 0.2, 0.4, 0.7]])
+def test_training_and_test_rows_never_meet(cuts: list[float]) -> None:
+    splitting = make_splitting(0, cuts, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.arange(999)})), ["id"])
-    for repetition in map(Part, (1, 2, 3)):
-        places = splitting.places(keys, repetition)
-        assert (splitting.trains(places, repetition) ^ splitting.tests(places, repetition)).all()
-        chosen = choose(splitting, keys, keys, 100, [repetition])[repetition]
+    for part in splitting.parts([1, 2, 3]):
+        places = splitting.places(keys, part.repetition)
+        trains, tests = splitting.trains(places, part), splitting.tests(places, part)
+        assert not (trains & tests).any()
+        assert places[trains].max() < places[tests].min()
+        chosen = choose(splitting, keys, keys, 100, [part])[part]
         assert len(chosen) == 100
-        assert not splitting.tests(places, repetition)[chosen].any()
+        assert not tests[chosen].any()
         assert set(chosen) == set(sorted(np.arange(999), key=lambda row: places[row])[:100])
 
 
 def test_rows_of_one_key_stay_together() -> None:
-    splitting = make_splitting(0, 0.9, None, ())
+    splitting = make_splitting(0, [0.9], None, ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.repeat(np.arange(60), 7)})), ["id"])
     chosen = choose(splitting, np.arange(420, dtype=np.uint64), keys, 100, [Part(1)])[Part(1)]
     assert 93 < len(chosen) <= 100
@@ -107,13 +111,13 @@ def test_equal_rows_are_told_apart_in_memory_and_refused_by_other_engines() -> N
 
 
 def test_twins_do_not_stay_together() -> None:
-    """Of 4,000 pairs of equal rows, about half are divided in a repetition in half: within four standard errors."""
+    """Of 4,000 pairs of equal rows, about half are divided by a cut in half: within four standard errors."""
     pairs = pl.DataFrame({"x": np.repeat(np.arange(4_000), 2)})
-    splitting = make_splitting(3, 0.5, None, ("x",))
+    splitting = make_splitting(3, [0.5], None, ("x",))
     keys = Memory(read_rows(pairs), 1).keyed(splitting.keying, ("x",)).rows.keys
     assert keys is not None
     assert len(np.unique(keys)) == 8_000
-    trains = splitting.trains(splitting.places(keys, Part(1)), Part(1)).reshape(4_000, 2)
+    trains = splitting.trains(splitting.places(keys, 1), Part(1)).reshape(4_000, 2)
     assert abs((trains[:, 0] != trains[:, 1]).mean() - 0.5) < 4 * 0.5 / 4_000**0.5
 
 
@@ -141,15 +145,27 @@ def test_siphash_has_the_published_values() -> None:
     assert int(siphash(words, secret)[0]) == 0x3F2ACC7F57C29BDB
 
 
-@pytest.mark.parametrize("folds", [2, 3, 5])
-def test_every_row_is_tested_in_exactly_one_fold(folds: int) -> None:
-    splitting = make_splitting(1, 0.5, "id", (), folds)
+@pytest.mark.parametrize("cuts", [[0.1, 0.2, 0.4, 0.7], [0.3, 0.7], [0.5]])
+def test_every_row_after_the_first_cut_is_tested_exactly_once(cuts: list[float]) -> None:
+    splitting = make_splitting(1, cuts, "id", ())
     keys = splitting.keying.of(read_rows(pl.DataFrame({"id": np.arange(9_000)})), ["id"])
+    sizes = np.diff([*cuts, 1.0])
+    assert splitting.weights == pytest.approx(sizes / sizes.sum())
     for repetition in (1, 2):
-        tests = []
-        for part in splitting.parts([repetition]):
-            places = splitting.places(keys, part)
+        places, tests = splitting.places(keys, repetition), []
+        for part, cut, size in zip(splitting.parts([repetition]), cuts, sizes, strict=True):
             tests.append(splitting.tests(places, part))
-            assert (tests[-1] ^ splitting.trains(places, part)).all()
-            assert abs(tests[-1].mean() - 1 / folds) < 4 * (1 / folds / 9_000) ** 0.5
-        assert (np.sum(tests, axis=0) == 1).all()
+            trains = splitting.trains(places, part)
+            assert (trains == (places < cut * 2.0**64)).all()
+            assert abs(tests[-1].mean() - size) < 4 * (size / 9_000) ** 0.5
+            assert abs(trains.mean() - cut) < 4 * (cut / 9_000) ** 0.5
+        assert (np.sum(tests, axis=0) == (places >= cuts[0] * 2.0**64)).all()
+
+
+def test_blocks_begin_exactly_at_their_cuts() -> None:
+    splitting = make_splitting(1, [0.1, 0.2, 0.4, 0.7], "id", ())
+    edges = [splitting.edge(block) for block in splitting.blocks]
+    for block, (edge, following) in enumerate(pairwise([*edges, np.uint64(2**64 - 1)]), start=1):
+        places = np.array([edge - np.uint64(1), edge, following - np.uint64(1)], dtype=np.uint64)
+        assert splitting.block_of(places).tolist() == [block - 1, block, block]
+    assert splitting.block_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0, 4]

@@ -10,7 +10,6 @@ import improvable
 from conftest import Case
 from improvable.algorithms.cutoffs import cutoff
 from improvable.procedure.preparing import prepare_audit
-from improvable.procedure.splitting import Part
 from improvable.question.settings import Settings
 
 
@@ -123,26 +122,32 @@ def test_clustered_draws_agree_with_a_naive_twin(case: Case) -> None:
     np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(expected.T), atol=0.1)
 
 
-def test_clusters_are_split_as_wholes_and_counted(case: Case) -> None:
-    result = audited(frame_of(case), cluster="clinic", repetitions=3)
-    assert all(
-        abs(repetition.clusters - 20) < 12 for repetition in result.repetitions if repetition.clusters is not None
-    )
+@pytest.mark.parametrize("scheme", ["forward", "split"])
+def test_clusters_stay_whole_and_are_counted(case: Case, scheme: Any) -> None:
+    result = audited(frame_of(case), cluster="clinic", repetitions=3, scheme=scheme)
+    cuts = [0.5] if scheme == "split" else [0.25, 0.4, 0.7]
+    assert result.facts["blocks"]["cuts"] == cuts
+    for one in result.repetitions:
+        assert one.clusters is not None
+        assert abs(one.clusters - 40 * (1 - cuts[0])) < 12
     assert result.to_dict()["clusters"] == 40
     assert "500 rows in 40 clusters" in result.summary()
     settings = Settings(
         outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], cluster="clinic", repetitions=3,
+        features=["signal"], cluster="clinic", repetitions=3, scheme=scheme,
     )  # fmt: skip
     ready = prepare_audit(frame_of(case), settings)
     sample = ready.sample()
-    for repetition, found in enumerate(result.repetitions, start=1):
-        tests = ready.splitting.tests(
-            ready.splitting.places(ready.splitting.units(sample), Part(repetition)), Part(repetition)
-        )
-        together = [set(sample.rows.numbers("clinic")[part]) for part in (tests, ~tests)]
-        assert not together[0] & together[1]
-        assert (found.rows, found.clusters) == (tests.sum(), len(together[0]))
+    clinic = sample.rows.numbers("clinic")
+    for found in result.repetitions:
+        places = ready.splitting.places(ready.splitting.units(sample), found.repetition)
+        blocks = [set(clinic[ready.splitting.block_of(places) == block]) for block in range(len(cuts) + 1)]
+        assert sum(map(len, blocks)) == len(set.union(*blocks)) == 40
+        for part in ready.splitting.parts([found.repetition]):
+            assert set(clinic[ready.splitting.tests(places, part)]) == blocks[part.block]
+            assert set(clinic[ready.splitting.trains(places, part)]) == set.union(*blocks[: part.block])
+        rows = int((ready.splitting.block_of(places) > 0).sum())
+        assert (found.rows, found.clusters) == (rows, 40 - len(blocks[0]))
 
 
 def test_order_of_rows_changes_no_bit_of_a_clustered_comparison(case: Case) -> None:
@@ -183,13 +188,14 @@ def test_bad_weights_and_clusters_are_refused_with_advice(
         compared(frame_of(case).with_columns(**change), **options)
 
 
-def test_too_few_clusters_to_repetition(case: Case) -> None:
+@pytest.mark.parametrize("scheme", ["forward", "split"])
+def test_too_few_clusters_to_test(case: Case, scheme: str) -> None:
     frame = frame_of(case).with_columns(clinic=pl.col("clinic") % 15)
     with pytest.raises(
         improvable.DataError,
-        match=r"repetition 1 has .* clusters for training .* needs at least 10",
+        match=r"repetition 1 has .* clusters for training and .* for testing\. It needs at least 10 of either",
     ):
-        audited(frame, cluster="clinic")
+        audited(frame, cluster="clinic", scheme=scheme)
 
 
 def test_a_rule_learns_with_weights(case: Case) -> None:
@@ -241,7 +247,10 @@ def test_a_stratum_needs_clusters_and_more_than_one(case: Case) -> None:
     lonely = frame.with_columns(stratum=pl.when(pl.col("clinic") == 3).then(99).otherwise("stratum"))
     with pytest.raises(improvable.DataError, match="strata have only one cluster"):
         compared(lonely, cluster="clinic", stratum="stratum")
-    halves = audited(frame, cluster="clinic", stratum="stratum", row_id="row")
-    folds = audited(frame, cluster="clinic", stratum="stratum", row_id="row", folds=2)
-    assert halves.to_dict()["stratum"] == "stratum"
-    assert {repetition.clusters for repetition in folds.repetitions} == {40}
+    forward = audited(frame, cluster="clinic", stratum="stratum", row_id="row")
+    assert forward.to_dict()["stratum"] == "stratum"
+    assert forward.facts["blocks"] == {"cuts": [0.25, 0.4, 0.7], "grown_for": "10 clusters"}
+    for repetition in forward.repetitions:
+        rows = forward.repetition_rows().filter(pl.col("block") > 0, repetition=repetition.repetition)
+        tested = rows.join(frame, on="row", suffix="_data")
+        assert repetition.clusters == tested["clinic"].n_unique() < 40

@@ -154,7 +154,7 @@ def test_every_kind_of_column_in_every_role_gives_a_result_or_advice(role: str) 
             "positive": st.sampled_from(["yes", "1", "True", ["yes", "1"]]),
             "na": st.sampled_from(["9", ["t1", "0"], "no", "n/a", ["n/a", "9"]]),
             "strip": st.booleans(),
-            "folds": st.sampled_from([2, 3]),
+            "scheme": st.sampled_from(["forward", "split"]),
             "lower_is_better": st.booleans(),
             "exclude": st.sampled_from(["need", "feature*", ["need"], 3]),
             "features": st.sampled_from(["need", ["feature"]]),

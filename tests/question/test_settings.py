@@ -97,7 +97,7 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 
 def test_these_are_choices() -> None:
     assert CHOSEN == [
-        "small", "decimal", "selection", "ask", "form", "gap", "combine", "ties", "method", "engine",
+        "small", "decimal", "selection", "ask", "form", "gap", "scheme", "ties", "method", "engine",
         "duplicates",
     ]  # fmt: skip
     assert get_args(EngineName) == tuple(ENGINES)
@@ -144,10 +144,10 @@ OTHER: dict[str, Any] = {
     "group_blind": False,
     "accuracy": "selection_rate", "fairness": ["selection_rate"], "delta_accuracy": 0.1, "delta_fairness": 0.1,
     "form": "difference", "gap": "absolute", "protected": "a", "overall": "population", "repetitions": 3,
-    "combine": "sequential", "train_fraction": 0.3, "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
+    "scheme": "split", "draws": 500, "alpha": 0.1, "ties": "strict", "seed": 1,
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
-    "stratum": "s", "folds": 2, "rule_source": "digest", "duplicates": "keep", "challenge_source": "drand:1",
+    "stratum": "s", "rule_source": "digest", "duplicates": "keep", "challenge_source": "drand:1",
 }  # fmt: skip
 
 
@@ -181,13 +181,13 @@ def test_words_of_a_report_are_texts(wrong: dict[str, Any]) -> None:
 
 
 def test_each_setting_but_the_engine_tells_runs_apart() -> None:
-    assert set(OTHER) == set(SETTINGS) - {"engine", "tolerance", "most_repetitions", *ABOUT}
+    assert set(OTHER) == set(SETTINGS) - {"engine", "train_fraction", *ABOUT}
     for name, value in OTHER.items():
         assert asked_identity(replace(PLAIN, **{name: value})) != asked_identity(PLAIN), name
     assert asked_identity(replace(PLAIN, engine="spark")) == asked_identity(PLAIN)
-    assert asked_identity(replace(PLAIN, tolerance=0.1)) == asked_identity(PLAIN), "it means nothing here"
-    sequential = replace(PLAIN, combine="sequential")
-    assert asked_identity(replace(sequential, tolerance=0.1)) != asked_identity(sequential)
+    assert asked_identity(replace(PLAIN, train_fraction=0.3)) == asked_identity(PLAIN), "it means nothing here"
+    split = replace(PLAIN, scheme="split")
+    assert asked_identity(replace(split, train_fraction=0.3)) != asked_identity(split)
 
 
 def test_runs_are_the_same_however_they_are_asked() -> None:
@@ -206,6 +206,23 @@ def test_runs_are_the_same_however_they_are_asked() -> None:
     assert declared is not None
     assert asked_identity(from_declaration(declared)) == asked_identity(PLAIN)
     json.dumps(asked_identity(PLAIN))
+
+
+def test_a_protocol_that_names_splits_is_told_what_they_are_called() -> None:
+    declared = declare(PLAIN)
+    assert declared is not None
+    with pytest.raises(improvable.OptionError, match=r"\[test\] has no key 'splits'\. It is called 'repetitions'\.$"):
+        from_declaration(declared | {"test": {"splits": 7}})
+
+
+def test_a_fraction_in_a_protocol_goes_with_the_split() -> None:
+    declared = declare(replace(PLAIN, scheme="split", train_fraction=0.6))
+    assert declared is not None
+    assert declared["test"]["train_fraction"] == 0.6
+    assert from_declaration(declared).train_fraction == 0.6
+    for scheme in ({}, {"scheme": "forward"}):
+        with pytest.raises(improvable.OptionError, match=r"\[test\] train_fraction goes with scheme = 'split'"):
+            from_declaration(declared | {"test": {"train_fraction": 0.6} | scheme})
 
 
 def test_functions_that_do_otherwise_are_other_runs() -> None:

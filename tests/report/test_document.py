@@ -30,11 +30,12 @@ from improvable.report.spread import combined, spreads
 from improvable.results.facts import by_component
 from improvable.results.frontier import Bound
 from improvable.results.numbers import p_text, value_text
+from improvable.results.words import rerun_chance
 from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
 
 SECTIONS = [
-    "How large the improvement is", "The test, repetition by repetition", "In pictures", "What was asked", "What was checked",
-    "Cautions", "What this does not say", "Appendix",
+    "How large the improvement is", "The test, repetition by repetition", "In pictures", "What was asked",
+    "What was checked", "Cautions", "What this does not say", "Appendix",
 ]  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
     assert answer.claim.startswith("The candidate" if result.reject else "It is not shown that the candidate")
     said = " ".join(answer.firmness)
     assert f"it is {'below' if result.reject else 'not below'} 0.05" in said
-    assert ("would say yes at most 5%" in said) == result.reject
+    assert ("would say yes at most 5% of the time: proven for large samples, simulated" in said) == result.reject
     assert ("fell short" in said) == (not result.reject)
     assert "REJECTED" not in f"{answer.word} {answer.claim} {said}", "which reads as no"
 
@@ -103,7 +104,7 @@ def test_large_numbers_are_the_means_of_the_repetitions() -> None:
     assert all(group in selected.words for group in facts["groups"])
     assert by_title["Worse off under the status quo"].after == facts["disparity"]["worse_off"]
     assert facts["rerun"] is not None
-    assert by_title["How firm"].after == f"{100 * facts['rerun']['otherwise']:.2g}%"
+    assert by_title["How firm"].after == rerun_chance(facts["rerun"])
     assert len(tiles) == 6
 
 
@@ -143,9 +144,45 @@ def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
     assert "Selected, " not in words_of(make_document(prices)), "everybody has a price"
 
 
-def test_intervals_are_those_that_most_splits_agree_on() -> None:
+TEACH = "of the rows, in random order, only teach; each of"
+TESTED = "later blocks is tested by what the rows before it taught."
+USED: dict[str, tuple[dict[str, Any], int, str]] = {
+    "blocks": ({}, 4_000, f"Forward: the first 10% {TEACH} 4 {TESTED}"),
+    "a first block that grew": (
+        {}, 900, f"Forward: the first 31% {TEACH} 2 {TESTED} The first block grew so that it holds 30 rows of group "
+        "'black'.",
+    ),
+    "too few rows for blocks": (
+        {}, 400, "Forward, with too few rows for blocks, of which the first must hold 30 rows of group 'black': half "
+        "of the rows teach and the others are tested, as in the paper's split.",
+    ),
+    "the paper's split": (
+        {"scheme": "split", "train_fraction": 0.3}, 4_000,
+        "Split: a rule learns from 30% of the rows and is tested on the others.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "rows", "words"), USED.values(), ids=USED.keys())
+def test_it_says_how_rows_were_used(options: dict[str, Any], rows: int, words: str) -> None:
+    result = improvable.audit(
+        improvable.datasets.care_management(rows, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"], repetitions=3,
+        draws=200, **options,
+    )  # fmt: skip
+    document, cuts = make_document(result), result.facts["blocks"]["cuts"]
+    lists = [dict(block.pairs) for block in document.blocks if isinstance(block, FactList)]
+    assert lists[0]["Repetitions"].startswith(f"3, of {rows:,} rows. {words}")
+    summary = " ".join(result.summary().split())
+    assert words in summary
+    assert ("The candidate is the mixture of what the rule found on" in summary) == (len(cuts) > 1)
+    assert ("in the last block of the first repetition" in words_of(document)) == (len(cuts) > 1)
+
+
+def test_intervals_are_those_that_most_repetitions_agree_on() -> None:
     """The slow way: values from a grid, each excluded where most repetitions exclude it."""
     result = make_audit()
+    assert result.facts["blocks"]["cuts"] == [0.1, 0.2, 0.4, 0.7]
     found = spreads(result)["mean outcome of the selected", "black", "candidate"]
     own = []
     for repetition in result.repetitions:
@@ -161,7 +198,14 @@ def test_intervals_are_those_that_most_splits_agree_on() -> None:
     assert result.threshold == 0.025, "so that the median of seven keeps its level"
 
 
-def test_an_interval_of_few_splits_takes_the_wider_side() -> None:
+def test_one_repetition_has_its_own_interval_at_the_level_of_the_audit() -> None:
+    (repetition,) = (one := make_audit(repetitions=1)).repetitions
+    found = spreads(one)["mean outcome of the selected", "black", "candidate"]
+    values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
+    assert (found.low, found.high) == interval(values, drawn, 0.95)
+
+
+def test_an_interval_of_few_repetitions_takes_the_wider_side() -> None:
     draws = [np.array([value - 1, value, value + 1]) for value in (0.0, 10.0)]
     one = combined([0.0, 10.0], draws, 0.9)
     assert (one.estimate, one.low, one.high) == (5.0, -1.0, 11.0)

@@ -11,7 +11,10 @@ from conftest import Case
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.shortfall import rows_needed
 from improvable.results.facts import Facts
+from improvable.results.firmness import RerunFacts
 from improvable.results.words import rerun_words, shortfall_words, verdict
+
+HARDLY = "hardly decide otherwise (under 1%)"
 
 
 @pytest.fixture(scope="module")
@@ -23,39 +26,51 @@ def audit() -> improvable.Audit:
     )  # fmt: skip
 
 
-def test_the_probability_of_a_rerun_stands_beside_every_verdict(audit: improvable.Audit) -> None:
-    risk = rerun_risk([repetition.p_value for repetition in audit.repetitions], alpha=0.05)
+def test_the_probability_of_a_rerun_stands_beside_every_verdict_with_its_interval(audit: improvable.Audit) -> None:
+    risk = rerun_risk([repetition.p_value for repetition in audit.repetitions], draws=500).to_dict()
     rerun = audit.facts["rerun"]
     assert rerun is not None
-    assert rerun["otherwise"] == pytest.approx(risk.otherwise, rel=1e-5)
-    assert (rerun["repetitions"], rerun["rejecting"]) == (5, risk.rejecting)
-    assert f"a rerun decides otherwise with probability {risk.otherwise:.2g}" in verdict(audit.facts)
-    assert audit.repetitions[0].facts["rerun"] is None, "a comparison repetitions nothing"
+    for name in ("otherwise", "otherwise_range", "share", "share_range", "repetitions", "rejecting"):
+        assert rerun[name] == pytest.approx(risk[name], abs=1e-6)
+    assert rerun_words(audit.facts) in verdict(audit.facts)
+    assert "another seed would" in rerun_words(audit.facts).lower()
+    assert audit.repetitions[0].facts["rerun"] is None, "a comparison repeats nothing"
 
 
-def test_one_split_cannot_tell_how_firm_it_is(audit: improvable.Audit) -> None:
+def test_one_repetition_cannot_tell_how_firm_it_is(audit: improvable.Audit) -> None:
     facts: Facts = {**audit.facts, "rerun": None}
     assert rerun_words(facts) == "One repetition cannot tell whether another seed would decide otherwise. Make several."
-    assert "repetition cannot tell" in rerun_words({**facts, "folds": 2})
     assert rerun_words(audit.repetitions[0].facts) == ""
 
 
-def with_rerun(facts: Facts, otherwise: float) -> Facts:
-    return {**facts, "rerun": {"otherwise": otherwise, "otherwise_range": [0.0, 0.5], "repetitions": 5, "rejecting": 2}}
+def with_rerun(facts: Facts, otherwise: float, ends: tuple[float, float], rejecting: int, repetitions: int) -> Facts:
+    rerun: RerunFacts = {
+        "otherwise": otherwise, "otherwise_range": [*ends], "share": 0.5, "share_range": [0.0, 1.0],
+        "repetitions": repetitions, "rejecting": rejecting,
+    }  # fmt: skip
+    return {**facts, "rerun": rerun}
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "words"),
-    [(0.2, "one time in five"), (0.25, "one time in four"), (0.12, "one time in eight"), (0.45, "every other time"),
-     (0.101, "one time in ten"), (0.1, ""), (0.02, "")],
-)  # fmt: skip
-def test_a_shaky_verdict_says_so_in_words(audit: improvable.Audit, otherwise: float, words: str) -> None:
-    facts = with_rerun(audit.facts, otherwise)
-    expected = f"With another seed this audit would decide otherwise about {words}." if words else ""
-    assert rerun_words(facts) == expected
-    assert expected in verdict(facts)
-    if words:
-        assert "With another challenge" in rerun_words({**facts, "challenge": "docket"})
+    ("otherwise", "ends", "rejecting", "repetitions", "words"),
+    [
+        (0.021, (0.0003, 0.0812), 7, 7, "Another seed would decide otherwise in about 2% of runs (0 to 9%)."),
+        (0.17, (0.07, 0.41), 5, 7, "Another seed would decide otherwise in about 20% of runs (7 to 41%)."),
+        (0.004, (0.0, 0.01), 7, 7, "Another seed would decide otherwise in under 1% of runs (0 to 1%)."),
+        (0.0, (0.0, 0.002), 7, 7, f"All seven repetitions agree; another seed would {HARDLY}."),
+        (0.0, (0.0, 0.002), 0, 2, f"Both repetitions agree; another seed would {HARDLY}."),
+        (0.0, (0.0, 0.002), 0, 21, f"All 21 repetitions agree; another seed would {HARDLY}."),
+        (0.0, (0.0, 0.002), 40, 51, f"Another seed would {HARDLY}."),
+    ],
+)
+def test_a_rerun_is_told_to_one_digit_with_a_range(
+    audit: improvable.Audit, otherwise: float, ends: tuple[float, float], rejecting: int, repetitions: int, words: str
+) -> None:
+    facts = with_rerun(audit.facts, otherwise, ends, rejecting, repetitions)
+    assert rerun_words(facts) == words
+    assert words in verdict(facts)
+    challenged: Facts = {**facts, "challenge": "docket"}
+    assert rerun_words(challenged) == words.replace("nother seed", "nother challenge")
 
 
 def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable.Audit) -> None:

@@ -86,7 +86,7 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_bytes(
     assert part_way >= 1
 
 
-def test_finished_splits_are_not_run_again(
+def test_finished_repetitions_are_not_run_again(
     folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -183,6 +183,48 @@ def test_a_folder_of_another_version_is_refused(
     (place / "run.json").write_text(json.dumps({**plain, "format": 99}))
     assert run([*COMMAND, "--out", "older"]) == 2
     assert "has format 99" in capsys.readouterr().err
+
+
+GONE = (
+    "folds and sequential stopping are gone, since they reject true nulls too often. Use scheme = 'forward', the "
+    "default, with a fixed number of repetitions."
+)
+OLDER = "has format 5, written by version 0.2.0. Version {version} reads format 6; run the audit again."
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"folds": 2, "combine": "median"}, GONE),
+        ({"combine": "sequential"}, GONE),
+        ({"combine": "median", "folds": None}, OLDER),
+        ({"combine": "median"}, OLDER),
+    ],
+)
+def test_a_folder_of_a_version_with_folds_says_that_they_are_gone(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    asked: dict[str, Any],
+    words: str,
+) -> None:
+    """As version 0.2.0 wrote them: a run names what it was asked, and a result its question."""
+    monkeypatch.chdir(folder)
+    words = words.format(version=improvable.__version__)
+    old = {"format": 5, "version": "0.2.0"}
+    (tmp_path / "run.json").write_text(json.dumps({**old, "audit": {"outcome": "gagne_sum_t", "splits": 7, **asked}}))
+    (tmp_path / "split-001.npz").write_bytes(b"")
+    assert run([*COMMAND, "--out", str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"improvable: '{tmp_path / 'run.json'}'")
+    assert words in err
+    assert len(err.splitlines()) == 1
+    (tmp_path / "result.json").write_text(json.dumps({**old, "kind": "audit", "question": asked, "splits": [1]}))
+    with pytest.raises(improvable.StorageError) as caught:
+        improvable.load(tmp_path)
+    assert str(caught.value).startswith(f"'{tmp_path / 'result.json'}'")
+    assert words in str(caught.value)
 
 
 def test_a_full_disk_loses_nothing_that_was_finished(
@@ -318,7 +360,7 @@ class TestWhatARunIs:
         with pytest.raises(improvable.StorageError, match="belongs to another audit"):
             self.audited(tmp_path / "run", **then)
 
-    def test_a_split_of_another_seed_is_refused(self, tmp_path: Path) -> None:
+    def test_a_repetition_of_another_seed_is_refused(self, tmp_path: Path) -> None:
         self.audited(tmp_path / "one")
         self.audited(tmp_path / "two", seed=5)
         (tmp_path / "one" / "result.json").unlink()

@@ -109,6 +109,7 @@ def evidence_of(
         sums=sums,
         draws=drawn_sums.reshape(-1, *shape),
         training=sums[:, :, 0],
+        units=sum(cells.rows for cells in strata),
         chosen_here=not plain,
     )
 
@@ -298,66 +299,3 @@ def wrong_bounds(seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
         name: float(any(bound.value > max(0.0, truth[bound.what]) for bound in front.bounds(simultaneous=together)))
         for name, together in (("each", False), ("all", True))
     }
-
-
-@dataclass(frozen=True)
-class Limit:
-    """Groups in the normal limit: estimates of utilities are normal, and so are draws. The gap binds.
-
-    Attributes
-    ----------
-    name : str
-    before : tuple of float
-        The status quo's utilities, in standard errors of the first group's estimate.
-    errors : tuple of float
-        Standard errors of all groups' estimates.
-    """
-
-    name: str
-    before: tuple[float, ...]
-    errors: tuple[float, ...]
-
-    def evidence(self, precision: float, correlation: float, seed: tuple[int, ...], draws: int) -> Evidence:
-        """A sample in which the candidate's widest gap is as wide as the status quo's.
-
-        The candidate's estimates have `precision` times the errors of the status quo's, and correlate with them.
-        """
-        rng, groups = np.random.default_rng(seed), len(self.before)
-        width = max(self.before) - min(self.before)
-        after = np.array([1.5 * width, 0.5 * width] + [width] * (groups - 2)) + max(self.before)
-        noise = rng.standard_normal((draws + 1, groups, 2))
-        noise[..., 1] = correlation * noise[..., 0] + (1 - correlation**2) ** 0.5 * noise[..., 1]
-        noise *= np.array(self.errors)[:, None] * np.array([1.0, precision])
-        values = np.stack([np.array(self.before), after], axis=1) + noise[0]
-        sums, drawn = (np.stack([u, np.ones_like(u)], axis=-1) for u in (values, values + noise[1:]))
-        return Evidence(
-            attributes=(Attribute("group", names(groups), np.arange(groups)),),
-            measures=(Measure("calibration", "", "outcome"),),
-            accuracy=(0,),
-            fairness=(0,),
-            sums=sums[:, None],
-            draws=drawn[:, :, None],
-            training=sums[:, None, 0],
-            chosen_here=True,
-        )
-
-    def find(self, precision: float, correlation: float, seed: tuple[int, ...], draws: int = DRAWS) -> dict[str, float]:
-        """The gap's p-value with the reference as if given ("plain"), and as tested ("mended")."""
-        evidence = self.evidence(precision, correlation, seed, draws)
-        ways = {"plain": False, "mended": True}
-        return {way: assess(replace(evidence, chosen_here=one), Claim()).p_fairness for way, one in ways.items()}
-
-
-WIDE = 8.0
-LIMITS = (
-    Limit("three groups, two tied", (WIDE, WIDE, 0), (1, 1, 1)),
-    *(Limit(f"three groups, {se:g} se apart", (WIDE, WIDE - se * 2**0.5, 0), (1, 1, 1)) for se in (0.5, 1, 2)),
-    Limit("three groups, tied, unequal sizes", (WIDE, WIDE, 0), (1, 2, 1)),
-    Limit("three groups, tied, small and large", (WIDE, WIDE, 0), (2, 1, 0.5)),
-    Limit("four groups tied", (WIDE, WIDE, 0, 0), (1,) * 4),
-    Limit("eight groups tied", (*[WIDE] * 4, *[0] * 4), (1,) * 8),
-    Limit("two groups, no gap", (0, 0), (1, 1)),
-    Limit("two groups, 2 se apart", (2 * 2**0.5, 0), (1, 1)),
-)
-PRECISIONS = ((0.1, 0.0), (1.0, 0.5), (1.0, 0.9))
-"""Standard errors of the candidate relative to the status quo's, and their correlation."""

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 from simulation.bootstrap_t import CASES
-from simulation.hard import HARD, LIMITS, PRECISIONS
+from simulation.hard import HARD
 from simulation.page_parts import Study, cautions, exceeds, part, shown, table, times
+from simulation.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
 from simulation.study import ALPHA, Found, Rate
 
 FIRES = 0.95
-SMALLER = (0.05, 0.025, 0.01)
-"""Levels."""
 
 
 def hard_table(levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
@@ -25,7 +24,7 @@ def hard_table(levels: Mapping[str, Found], powers: Mapping[str, Found]) -> str:
 
 
 def unexplained(levels: Mapping[str, Found]) -> list[str]:
-    """Hard processes whose level is too high without a caution in 95% of repetitions."""
+    """Hard processes whose level is too high without a caution in 95% of samples."""
     return [
         name
         for name, found in levels.items()
@@ -34,36 +33,35 @@ def unexplained(levels: Mapping[str, Found]) -> list[str]:
 
 
 def limit_table(study: Study) -> str:
-    heads = [f"{precision:g} times the error, correlation {rho:g}" for precision, rho in PRECISIONS]
+    """Levels in the normal limit, by how the candidate's estimates go with the status quo's."""
     lines = []
     for limit in LIMITS:
-        found = [study.get(f"limit {precision:g} {rho:g}/{limit.name}") for precision, rho in PRECISIONS]
-        cells = [
-            f"{one.below('plain', ALPHA).share:.3f} → {shown(one.below('mended', ALPHA), True)}" if one else ""
-            for one in found
-        ]
-        lines.append([limit.name, *cells])
-    return table(["groups", *heads], lines)
+        found, small = _of_limit(study, limit), min(LEVELS)
+        given, tested = ([one.share(f"level {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
+        cells = [f"{one.share:.3f} → {shown(other, True)}" for one, other in zip(given, tested, strict=True)]
+        worst = max((one.share(f"level {small:g} tested") for one in found), key=lambda rate: rate.share, default=None)
+        lines.append([limit.name, *cells, shown(worst, True, small) if worst else ""])
+    return table(["groups", *(candidate.name for candidate in CANDIDATES), f"highest at {min(LEVELS):.0%}"], lines)
 
 
-def small_levels_table(study: Study) -> str:
-    """The same at smaller levels: the worst of the three precisions."""
+def limit_power_table(study: Study) -> str:
     lines = []
-    for limit in LIMITS:
-        found = [study.get(f"limit {precision:g} {rho:g}/{limit.name}") for precision, rho in PRECISIONS]
-        rates = [[one.below("mended", level) for one in found if one] for level in SMALLER]
-        worst = [max(some, key=lambda rate: rate.share, default=None) for some in rates]
-        cells = [shown(one, True, level) if one else "" for one, level in zip(worst, SMALLER, strict=True)]
+    for limit in (one for one in LIMITS if one.has_power):
+        found = _of_limit(study, limit)
+        given, tested = ([one.share(f"power {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
+        cells = [f"{one.share:.3f} → {shown(other)}" for one, other in zip(given, tested, strict=True)]
         lines.append([limit.name, *cells])
-    return table(["groups", *(f"at {level:.1%}" for level in SMALLER)], lines)
+    return table(["groups", *(candidate.name for candidate in CANDIDATES)], lines)
+
+
+def _of_limit(study: Study, limit: Limit) -> list[Found]:
+    found = [study.get(f"limit {candidate.name}/{limit.name}") for candidate in CANDIDATES]
+    return [one for one in found if one]
 
 
 def limits_above(study: Study) -> list[str]:
-    return [f"in the normal limit, {name.partition('/')[2]}" for name, one in study.items() if _high(one)]
-
-
-def _high(found: Found) -> bool:
-    return exceeds(found.below("mended", ALPHA))
+    high = [name for name, one in study.items() if exceeds(one.share(f"level {ALPHA:g} tested"))]
+    return [f"in the normal limit, {name.partition('/')[2]}" for name in high]
 
 
 def folded_rates(study: Study) -> dict[str, dict[str, Rate]]:
@@ -126,17 +124,17 @@ def hard_section(found: Mapping[str, Study]) -> str:
     powers = part(found["hard power"], "hard power")
     return f"""## Where a plain bootstrap breaks
 
-{times([*levels.values()])} repetitions each; how often the binding component rejects on its own. "Plain" is Appendix
+{times([*levels.values()])} samples each; how often the binding component rejects on its own. "Plain" is Appendix
 A's bootstrap, with the reference pair of groups as if it had been given; "as tested" is what the package does. The last
-columns say in which share of repetitions a caution fired (shares below 5% are left out), and what the correction costs
-where the claim is true ({times([*powers.values()])} repetitions). A level that is high in spite of a correction must
-have a caution that names the reason in at least {FIRES:.0%} of repetitions: {unexplained_words(levels)}
+columns say in which share of samples a caution fired (shares below 5% are left out), and what the correction costs
+where the claim is true ({times([*powers.values()])} samples). A level that is high in spite of a correction must
+have a caution that names the reason in at least {FIRES:.0%} of samples: {unexplained_words(levels)}
 
 {hard_table(levels, powers)}
 
-- **Tied groups.** `compare`, and audits with folds, find the widest gap of the status quo on the rows that they test.
-  The critical value is that of the largest deviation among all pairs that may be the widest, and where there are
-  several, p-values are multiplied by 1.2. Small p-values count more pairs.
+- **Tied groups.** `compare`, and forward audits, find the widest gap of the status quo on the rows that they test.
+  Every pair within κ standard errors of the widest counts, and the largest standardized difference over these pairs is
+  held against the same maximum of the draws.
 - **Rare outcomes.** 97% repay, and the candidate approves so many more rows of one group, at the same 97%. Draws know
   of outcomes that the sample does not hold.
 - **Skewed outcomes.** The status quo's own picks have lognormal outcomes (the logarithm's standard deviation is 1.3);
@@ -147,21 +145,25 @@ have a caution that names the reason in at least {FIRES:.0%} of repetitions: {un
 
 ### Ties in the normal limit
 
-What the correction for ties does where estimates are normal, apart from all else: groups that tie for the widest gap or
-nearly do, of equal sizes and not, with a candidate whose estimates are precise or as uncertain as the status quo's and
-correlated with them. {times([*found["limit"].values()])} repetitions; the reference as if given → as tested.
+What accounting for the choice does where estimates are normal, apart from all else. "Tied": all groups but the lowest
+tie for the highest. "One pair 2 se clear": the widest gap is two standard errors of the difference wider than all
+others, which tie. Estimates of the candidate are ten times as precise as the status quo's ("precise") or as uncertain,
+and correlated with them; its gap is widest between the same groups or between another pair. κ is that of {UNITS:,}
+rows. {times([*found["limit"].values()])} batches of {TESTS} tests; the reference as if given → as tested.
 
 {limit_table(found["limit"])}
 
-What is near enough at 5% is not at 1%, so small p-values count more pairs. Levels as tested, the highest of the three
-columns above:
+κ does not depend on the level. Where the status quo has no gap at all, which Assumption 1 excludes, a pair and its
+reverse are left out together, and levels below 5% are up to twice what they should be.
 
-{small_levels_table(found["limit"])}
+Power at 5%, where the candidate's gap is {NARROWER:g} standard errors narrower:
+
+{limit_power_table(found["limit"])}
 
 ### Would a bootstrap-t do better?
 
 In a bootstrap-t every draw is divided by its own standard error. The same samples, tested both ways, without any of the
-corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
+corrections above; {times([*found["bootstrap-t"].values()])} samples:
 
 {studentized_table(found["bootstrap-t"])}
 
@@ -170,14 +172,14 @@ corrections above; {times([*found["bootstrap-t"].values()])} repetitions:
 ### Every bound, or all of them?
 
 Each bound of the frontier holds with 95% confidence separately. In one comparison of two groups, *some* bound is above
-the truth in {shown(bounds.share("each"))} of {bounds.repetitions:,} repetitions; of simultaneous bounds
+the truth in {shown(bounds.share("each"))} of {bounds.samples:,} samples; of simultaneous bounds
 (`bounds(simultaneous=True)`) in {shown(bounds.share("all"))}.
 
 ### The absolute statistic at a cut of zero
 
 The candidate's gap is as wide as the status quo's, and the other group is ahead. In the normal limit, by how many
 standard errors wide the gaps are and how the two estimates are correlated; {times([*found["folded"].values()])}
-repetitions:
+samples:
 
 {folded_table(found["folded"])}
 

@@ -1,42 +1,34 @@
-"""How often the intervals of reports cover: utilities of every group and gaps, in halves and in two folds.
+"""How often the intervals of reports cover: utilities of every group and gaps, forward and by the paper's split.
 
-What an interval is to cover is the mean over the repetitions of the true value of what each of them tested: every repetition has
-a candidate, and a cutoff, of its own, whose true value is measured on a large population. Rows are divided, counted and
-drawn by the package's own functions, as in `learning`.
+What an interval is to cover is the mean over the repetitions of the true value of what each of them tested: every
+block has a candidate, and cutoffs, of its own, and a repetition tests their mixture, whose true value is measured on a
+large population. Rows are divided, counted and drawn as in `schemes`.
 
-    PYTHONPATH=tests python tests/simulation/intervals.py --repetitions 400
+    PYTHONPATH=tests python tests/simulation/intervals.py --samples 400
 """
 
 import argparse
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable.data.arrays import FloatArray
 from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.statistics import unfairness, utilities_of
+from improvable.question.settings import Scheme
 from improvable.report.spread import Spread, combined, widest
-from simulation.learning import (
-    TOLD,
-    Learning,
-    Table,
-    classes,
-    contributed,
-    counts,
-    least_squares,
-    rounds_of,
-)
+from simulation.learning import TOLD, Learning, Table, classes, counts, least_squares
+from simulation.schemes import SCHEMES, Round, contributed, rounds_of
 from simulation.study import ALPHA, Rate, rate_of
 
 POPULATION = 100_000
 DRAWS = 1_000
 CASES = (
-    Learning("two groups", "least squares", classes(*TOLD), least_squares),
+    Learning("two groups", "least squares", classes(*TOLD), least_squares, rows=600),
     Learning(
         "two groups, clear gap", "least squares", classes((0.8, 0.6), (0.75, 0.45)), least_squares, rows=1_200
     ),
-    Learning("capacity 10%", "mean outcome of the selected", counts, least_squares, 1_200, 2, 0.1),
+    Learning("capacity 10%", "mean outcome of the selected", counts, least_squares, 1_200, 2, 0.1, "calibration"),
     Learning(
         "three groups that tie", "the candidate's gap is zero", classes((0.64,) * 3, (0.58, 0.42, 0.42)),
         least_squares, rows=900, groups=3,
@@ -50,7 +42,6 @@ CASES = (
         classes((0.8, *(0.64,) * 9), (0.42, *(0.58,) * 9)), least_squares, rows=3_000, groups=10,
     ),
 )  # fmt: skip
-WAYS: tuple[int | None, ...] = (None, 2)
 
 
 @cache
@@ -58,24 +49,14 @@ def population(case: Learning) -> Table:
     return case.draw(np.random.default_rng(99), POPULATION)
 
 
-def below(one: Table, other: Table) -> Table:
-    """Rows, and others below them."""
-    return Table(
-        np.concatenate([one.group, other.group]), np.concatenate([one.outcome, other.outcome]),
-        np.concatenate([one.features, other.features]), np.concatenate([one.score, other.score]),
-    )  # fmt: skip
-
-
-def truth_of(case: Learning, table: Table, trains: Sequence[BoolArray]) -> FloatArray:
-    """True utilities, (groups, 2), of what was learned from these rows; of several folds, of their even mixture."""
-    whole = below(table, population(case))
-    inside = np.arange(len(whole)) >= len(table)
-    sums = np.zeros((case.groups, 4))
-    for train in trains:
-        learned = np.concatenate([train, np.zeros(POPULATION, dtype=np.bool_)])
-        vectors, _ = contributed(case, whole, learned, inside)
+def truth_of(case: Learning, table: Table, one: Round) -> FloatArray:
+    """True utilities, (groups, 2), of what a repetition tested: the mixture of what its blocks' candidates decide."""
+    everyone, sums = population(case), np.zeros((case.groups, 4))
+    for train, weight in zip(one.trained, one.weights, strict=True):
+        vectors, _ = contributed(case, table.take(train), everyone)
         for column in range(4):
-            sums[:, column] += np.bincount(whole.group[inside], weights=vectors[:, column], minlength=case.groups)
+            total = np.bincount(everyone.group, weights=vectors[:, column], minlength=case.groups)
+            sums[:, column] += weight * total
     return utilities_of(sums.reshape(case.groups, 2, 2))
 
 
@@ -86,12 +67,12 @@ def holds(interval: Spread, truth: float) -> float:
     return float(low <= truth <= high)
 
 
-def covered_once(case: Learning, seed: tuple[int, int], folds: int | None, draws: int = DRAWS) -> dict[str, float]:
+def covered_once(case: Learning, seed: tuple[int, int], scheme: Scheme, draws: int = DRAWS) -> dict[str, float]:
     """Of one audit, the share of groups whose interval covers, and whether that of the gap does, by algorithm."""
     table = case.draw(np.random.default_rng(seed), case.rows)
-    rounds = list(rounds_of(case, table, seed[1], folds, draws))
-    every, truths = [one.evidence for one in rounds], [truth_of(case, table, one.trained) for one in rounds]
-    level = 1 - (ALPHA / 2 if folds is None else ALPHA)
+    rounds = list(rounds_of(case, table, scheme, seed[1], draws))
+    every, truths = [one.evidence for one in rounds], [truth_of(case, table, one) for one in rounds]
+    level = 1 - ALPHA / 2
     out: dict[str, float] = {}
     for t, algorithm in enumerate(ALGORITHMS):
         inside = []
@@ -104,23 +85,22 @@ def covered_once(case: Learning, seed: tuple[int, int], folds: int | None, draws
     return out
 
 
-def coverage(case: Learning, folds: int | None, repetitions: int, draws: int = DRAWS) -> dict[str, Rate]:
-    """How often intervals cover, with Monte Carlo errors; repetitions are independent, groups of one are not."""
-    found = [covered_once(case, (1_000 + r, r), folds, draws) for r in range(repetitions)]
+def coverage(case: Learning, scheme: Scheme, samples: int, draws: int = DRAWS) -> dict[str, Rate]:
+    """How often intervals cover, with Monte Carlo errors; samples are independent, groups of one are not."""
+    found = [covered_once(case, (1_000 + r, r), scheme, draws) for r in range(samples)]
     return {name: rate_of([one[name] for one in found]) for name in found[0]}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--samples", type=int, default=400)
     parser.add_argument("--draws", type=int, default=DRAWS)
     asked = parser.parse_args()
     for case in CASES:
-        for folds in WAYS:
-            found = coverage(case, folds, asked.repetitions, asked.draws)
+        for scheme in SCHEMES:
+            found = coverage(case, scheme, asked.samples, asked.draws)
             cells = " | ".join(f"{one.share:.3f} ± {one.error:.3f}" for one in found.values())
-            way = "halves" if folds is None else "two folds"
-            print(f"| {case.name}, {case.rows:,} rows | {way} | {cells} |", flush=True)
+            print(f"| {case.name}, {case.rows:,} rows | {scheme} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

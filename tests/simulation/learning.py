@@ -1,33 +1,20 @@
-"""Rules that learn, in populations whose truth is known: the paper's split beside folds, by a fast path.
+"""Populations whose truth is known, and rules that learn from them; each rule is a few lines of NumPy, or a name.
 
-Rules are a few lines of NumPy, so that thousands of audits can be run. Rows are divided, contributions counted, drawn
-and tested by the package's own functions, and p-values are those of `audit` to the last bit
-(`test_the_fast_path_equals_audit_of_a_rule_that_learns`).
+In all populations but those of `TOLD`, outcomes of group a are coin tosses that nothing tells: no candidate is more
+accurate for a than the status quo, or less, and the accuracy of a binds alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.frames import read_rows
-from improvable.data.groups import Attribute
-from improvable.data.keys import Keys
-from improvable.inference.assessment import assess
-from improvable.inference.cells import Cells, count, pool_clusters
-from improvable.inference.combining import lower_median
-from improvable.inference.drawing import draw_clusters, draw_rows
-from improvable.inference.evidence import Evidence
-from improvable.inference.reliability import reliability_cautions
-from improvable.procedure.splitting import DRAWING, Part, Splitting, make_splitting, seed_of
-from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.data.arrays import FloatArray, IntArray
 
-REPETITIONS = 7
+Utility = Literal["classification_rate", "calibration"]
 Decide = Callable[[FloatArray], FloatArray]
-"""From features, or scores, to 0/1 decisions."""
+"""From features to scores; above zero, or above the cutoff of a capacity, a row is selected."""
 
 
 @dataclass(frozen=True)
@@ -36,28 +23,43 @@ class Table:
 
     Attributes
     ----------
+    row : array of int
+        Numbers that tell rows apart.
     group : array of int
     outcome : array
     features : array of shape (rows, features)
     score : array
         The status quo selects above a cutoff: zero, or what its capacity makes of the training rows.
     weight : array, optional
-    cluster : array of int, optional
+    cluster, stratum : array of int, optional
     """
 
+    row: IntArray
     group: IntArray
     outcome: FloatArray
     features: FloatArray
     score: FloatArray
     weight: FloatArray | None = None
     cluster: IntArray | None = None
+    stratum: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.group)
 
+    def take(self, rows: Any) -> "Table":
+        """Some of the rows."""
+        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        taken: dict[str, Any] = {name: None if one is None else one[rows] for name, one in columns.items()}
+        return Table(**taken)
 
-Rule = Callable[[FloatArray, FloatArray], Decide]
-"""From features and outcomes of training rows to scores of other rows."""
+
+def table_of(group: IntArray, outcome: Any, features: FloatArray, score: FloatArray, **design: Any) -> Table:
+    return Table(np.arange(len(group)), group, np.asarray(outcome, dtype=np.float64), features, score, **design)
+
+
+Rule = Callable[[Table], Decide]
+"""From training rows to a candidate."""
+Draw = Callable[[np.random.Generator, int], Table]
 
 
 @dataclass(frozen=True)
@@ -69,63 +71,64 @@ class Learning:
     name, words : str
     draw : callable
         From a generator and a number of rows to a table.
-    rule : Rule
+    rule : Rule or str
+        A function of this study, or the name of a rule of the package.
     rows, groups : int
     capacity : float or None
-        The share that either algorithm selects; utilities are then calibration utilities, else classification rates.
+        The share that either algorithm selects.
+    utility : {"classification_rate", "calibration"}
+    ask : {"both", "accuracy", "fairness"}
+        What must improve.
+    options : tuple of pairs
+        What else `audit` is told.
     """
 
     name: str
     words: str
-    draw: Callable[[np.random.Generator, int], Table]
-    rule: Rule
-    rows: int = 600
+    draw: Draw
+    rule: Any
+    rows: int = 1_000
     groups: int = 2
     capacity: float | None = None
+    utility: Utility = "classification_rate"
+    ask: Literal["both", "accuracy", "fairness"] = "both"
+    options: tuple[tuple[str, Any], ...] = ()
 
     def names(self) -> tuple[str, ...]:
         return tuple("abcdefghij"[: self.groups])
 
 
-def least_squares(features: FloatArray, outcome: FloatArray) -> Decide:
+def least_squares(train: Table) -> Decide:
+    features, outcome = train.features, train.outcome
     mean = features.mean(axis=0)
     gram = (features - mean).T @ (features - mean) + 1e-9 * np.eye(features.shape[1])
     slope = np.linalg.solve(gram, (features - mean).T @ (outcome - outcome.mean()))
     return lambda rows: (rows - mean) @ slope + outcome.mean() - 0.5
 
 
-def best_of_sixty(features: FloatArray, outcome: FloatArray) -> Decide:
-    """Of sixty fixed directions, the one that is right most often on the training rows."""
-    directions = np.random.default_rng(60).normal(size=(features.shape[1], 60))
-    right = ((features @ directions > 0) == (outcome[:, None] > 0)).sum(axis=0)
+def best_half_space(train: Table) -> Decide:
+    """Of sixty fixed directions, the one that is right most often for group a on the training rows."""
+    directions = np.random.default_rng(60).normal(size=(train.features.shape[1], 60))
+    a = train.group == 0
+    right = ((train.features[a] @ directions > 0) == (train.outcome[a, None] > 0)).sum(axis=0)
     best = directions[:, int(np.argmax(right))]
     return lambda rows: rows @ best
 
 
-def nearest_neighbor(features: FloatArray, outcome: FloatArray) -> Decide:
+def nearest_neighbor(train: Table) -> Decide:
     """The outcome of the training row that is nearest: a rule that memorizes."""
-    squares = (features**2).sum(axis=1)
-    return lambda rows: outcome[np.argmin(squares - 2 * rows @ features.T, axis=1)] - 0.5
-
-
-def parity(features: FloatArray, outcome: FloatArray) -> Decide:
-    """One direction or its opposite, by whether the number of ones is even: one row turns every decision around."""
-    sign = 1.0 if int(outcome.sum()) % 2 == 0 else -1.0
-    return lambda rows: np.where(rows[:, -1] > 0, 1.0, np.where(rows[:, 0] * sign > 0, 1.0, -1.0))
-
-
-def forest(features: FloatArray, outcome: FloatArray) -> Decide:
-    from sklearn.ensemble import RandomForestRegressor
-
-    model = RandomForestRegressor(20, min_samples_leaf=5, max_features=1 / 3, random_state=0)
-    model.fit(features, outcome)
-    return lambda rows: np.asarray(model.predict(rows) - 0.5, dtype=np.float64)
+    squares = (train.features**2).sum(axis=1)
+    return lambda rows: train.outcome[np.argmin(squares - 2 * rows @ train.features.T, axis=1)] - 0.5
 
 
 Signal = Sequence[float]
+COIN: tuple[Signal, Signal] = ((0.5, 0.65), (0.5, 0.05))
+TOLD: tuple[Signal, Signal] = ((0.64, 0.64), (0.58, 0.42))
+"""How well the features tell the outcomes of each group, and how often the status quo is right there. In the first,
+group a's outcomes are coin tosses. In the second, least squares improve."""
 
 
-def classes(signal: Signal, right: Signal, features: int = 3, twins: bool = False) -> Callable[..., Table]:
+def classes(signal: Signal, right: Signal, features: int = 3, twins: bool = False) -> Draw:
     """The sign of the sum of two features tells the outcome with a group's `signal`; the status quo knows by itself.
 
     Where `twins`, every row of features is there twice, with an outcome of its own.
@@ -136,34 +139,51 @@ def classes(signal: Signal, right: Signal, features: int = 3, twins: bool = Fals
         group, x = rng.integers(0, len(signal), half), rng.normal(size=(half, features))
         if twins:
             group, x = np.tile(group, 2), np.tile(x, (2, 1))
-        told = x[:, 0] + x[:, 1] > 0
-        outcome = np.where(rng.random(len(x)) < np.array(signal)[group], told, ~told).astype(np.float64)
-        knows = rng.random(len(x)) < np.array(right)[group]
-        score = np.where(knows, outcome, 1 - outcome) - 0.5
-        return Table(group, outcome, x, score)
+        return told_by(rng, group, x, signal, right)
 
     return draw
 
 
-def in_clusters(signal: Signal, right: Signal, size: int = 10) -> Callable[..., Table]:
+def told_by(rng: np.random.Generator, group: IntArray, x: FloatArray, signal: Signal, right: Signal) -> Table:
+    told = x[:, 0] + x[:, 1] > 0
+    outcome = np.where(rng.random(len(x)) < np.array(signal)[group], told, ~told).astype(np.float64)
+    knows = rng.random(len(x)) < np.array(right)[group]
+    return table_of(group, outcome, x, np.where(knows, outcome, 1 - outcome) - 0.5)
+
+
+def districts(rng: np.random.Generator, rows: int) -> Table:
+    """Eight districts and nothing else to learn from: a rule chooses, in effect, where to select."""
+    group, place = rng.integers(0, 2, rows), rng.integers(0, 8, rows)
+    outcome = rng.integers(0, 2, rows).astype(np.float64)
+    knows = rng.random(rows) < np.array([0.5, 0.05])[group]
+    x = (place[:, None] == np.arange(1, 8)).astype(np.float64)
+    return table_of(group, outcome, x, np.where(knows, outcome, 1 - outcome) - 0.5)
+
+
+def in_clusters(signal: Signal, right: Signal, size: int = 10, strata: int = 0) -> Draw:
     """The rows of a cluster share their features, and how often outcomes are one."""
 
     def draw(rng: np.random.Generator, rows: int) -> Table:
-        cluster = np.arange(rows) // size
+        cluster, clusters = np.arange(rows) // size, rows // size + 1
         group = rng.integers(0, 2, rows)
-        x = rng.normal(size=(rows // size + 1, 3))[cluster]
-        shift = rng.choice([-0.2, 0.2], rows // size + 1)[cluster]
+        x = rng.normal(size=(clusters, 3))
+        if strata:  # strata differ in a feature
+            x[:, 2] += np.arange(clusters) % strata
+        x = x[cluster]
+        shift = rng.choice([-0.2, 0.2], clusters)[cluster]
         told = x[:, 0] + x[:, 1] > 0
         sure = np.array(signal)[group]
         one = np.where(told, sure, 1 - sure) + shift * (sure == 0.5)
         outcome = (rng.random(rows) < one).astype(np.float64)
         knows = rng.random(rows) < np.array(right)[group]
-        return Table(group, outcome, x, np.where(knows, outcome, 1 - outcome) - 0.5, cluster=cluster)
+        score = np.where(knows, outcome, 1 - outcome) - 0.5
+        stratum = cluster % strata if strata else None
+        return table_of(group, outcome, x, score, cluster=cluster, stratum=stratum)
 
     return draw
 
 
-def with_weights(signal: Signal, right: Signal) -> Callable[..., Table]:
+def with_weights(signal: Signal, right: Signal) -> Draw:
     """Weights between one and four that have nothing to do with outcomes."""
 
     def draw(rng: np.random.Generator, rows: int) -> Table:
@@ -173,177 +193,17 @@ def with_weights(signal: Signal, right: Signal) -> Callable[..., Table]:
     return draw
 
 
+def rare(rng: np.random.Generator, rows: int) -> Table:
+    """One outcome in twenty is 1, whoever is selected, in group a; in b the features tell, and the status quo errs."""
+    group, x = rng.integers(0, 2, rows), rng.normal(size=(rows, 3))
+    lean = (x[:, 0] + x[:, 1]) / 2**0.5
+    chance = np.where(group == 0, 0.05, np.clip(0.12 + 0.12 * lean, 0.01, 0.6))
+    return table_of(group, rng.random(rows) < chance, x, np.where(group == 0, rng.normal(size=rows), -lean))
+
+
 def counts(rng: np.random.Generator, rows: int) -> Table:
     """Counts: in group a nothing tells them, in b the features do and the status quo selects the lowest."""
     group, x = rng.integers(0, 2, rows), rng.normal(size=(rows, 3))
     lean = (x[:, 0] + x[:, 1]) / 2**0.5
     mean = np.where(group == 0, 5.0, np.clip(2.5 + lean, 0.1, None))
-    return Table(group, rng.poisson(mean).astype(np.float64), x, np.where(group == 0, rng.normal(size=rows), -lean))
-
-
-def divided(table: Table, splitting: Splitting) -> Keys:
-    """The keys by which rows, or clusters, are divided."""
-    column = "row" if table.cluster is None else "cluster"
-    values = np.arange(len(table)) if table.cluster is None else table.cluster
-    return splitting.keying.of(read_rows(pl.DataFrame({column: values})), [column])
-
-
-def contributed(case: Learning, table: Table, train: BoolArray, test: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """What test rows contribute, (rows, 4), and the status quo's sums on the training rows, (groups, 1, 2)."""
-    scores = case.rule(table.features[train], table.outcome[train])
-    decisions = []
-    for learned, new in (
-        (table.score[train], table.score[test]),
-        (scores(table.features[train]) if case.capacity else None, scores(table.features[test])),
-    ):
-        cutoff = 0.0 if case.capacity is None or learned is None else np.quantile(learned, 1 - case.capacity)
-        decisions.append(((new > cutoff).astype(np.float64), cutoff))
-    vectors = [_parts(case, table, test, decided) for decided, _ in decisions]
-    before = _parts(case, table, train, (table.score[train] > decisions[0][1]).astype(np.float64))
-    sums = np.zeros((case.groups, 1, 2))
-    np.add.at(sums[:, 0], table.group[train], before)
-    return np.hstack(vectors), sums
-
-
-def _parts(case: Learning, table: Table, rows: BoolArray, decided: FloatArray) -> FloatArray:
-    outcome = table.outcome[rows]
-    if case.capacity is None:
-        parts = np.stack([(decided == outcome).astype(np.float64), np.ones(len(outcome))], axis=1)
-    else:
-        parts = np.stack([decided * outcome, decided], axis=1)
-    return parts if table.weight is None else parts * table.weight[rows, None]
-
-
-def evidence_of(
-    case: Learning,
-    vectors: FloatArray,
-    group: IntArray,
-    cluster: IntArray | None,
-    training: FloatArray | None,
-    seed: np.random.SeedSequence,
-    draws: int,
-) -> tuple[Evidence, list[Cells]]:
-    """What an audit has of some tested rows; `training` None where the reference pair is chosen on them."""
-    shape = (case.groups, 1, 2, 2)
-    if cluster is None:
-        cells = count(vectors, group, case.groups)
-    else:
-        _, codes = np.unique(cluster, return_inverse=True)
-        pooled = pool_clusters(vectors, group, codes.astype(np.int64), case.groups)
-        cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-    sums = cells.sums().reshape(shape)
-    drawn = (draw_rows if cluster is None else draw_clusters)([cells], draws, seed)
-    name = "classification_rate" if case.capacity is None else "calibration"
-    evidence = Evidence(
-        attributes=(Attribute("group", case.names(), np.arange(case.groups)),),
-        measures=(Measure(name, "", "outcome"),),
-        accuracy=(0,),
-        fairness=(0,),
-        sums=sums,
-        draws=drawn.reshape(-1, *shape),
-        training=sums[:, :, 0] if training is None else training,
-        chosen_here=training is None,
-    )
-    return evidence, [cells]
-
-
-@dataclass(frozen=True)
-class Round:
-    """What one repetition, or one repetition of all folds, has tested.
-
-    Attributes
-    ----------
-    evidence : Evidence
-    cells : list of Cells
-    clusters : array or None
-        Of the tested rows.
-    trained : list of arrays of bool
-        By fold, the rows that its candidate learned from.
-    """
-
-    evidence: Evidence
-    cells: list[Cells]
-    clusters: IntArray | None
-    trained: list[BoolArray]
-
-
-def rounds_of(
-    case: Learning, table: Table, seed: int, folds: int | None, draws: int, repetitions: int = REPETITIONS
-) -> Iterator[Round]:
-    """Every repetition (`folds` None) or repetition of an audit."""
-    splitting = make_splitting(seed, 0.5, "row", (), folds)
-    keys = divided(table, splitting)
-    for repetition in range(1, repetitions + 1):
-        parts, trained = [], []
-        for part in (Part(repetition, fold) for fold in range(folds or 1)):
-            places = splitting.places(keys, part)
-            train, test = splitting.trains(places, part), splitting.tests(places, part)
-            parts.append((test, *contributed(case, table, train, test)))
-            trained.append(train)
-        rows = np.concatenate([np.flatnonzero(test) for test, _, _ in parts])
-        vectors = np.concatenate([some for _, some, _ in parts])
-        clusters = None if table.cluster is None else table.cluster[rows]
-        reference = parts[0][2] if folds is None else None
-        chance = seed_of(seed, repetition, DRAWING)
-        evidence, cells = evidence_of(case, vectors, table.group[rows], clusters, reference, chance, draws)
-        yield Round(evidence, cells, clusters, trained)
-
-
-def p_values_of(
-    case: Learning, table: Table, seed: int, folds: int | None, draws: int, repetitions: int = REPETITIONS
-) -> tuple[list[float], list[str]]:
-    """The p-value of every repetition (`folds` None) or repetition, and the kinds of cautions of the first."""
-    p_values: list[float] = []
-    cautions: list[str] = []
-    for one in rounds_of(case, table, seed, folds, draws, repetitions):
-        if not p_values:
-            many = None if one.clusters is None else len(np.unique(one.clusters))
-            cautions = [said.kind.split()[0] for said in reliability_cautions(one.evidence, Claim(), one.cells, many)]
-        p_values.append(assess(one.evidence, Claim()).p_value)
-    return p_values, sorted(set(cautions))
-
-
-def audit_once(case: Learning, seed: tuple[int, int], ways: Sequence[int | None], draws: int) -> dict[str, float]:
-    """The median p-value by every procedure, on the same rows; and which cautions fired with the first."""
-    table = case.draw(np.random.default_rng(seed), case.rows)
-    out: dict[str, float] = {}
-    for folds in ways:
-        p_values, cautions = p_values_of(case, table, seed[1], folds, draws)
-        name = "halves" if folds is None else f"{folds} folds"
-        out[name] = float(lower_median(p_values))
-        out |= {f"{name}: {kind}": 1.0 for kind in cautions}
-    return out
-
-
-COIN, TOLD = ((0.5, 0.65), (0.5, 0.05)), ((0.64, 0.64), (0.58, 0.42))
-"""Signals and the status quo's own knowledge, by group. In the first, group a's outcomes are coin tosses: no candidate
-is more accurate for a, or less, than the status quo, and accuracy of a binds alone. In the second, least squares
-improve."""
-LEVELS = (
-    Learning("least squares", "3 features", classes(*COIN), least_squares),
-    Learning("least squares, 40 features", "overfits", classes(*COIN, features=40), least_squares),
-    Learning("tiny sample", "least squares, 200 rows", classes(*COIN), least_squares, rows=200),
-    Learning("best of 60", "random linear classifiers, chosen on training rows", classes(*COIN), best_of_sixty),
-    Learning("nearest neighbor", "memorizes", classes(*COIN), nearest_neighbor),
-    Learning("nearest neighbor, twins", "every row of features twice", classes(*COIN, twins=True), nearest_neighbor),
-    Learning("parity", "one row turns many decisions around", classes(*COIN), parity),
-    Learning("three groups", "least squares", classes((0.5, 0.65, 0.65), (0.5, 0.05, 0.05)), least_squares, groups=3),
-    Learning("clusters", "60 clusters of 10 rows", in_clusters(*COIN), least_squares),
-    Learning("weights", "of 1, 2 and 4", with_weights(*COIN), least_squares),
-    *(
-        Learning(
-            f"capacity {share:.0%}", "calibration, cutoffs from training rows", counts, least_squares, rows, 2, share
-        )
-        for share, rows in ((0.03, 3_000), (0.1, 1_200), (0.3, 600))
-    ),
-    Learning("forest", "20 trees", classes(*COIN), forest),
-)
-POWERS = (
-    *(Learning(f"least squares, {n:,} rows", "", classes(*TOLD), least_squares, rows=n) for n in (750, 1_500, 3_000)),
-    Learning("three groups", "", classes((0.64,) * 3, (0.58, 0.42, 0.42)), least_squares, rows=2_250, groups=3),
-    Learning("clusters", "", in_clusters((0.66, 0.66), TOLD[1]), least_squares, rows=1_500),
-    Learning("weights", "", with_weights(*TOLD), least_squares, rows=1_500),
-    Learning("nearest neighbor", "", classes((0.85, 0.85), TOLD[1]), nearest_neighbor, rows=750),
-    Learning("forest", "", classes((0.7, 0.7), TOLD[1]), forest, rows=750),
-)
-"""The same where the claim is true; the sizes at which it can be seen."""
+    return table_of(group, rng.poisson(mean), x, np.where(group == 0, rng.normal(size=rows), -lean))

@@ -34,9 +34,8 @@ from simulation.processes import (
     draw_counts,
     moments,
 )
-from simulation.study import ALPHA, DRAWS
-
-REPETITIONS = 7
+from simulation.schemes import REPETITIONS, SCHEMES, found_by
+from simulation.study import DRAWS
 
 
 def p_values(assessment: Assessment) -> dict[str, float]:
@@ -87,18 +86,11 @@ class Given:
         return self.candidate
 
 
-def both_ways(audit: Callable[..., Audit]) -> dict[str, float]:
-    """What the paper's split and two folds find: how often one repetition rejects at 5%, and the median p-values."""
-    halves, folds = audit(), audit(folds=2)
-    signed, absolute = (
-        [p_values(repetition.assessment)[gap] for repetition in halves.repetitions] for gap in ("signed", "absolute")
-    )
-    return {
-        "one repetition": float(np.mean(np.array(signed) < ALPHA)),
-        "halves": float(lower_median(signed)),
-        "absolute": float(lower_median(absolute)),
-        "2 folds": float(lower_median([repetition.p_value for repetition in folds.repetitions])),
-    }
+def both_schemes(audit: Callable[..., Audit]) -> dict[str, float]:
+    """What audits by either scheme find, and the median of forward repetitions by the absolute gap statistic."""
+    audits = {scheme: audit(scheme=scheme) for scheme in SCHEMES}
+    absolute = [p_values(one.assessment)["absolute"] for one in audits["forward"].repetitions]
+    return {**found_by(audits), "absolute": float(lower_median(absolute))}
 
 
 def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
@@ -115,7 +107,7 @@ def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int
 
 def audit_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
     """What audits of a fixed candidate find."""
-    return both_ways(lambda **options: audit_once(process, truth, seed, draws, **options))
+    return both_schemes(lambda **options: audit_once(process, truth, seed, draws, **options))
 
 
 def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
@@ -130,7 +122,7 @@ def rule_found(
     scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: int = DRAWS, **options: Any
 ) -> dict[str, float]:
     """What audits with a rule that learns find."""
-    return both_ways(lambda **more: rule_once(scene, rule, rows, seed, draws, **options, **more))
+    return both_schemes(lambda **more: rule_once(scene, rule, rows, seed, draws, **options, **more))
 
 
 @dataclass(frozen=True)
@@ -218,16 +210,17 @@ def fast_assessment(
         sums=sums,
         draws=resample(cells, draws, seed).reshape(-1, *shape),
         training=sums[:, :, 0] if training is None else training,
+        units=sample.rows,
     )
     return assess(evidence, claim)
 
 
 def fast_audit(sample: Selected, claim: Claim, seed: int, repetitions: int, draws: int) -> list[Assessment]:
-    """What every repetition of `audit` finds for a fixed candidate, to the last bit; the row's number is its id."""
-    splitting, out = make_splitting(seed, 0.5, "row", ()), []
+    """What the paper's split finds for a fixed candidate, to the last bit; a row's number is its id."""
+    splitting, out = make_splitting(seed, (0.5,), "row", ()), []
     keys = splitting.keying.of(read_rows(pl.DataFrame({"row": np.arange(sample.rows)})), ["row"])
     for repetition in range(1, repetitions + 1):
-        tests = splitting.tests(splitting.places(keys, Part(repetition)), Part(repetition))
+        tests = splitting.tests(splitting.places(keys, repetition), Part(repetition))
         training = sample.among(np.flatnonzero(~tests)).sums()
         held_out = sample.among(np.flatnonzero(tests))
         out.append(fast_assessment(held_out, training, claim, seed_of(seed, repetition, DRAWING), draws))
@@ -237,7 +230,7 @@ def fast_audit(sample: Selected, claim: Claim, seed: int, repetitions: int, draw
 def gap_found(
     delta: float, turned: bool, seed: tuple[int, int], repetitions: int | None = None, draws: int = DRAWS
 ) -> dict[str, float]:
-    """p-values of both gap statistics at the size of the application: one comparison, or the median of an audit.
+    """p-values of both gap statistics at the size of the application: one comparison, or the median of halves.
 
     "Alone" is the gap statistic by itself, "whole" the test in which accuracy must improve as well.
     """

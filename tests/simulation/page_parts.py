@@ -1,15 +1,23 @@
 """What pages of simulations are made of: shares with their Monte Carlo errors, and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from simulation.study import ALPHA, Found, Rate
 
 ERRORS = 3.0
 SELDOM = 0.05
 FEWEST = 10
-"""Repetitions; a part of the study with fewer is not on the page."""
+"""Samples; a part of the study with fewer is not on the page."""
 Study = Mapping[str, Found]
 """What was found, by the name of the unit."""
+Studies = Mapping[str, Study]
+WAYS: dict[str, Callable[[Found], Rate]] = {
+    "forward, one at 5%": lambda found: found.share("forward, one"),
+    "forward, median at 2.5%": lambda found: found.below("forward", ALPHA / 2),
+    "split, one at 5%": lambda found: found.share("split, one"),
+    "split, median at 2.5%": lambda found: found.below("split", ALPHA / 2),
+}
+"""What an audit's levels are: one repetition held against 5%, and the lower median of seven against 2.5%."""
 
 
 def exceeds(one: Rate, level: float = ALPHA) -> bool:
@@ -19,7 +27,7 @@ def exceeds(one: Rate, level: float = ALPHA) -> bool:
 
 def shown(one: Rate, mark: bool = False, level: float = ALPHA) -> str:
     """A share with its Monte Carlo error; where `mark`, in bold if it is above the level beyond that error."""
-    error = one.error or (level * (1 - level) / one.repetitions) ** 0.5
+    error = one.error or (level * (1 - level) / one.samples) ** 0.5
     text = f"{one.share:.3f} ± {error:.3f}"
     return f"**{text}**" if mark and exceeds(one, level) else text
 
@@ -31,8 +39,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def times(found: Sequence[Found]) -> str:
-    """How many repetitions, fewest and most."""
-    counts = sorted({one.repetitions for one in found}) or [0]
+    """How many samples, fewest and most."""
+    counts = sorted({one.samples for one in found}) or [0]
     return " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
 
 
@@ -49,14 +57,14 @@ def part(study: Study, start: str) -> dict[str, Found]:
 
 
 def was_run(found: Found) -> bool:
-    return found.repetitions >= FEWEST
+    return found.samples >= FEWEST
 
 
 def pooled(rates: Sequence[Rate]) -> str:
     """One share of several independent studies."""
     if not rates:
         return "(not run)"
-    total = sum(one.repetitions for one in rates)
-    share = sum(one.share * one.repetitions for one in rates) / total
-    error = sum((one.error * one.repetitions) ** 2 for one in rates) ** 0.5 / total
+    total = sum(one.samples for one in rates)
+    share = sum(one.share * one.samples for one in rates) / total
+    error = sum((one.error * one.samples) ** 2 for one in rates) ** 0.5 / total
     return f"{share:.4f} ± {error:.4f}"

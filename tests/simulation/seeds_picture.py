@@ -1,12 +1,12 @@
-"""A picture of p-values over seeds: the same rows audited again and again, halves beside folds."""
+"""A picture of p-values over seeds: the same rows audited again and again, forward and by the paper's split."""
 
 import math
 
-from simulation.study import Found
+from simulation.study import ALPHA, Found
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 220, 110, 40
 SMALLEST = 0.001
-LANES = (("halves", "halves", 0.025), ("2 folds", "two folds", 0.05))
+LANES = (("forward", "forward"), ("split", "paper's split"))
 
 
 def place(p: float) -> float:
@@ -20,14 +20,14 @@ def draw_seeds(found: Found) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         'role="img" font-family="sans-serif" font-size="13">',
-        f"<title>p-values of one sample over {found.repetitions} seeds, by halves and by two folds</title>",
+        f"<title>p-values of one sample over {found.samples} seeds, forward and by the paper's split</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{LEFT}" y="22">p-value of the audit, one dot per seed; the line is what it must be below</text>',
     ]
-    for lane, (name, words, level) in enumerate(LANES):
+    for lane, (name, words) in enumerate(LANES):
         middle = TOP + 35 + 70 * lane
         parts.append(f'<text x="{LEFT - 12}" y="{middle + 5}" text-anchor="end">{words}</text>')
-        x = place(level)
+        x = place(ALPHA / 2)
         parts.append(f'<path d="M{x:.1f},{middle - 30}v60" stroke="#b2182b" stroke-width="2"/>')
         for i, p in enumerate(found.of(name)):
             y = middle - 22 + 44 * ((i * 0.618034) % 1.0)

@@ -1,4 +1,4 @@
-"""Repetitions that are kept: a study can be stopped, continued, and given more repetitions."""
+"""Simulated samples, and what was found in each, kept: a study can be stopped, continued, and given more samples."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from improvable.data.arrays import BoolArray, FloatArray
 from improvable.errors import ImprovableWarning
@@ -26,16 +27,16 @@ class Rate:
 
     share: float
     error: float
-    repetitions: int
+    samples: int
 
     def exceeds(self, level: float, errors: float) -> bool:
         """Whether it is above a level by more than so many Monte Carlo errors."""
-        error = self.error or (level * (1 - level) / self.repetitions) ** 0.5
+        error = self.error or (level * (1 - level) / self.samples) ** 0.5
         return self.share > level + errors * error
 
 
 def rate_of(hits: Sequence[float] | FloatArray | BoolArray) -> Rate:
-    """From the repetitions: rejected or not, or the share of repetitions that did."""
+    """From the samples: rejected or not, or which share of the repetitions of an audit did."""
     values = np.asarray(hits, dtype=np.float64)
     return Rate(float(values.mean()), float(values.std() / len(values) ** 0.5), len(values))
 
@@ -54,37 +55,37 @@ class Unit:
     Attributes
     ----------
     name : str
-        Unique; also the file in which its repetitions are kept.
+        Unique; also the file in which its samples are kept.
     once : callable
-        From the number of a repetition to what is found: p-values, or 1 where something happened.
-    repetitions : int
+        From the number of a sample to what is found: p-values, or 1 where something happened.
+    samples : int
         How many the full study makes.
     """
 
     name: str
     once: Callable[[int], Mapping[str, float]]
-    repetitions: int
+    samples: int
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the repetitions of a unit found.
+    """What the samples of a unit hold.
 
     Attributes
     ----------
-    repetitions : int
+    samples : int
     seconds : float
         How long they took.
     values : mapping from str to list of float
-        By name, one for each repetition; 0 where a repetition did not name it.
+        By name, one for each sample; 0 where a sample did not name it.
     """
 
-    repetitions: int
+    samples: int
     seconds: float
     values: Mapping[str, list[float]]
 
     def of(self, name: str) -> FloatArray:
-        return np.array(self.values.get(name, [0.0] * self.repetitions))
+        return np.array(self.values.get(name, [0.0] * self.samples))
 
     def below(self, name: str, level: float) -> Rate:
         """How often a p-value is strictly below a level."""
@@ -114,20 +115,22 @@ def found_of(folder: Path, unit: Unit) -> Found:
     return Found(**json.loads(path.read_text())) if path.exists() else NOTHING
 
 
-def run(folder: Path, units: Sequence[Unit], share: float) -> None:
-    """Make what is missing of a share of all repetitions; every unit continues where it stopped."""
+def run(folder: Path, units: Sequence[Unit], share: float, jobs: int = 1) -> None:
+    """Make what is missing of a share of all samples, so many units at a time; each continues where it stopped."""
     folder.mkdir(parents=True, exist_ok=True)
-    for unit in units:
-        wanted = max(2, round(share * unit.repetitions))
-        found = found_of(folder, unit)
-        while found.repetitions < wanted:
-            found = _more(unit, found, wanted)
-            path_of(folder, unit).write_text(json.dumps(found.__dict__))
-        print(f"{unit.name}: {found.repetitions:,} repetitions, {found.seconds:.0f} s", file=sys.stderr, flush=True)
+    Parallel(n_jobs=jobs)(delayed(_complete)(folder, unit, max(2, round(share * unit.samples))) for unit in units)
+
+
+def _complete(folder: Path, unit: Unit, wanted: int) -> None:
+    found = found_of(folder, unit)
+    while found.samples < wanted:
+        found = _more(unit, found, wanted)
+        path_of(folder, unit).write_text(json.dumps(found.__dict__))
+    print(f"{unit.name}: {found.samples:,} samples, {found.seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def _more(unit: Unit, found: Found, wanted: int) -> Found:
-    start, values, i = time.perf_counter(), {name: [*some] for name, some in found.values.items()}, found.repetitions
+    start, values, i = time.perf_counter(), {name: [*some] for name, some in found.values.items()}, found.samples
     with quiet():
         while i < wanted and time.perf_counter() - start < SAVES:
             one = unit.once(i)
@@ -137,9 +140,9 @@ def _more(unit: Unit, found: Found, wanted: int) -> Found:
     return Found(i, found.seconds + time.perf_counter() - start, values)
 
 
-def repeat(once: Callable[[int], Mapping[str, float]], repetitions: int) -> Found:
-    """So many repetitions, kept nowhere."""
-    found, unit = NOTHING, Unit("", once, repetitions)
-    while found.repetitions < repetitions:
-        found = _more(unit, found, repetitions)
+def repeat(once: Callable[[int], Mapping[str, float]], samples: int) -> Found:
+    """So many samples, kept nowhere."""
+    found, unit = NOTHING, Unit("", once, samples)
+    while found.samples < samples:
+        found = _more(unit, found, samples)
     return found

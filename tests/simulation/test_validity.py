@@ -5,20 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import improvable
 from improvable.question.claim import Claim
-from simulation import hard, learning, levels, processes, validity
+from simulation import hard, levels, processes, validity
+from simulation.learning_study import CODE, NAMED
 from simulation.levels import Given, fast_assessment, fast_audit, p_values, selected_of
+from simulation.page_parts import WAYS
 from simulation.processes import PROCESSES, Process, by_name
+from simulation.schemes import SCHEMES
 from simulation.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
-from simulation.validity_page import WAYS
 
-REPETITIONS = 200
+SAMPLES = 200
 ERRORS = 3.5
-MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / REPETITIONS) ** 0.5
+MARGIN = ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.name)
@@ -81,12 +82,12 @@ def test_the_fast_path_equals_compare(name: str) -> None:
     assert fast.p_accuracy == slow.assessment.p_accuracy
 
 
-def test_the_fast_path_equals_audit() -> None:
+def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
     process = by_name("gap")
     frame = process.draw(np.random.default_rng(6), 1_200, process.null).with_row_index("row")
     slow = improvable.audit(
         frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], repetitions=5,
-        draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row",
+        draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row", scheme="split",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
     assert [p_values(repetition) for repetition in fast] == [
@@ -94,54 +95,17 @@ def test_the_fast_path_equals_audit() -> None:
     ]
 
 
-def test_both_procedures_are_those_of_audits() -> None:
+def test_both_schemes_are_those_of_audits() -> None:
     found = levels.rule_found(processes.IMPROVABLE, "linear", 500, (8, 0), 100)
-    for name, folds in (("halves", None), ("2 folds", 2)):
-        result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, folds=folds)
-        assert (found[name] < result.threshold) == result.reject
-        assert found[name] == result.p_value
+    for scheme in SCHEMES:
+        result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme)
+        alone = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme, repetitions=1)
+        assert (found[scheme] < result.threshold) == result.reject
+        assert found[scheme] == result.p_value
+        assert alone.p_value == result.repetitions[0].p_value
+        assert alone.threshold == ALPHA
     result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute")
     assert found["absolute"] == result.p_value
-
-
-class Learned:
-    """A rule of `learning` as the package takes it."""
-
-    name = "learned"
-
-    def __init__(self, rule: Any, names: list[str]) -> None:
-        self.rule, self.names = rule, names
-
-    def select(self, training: Any, status_quo: Any) -> Any:
-        rows = training.rows.native(self.names)
-        scores = self.rule(rows[self.names].to_numpy(), training.target)
-        return improvable.threshold(lambda frame: scores(frame[self.names].to_numpy()), above=0.0)
-
-
-@pytest.mark.parametrize("folds", [None, 2])
-@pytest.mark.parametrize("name", ["least squares", "clusters", "weights", "three groups"])
-def test_the_fast_path_equals_audit_of_a_rule_that_learns(name: str, folds: int | None) -> None:
-    case = next(one for one in learning.LEVELS if one.name == name)
-    table = case.draw(np.random.default_rng(9), 400)
-    names = [f"x{j}" for j in range(table.features.shape[1])]
-    columns: dict[str, Any] = {
-        "row": np.arange(400),
-        "group": np.array(case.names())[table.group],
-        "outcome": table.outcome.astype(int),
-        "score": table.score,
-        **dict(zip(names, table.features.T, strict=True)),
-    }
-    extra: dict[str, Any] = {one: one for one in ("weight", "cluster") if getattr(table, one) is not None}
-    columns |= {one: getattr(table, one) for one in extra}
-    status_quo = improvable.threshold("score", above=0.0)
-    with quiet():
-        slow = improvable.audit(
-            pl.DataFrame(columns), outcome="outcome", group="group", status_quo=status_quo,
-            rule=Learned(case.rule, names), features=names, accuracy="classification_rate", repetitions=3, draws=200, seed=7,
-            row_id="row", folds=folds, progress=False, n_jobs=1, **extra,
-        )  # fmt: skip
-    fast, _ = learning.p_values_of(case, table, 7, folds, 200, repetitions=3)
-    assert fast == [repetition.p_value for repetition in slow.repetitions]
 
 
 def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
@@ -161,9 +125,10 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
-    """Every sentence and table, from made-up repetitions."""
+    """Every sentence and table, from made-up samples."""
     rng = np.random.default_rng(10)
-    ways = ("signed", "absolute", "plain", "mended", "alone", "whole", "halves", "2 folds", "5 folds", "one repetition")
+    ways = ["signed", "absolute", "plain", "mended", "alone", "whole", "differs"]
+    ways += [f"{scheme}{one}" for scheme in SCHEMES for one in ("", ", one")]
     more = (
         "signed alone",
         "absolute alone",
@@ -176,14 +141,34 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     )
     for unit in (one for units in validity.STUDIES.values() for one in units):
         made = {name: rng.random(50).tolist() for name in (*ways, *more)}
-        path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
-    for unit in validity.again_units(tmp_path):
-        path_of(tmp_path, unit).write_text(json.dumps({"repetitions": 50, "seconds": 1.0, "values": made}))
+        path_of(tmp_path, unit).write_text(json.dumps({"samples": 50, "seconds": 1.0, "values": made}))
     validity.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
     text = (tmp_path / "page.md").read_text()
-    names = [one.name for one in PROCESSES] + [one.name for one in hard.HARD] + [one.name for one in learning.LEVELS]
-    assert all(f"| {name} |" in text for name in names)
+    cases: list[Any] = [*PROCESSES, *hard.HARD, *CODE, *NAMED]
+    names = [one.name for one in cases]
+    assert [name for name in names if f"| {name} |" not in text] == []
     assert (tmp_path / "pictures" / validity.PICTURE).read_text().count("<circle") == 100
+
+
+def test_a_section_that_was_not_run_stays_as_it_is(tmp_path: Path) -> None:
+    """With what the head of the page says of it."""
+    point = "- Few rows break it; [below](#ties-and-so-on) says how."
+    section = "## Where a plain bootstrap breaks\n\nIt was 0.123.\n\n### Ties, and so on\n\nThey break it."
+    gone = "## Another\n\nOf no study."
+    out = tmp_path / "page.md"
+    out.write_text(f"# Title\n\n## What it says\n\n- Something else.\n{point}\n\n{section}\n\n{gone}\n")
+    (unit,) = [one for one in validity.STUDIES["tiny"] if one.name == "tiny gap/15"]
+    for one in validity.STUDIES["tiny"]:
+        made = {"alone": [0.01] * 30, "whole": [0.2] * 30}
+        path_of(tmp_path, one).write_text(json.dumps({"samples": 30, "seconds": 1.0, "values": made}))
+    validity.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
+    text = out.read_text()
+    assert section in text
+    assert point in text
+    assert f"{unit.name.replace('/', ' with about ')} selected" in text
+    assert not any(words in text for words in ("Something else", "Of no study", "## One comparison"))
+    validity.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
+    assert out.read_text() == text
 
 
 @pytest.mark.paper("Theorem 1")
@@ -192,20 +177,20 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
 )
 def test_the_level_of_compare(name: str) -> None:
     process = by_name(name)
-    found = repeat(lambda i: levels.compare_found(process, process.null, (21, i)), REPETITIONS)
+    found = repeat(lambda i: levels.compare_found(process, process.null, (21, i)), SAMPLES)
     assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
 
 
 def test_a_claim_of_near_fairness_is_false_too_often_by_the_absolute_statistic_and_not_by_the_signed_one() -> None:
     process = by_name("nearly fair")
-    found = repeat(lambda i: levels.compare_found(process, process.null, (22, i)), REPETITIONS)
+    found = repeat(lambda i: levels.compare_found(process, process.null, (22, i)), SAMPLES)
     assert found.below("signed", ALPHA).share <= ALPHA + MARGIN
     assert found.below("absolute", ALPHA).share > ALPHA + MARGIN
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_level_of_both_gap_statistics_at_the_size_of_the_application(turned: bool) -> None:
-    found = repeat(lambda i: levels.gap_found(0.8, turned, (23, i)), REPETITIONS)
+    found = repeat(lambda i: levels.gap_found(0.8, turned, (23, i)), SAMPLES)
     assert found.below("signed alone", ALPHA).share <= ALPHA + MARGIN
     assert found.below("absolute alone", ALPHA).share > ALPHA + MARGIN
 
@@ -223,23 +208,15 @@ def test_the_level_of_audit_where_every_candidate_ties_for_one_group(rule: str) 
         assert not level(found).exceeds(ALPHA, ERRORS), way
 
 
-@pytest.mark.parametrize("name", ["least squares", "nearest neighbor, twins", "parity"])
-def test_the_level_of_both_procedures_with_rules_that_learn(name: str) -> None:
-    case = next(one for one in learning.LEVELS if one.name == name)
-    found = repeat(lambda i: learning.audit_once(case, (28, i), (None, 2), 200), 40)
-    assert not found.below("halves", ALPHA / 2).exceeds(ALPHA, ERRORS)
-    assert not found.below("2 folds", ALPHA).exceeds(ALPHA, ERRORS)
-
-
 @pytest.mark.parametrize("rule", ["linear", "logistic", "forest:5"])
 def test_no_rule_improves_on_the_best_decision_there_is(rule: str) -> None:
     found = repeat(lambda i: levels.rule_found(processes.OPTIMAL, rule, 400, (26, i), 200), 6)
-    assert found.below("halves", ALPHA / 2).share == 0
-    assert found.below("2 folds", ALPHA).share == 0
+    for scheme in SCHEMES:
+        assert found.below(scheme, ALPHA / 2).share == 0
 
 
 @pytest.mark.paper("Theorem 2")
 def test_power_where_an_improvement_exists() -> None:
     found = repeat(lambda i: levels.rule_found(processes.IMPROVABLE, "linear", 1_500, (27, i), 200), 8)
-    assert found.below("halves", ALPHA / 2).share > 0.5
-    assert found.below("2 folds", ALPHA).share >= found.below("halves", ALPHA / 2).share
+    assert found.below("split", ALPHA / 2).share > 0.5
+    assert found.below("forward", ALPHA / 2).share >= found.below("split", ALPHA / 2).share

@@ -1,34 +1,23 @@
-"""The page that the validity study writes: every number in it comes from the study's results."""
+"""The page that the validity study writes: every number in it comes from the study's results.
 
-from collections import Counter
+A section whose studies were not run stays as it is on the page, with what the head of the page says of it.
+"""
+
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from simulation.audit_page import SEVERAL_BIND, audit_section, audits_above, audits_say
+from simulation.gap_page import claim_says, claim_section, gap_section, gaps_above, gaps_say
 from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
-from simulation.learning_page import learning_above, learning_section
-from simulation.levels import REPETITIONS
-from simulation.page_parts import FEWEST, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
-from simulation.processes import IMPROVABLE, OPTIMAL, PROCESSES, TIED, Process, Truth
-from simulation.study import ALPHA, DRAWS, Found, Rate
+from simulation.learning_page import learning_above, learning_section, targets_words
+from simulation.page_parts import FEWEST, Studies, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from simulation.processes import PROCESSES, Process, Truth
+from simulation.study import ALPHA, DRAWS
 
-CLAIM = 0.64
-HIGH = 1.5
-ENOUGH = 500
-"""Repetitions, for a sentence that nothing was found."""
 GAPS = ("signed", "absolute")
-WAYS: dict[str, Callable[[Found], Rate]] = {
-    "one repetition at 5%": lambda found: found.share("one repetition"),
-    "halves at 2.5%": lambda found: found.below("halves", ALPHA / 2),
-    "two folds at 5%": lambda found: found.below("2 folds", ALPHA),
-}
-SEVERAL_BIND = ("all at once", "near-identical, all", "nearly fair")
-"""Processes in which more than one component is at or near its null, so that the level is below 5% by design."""
-
-
-def is_high(found: Found) -> bool:
-    """Whether a level, by any procedure, is high enough to be looked at again."""
-    return was_run(found) and any(way(found).exceeds(ALPHA, HIGH) for way in WAYS.values())
 
 
 def utilities(process: Process, truth: Truth) -> str:
@@ -70,183 +59,12 @@ def tiny_table(study: Study) -> str:
     return table(["selected, about", "accuracy alone", "whole test", "gap alone", "whole test"], lines)
 
 
-def audit_table(found: Mapping[str, Found], mark: bool) -> str:
-    lines = [
-        [name, *(shown(way(one), mark) for way in WAYS.values()), shown(one.below("absolute", ALPHA / 2), mark)]
-        for name, one in found.items()
-    ]
-    return table(["process", *WAYS, "absolute, halves at 2.5%"], lines)
+def compare_section(found: Studies) -> str:
+    levels, powers = part(found["compare"], "compare level"), part(found["compare"], "compare power")
+    alone = [one.below("signed", ALPHA) for name, one in levels.items() if name not in SEVERAL_BIND]
+    return f"""## One comparison
 
-
-def rule_table(study: Study, scene: str) -> str:
-    lines = [
-        [f"`{name}`", f"{one.repetitions:,}", *(shown(way(one), scene != IMPROVABLE.name) for way in WAYS.values())]
-        for name, one in part(study, f"rule {scene}").items()
-    ]
-    return table(["rule", "repetitions", *WAYS], lines)
-
-
-def again_table(found: Mapping[str, Study]) -> str:
-    lines = []
-    first = {**found["audit"], **found["rules"]}
-    for name, again in ((name, one) for name, one in found["again"].items() if was_run(one)):
-        before = first[name.replace(" again/", "/")]
-        for when, one in (("first", before), ("again", again)):
-            rates = [shown(way(one), True) for way in WAYS.values()]
-            lines.append([name.partition("/")[2], when, f"{one.repetitions:,}", *rates])
-    return (
-        table(["process or rule", "run", "repetitions", *WAYS], lines)
-        if lines or found["again"]
-        else "None was that high."
-    )
-
-
-def gap_table(study: Study, name: str) -> str:
-    straight, turned = part(study, name), part(study, f"{name} turned")
-    level = ALPHA if name == "gap" else ALPHA / 2
-    parts = ("signed alone", "absolute alone", "absolute whole")
-    lines = [
-        [
-            delta,
-            *(
-                shown(found[delta].below(what, level), True) if delta in found else ""
-                for found in (straight, turned)
-                for what in parts
-            ),
-        ]
-        for delta in straight
-    ]
-    head = ["signed", "absolute", "absolute, whole test"]
-    return table(["Δ_f", *head, *(f"turned: {one}" for one in head)], lines)
-
-
-def above(found: Mapping[str, Study]) -> list[str]:
-    """Where the defaults, or folds, are above their level by more than three Monte Carlo errors without a caution."""
-    compared = part(found["compare"], "compare level")
-    out = [f"`compare`, {name}" for name, one in compared.items() if exceeds(one.below("signed", ALPHA))]
-    for study, start in (("audit", "audit level"), ("rules", f"rule {TIED.name}"), ("rules", f"rule {OPTIMAL.name}")):
-        for name, one in part(found[study], start).items():
-            out += [f"`audit`, {name}, {way}" for way, rate in WAYS.items() if exceeds(rate(one))]
-    out += [f"{name}, run again" for name, one in found["again"].items() if any(exceeds(w(one)) for w in WAYS.values())]
-    for study, level in (("gap", ALPHA), ("gap of an audit", ALPHA / 2)):
-        high = [name for name, one in found[study].items() if exceeds(one.below("signed alone", level))]
-        out += [f"the application, {name.replace('/', ' at Δ_f = ')}" for name in high]
-    out += [f"{name}, without a caution" for name in unexplained(part(found["hard"], "hard level"))]
-    out += limits_above(found["limit"]) + learning_above(found)
-    for name, one in found["tiny"].items():
-        if exceeds(one.below("alone", ALPHA)):
-            out.append(f"{name.replace('/', ' with about ')} selected")
-    return out
-
-
-def exceeding_words(exceeding: Sequence[str]) -> str:
-    if not exceeding:
-        return "no level is above 5% by more than three Monte Carlo errors unless a caution names the reason."
-    where = "one place" if len(exceeding) == 1 else f"{len(exceeding)} places"
-    return f"above 5% by more than three Monte Carlo errors in {where}: {'; '.join(exceeding)}."
-
-
-def worst(study: Study, name: str) -> str:
-    level = ALPHA if name == "gap" else ALPHA / 2
-    rates = {unit: one.below("absolute alone", level) for unit, one in study.items()}
-    unit = max(rates, key=lambda one: rates[one].share)
-    return f"{shown(rates[unit])} at Δ_f = {unit.partition('/')[2]}"
-
-
-def verdict(one: Rate) -> str:
-    return f"{'above' if exceeds(one) else 'not above'} 5% beyond Monte Carlo error"
-
-
-def missing_words(found: Mapping[str, Study]) -> str:
-    """Which parts of the study have not been run, counted by kind."""
-    missing = Counter(name.partition("/")[0] for study in found.values() for name in study if not was_run(study[name]))
-    parts = sum(len(study) for study in found.values())
-    if not missing:
-        return f"All {parts} parts of the study were run."
-    kinds = "; ".join(f"{kind} ({number})" for kind, number in missing.items())
-    return (
-        f"Of {parts} parts of the study, {missing.total()} have fewer than {FEWEST} repetitions so far and are not on\n"
-        f"this page: {kinds}."
-    )
-
-
-def partial_words(found: Mapping[str, Study], full: Mapping[str, int]) -> str:
-    """A warning where repetitions are missing."""
-    made = [min(1.0, one.repetitions / full[name]) for study in found.values() for name, one in study.items()]
-    if min(made) == 1.0:
-        return ""
-    return (
-        f"\n**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of the repetitions have been\n"
-        "run. Each table says how many; read the Monte Carlo errors. The\n[end](#run-it-again) says what is missing.\n"
-    )
-
-
-def page(everything: Mapping[str, Study], full: Mapping[str, int], seed: int) -> str:
-    """The page, from the results of all studies; parts that were not run are left out, and named at the end.
-
-    Parameters
-    ----------
-    everything : mapping
-        By study, what its units found.
-    full : mapping from str to int
-        How many repetitions of each unit the full study makes.
-    seed : int
-    """
-    found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
-    found["again"] = dict(everything["again"])
-    hours = sum(one.seconds for study in found.values() for one in study.values()) / 3600
-    compared, audited = part(found["compare"], "compare level"), part(found["audit"], "audit level")
-    stronger, audits_stronger = part(found["compare"], "compare power"), part(found["audit"], "audit power")
-    alone = [one.below("signed", ALPHA) for name, one in compared.items() if name not in SEVERAL_BIND]
-    tied = part(found["rules"], f"rule {TIED.name}")
-    binding = [*tied.values(), *(one for name, one in audited.items() if name not in SEVERAL_BIND)]
-    learned = [*binding, *part(found["learning"], "learning level").values()]
-    ways = {
-        name: pooled([way(one) for one in (binding if name.startswith("one") else learned)])
-        for name, way in WAYS.items()
-    }
-    single = pooled([one.share("one repetition") for one in tied.values()])
-    early = [one.below("signed alone", ALPHA) for name, one in found["gap"].items() if float(name.split("/")[1]) <= 0.5]
-
-    def audit_gap(delta: float, what: str, turned: bool = False) -> Rate:
-        return found["gap of an audit"][f"gap of an audit{' turned' * turned}/{delta:g}"].below(what, ALPHA / 2)
-
-    absolute, signed = (audit_gap(CLAIM, f"{gap} alone") for gap in ("absolute", "signed"))
-    turned, signed_turned = (audit_gap(CLAIM, f"{gap} alone", True) for gap in ("absolute", "signed"))
-    whole, whole_turned = (audit_gap(CLAIM, "absolute whole", way) for way in (False, True))
-    one_repetition, at_zero = (
-        found["gap"][f"gap/{CLAIM:g}"].below("absolute alone", ALPHA),
-        audit_gap(0.0, "absolute alone"),
-    )
-    return f"""# Is the test valid?
-
-A test at the 5% level may reject a true null hypothesis at most one time in twenty. This page says how often it
-does, by simulation, on populations whose utilities are known exactly and in which the null holds just so. Every share
-comes with its Monte Carlo error, one standard deviation; where nothing or everything was rejected, that of a share of
-5%. A level above 5% by more than three Monte Carlo errors is in **bold**. All tests use {DRAWS} bootstrap draws (10,000
-in ordinary use). Where not said otherwise, utilities are calibration utilities, the mean outcome of those selected, and
-settings are the defaults. The page is written by the study itself.
-{partial_words(everything, full)}
-## What it says
-
-- The defaults, and two folds: {exceeding_words(above(found))}
-- The paper's statistic, `gap="absolute"`, has the right level where gaps are many standard errors wide, and a wrong one
-  near perfect fairness: in one comparison of the application's size, {worst(found["gap"], "gap")}. At Δ_f = 0 it is
-  wrong, too, where both gaps are about one standard error wide: {worst_folded(found["folded"])}.
-- Few effective rows (rare or skewed outcomes, few clusters, heavy weights) and groups that tie for the widest gap break
-  a plain bootstrap. What is corrected, and where a caution must do, is said [below](#where-a-plain-bootstrap-breaks).
-- The paper's claim that the gap can be cut by 64% rests on that statistic. If the gap were in truth cut by exactly 64%,
-  an audit of {REPETITIONS} repetitions would claim more with probability {shown(absolute)} where black patients stay ahead,
-  and {shown(turned)} where white patients are ahead under the candidate. With the signed statistic it would
-  with probability {shown(signed)} and {shown(signed_turned)}. More on that [below](#is-the-claim-of-64-safe).
-- Over all processes and rules below in which one component binds alone, the median of halves at 2.5% has a level of
-  {ways["halves at 2.5%"]}, two folds at 5% one of {ways["two folds at 5%"]}, and a single repetition at 5% one of
-  {ways["one repetition at 5%"]}. The caution of halves is the price of a guarantee that holds however the p-values of
-  repetitions depend on each other; [folds](#rules-that-learn-halves-beside-folds) rest on rules being stable.
-
-## One comparison
-
-{times([*compared.values()])} repetitions under the null, {times([*stronger.values()])} under the alternative.
+{times([*levels.values()])} samples under the null, {times([*powers.values()])} under the alternative.
 "a 6 → 6.8" is group a's utility under
 the status quo and under the candidate. Over all processes in which one component binds alone, the level of the signed
 statistic is {pooled(alone)}.
@@ -260,124 +78,182 @@ Where everything binds at once, all components must reject by chance at once, so
 must be cut by 90%, the signed statistic needs both of two one-sided tests, whose nulls are both near: with so few rows
 it never confirms a nearly perfect gap, right or wrong. The absolute one confirms it, and too often wrongly.
 
-## How few is too few?
+"""
+
+
+def compare_above(found: Studies) -> list[str]:
+    levels = part(found["compare"], "compare level")
+    return [f"`compare`, {name}" for name, one in levels.items() if exceeds(one.below("signed", ALPHA))]
+
+
+def tiny_section(found: Studies) -> str:
+    return f"""## How few is too few?
 
 The bootstrap is right for many rows. Here few rows of a tiny group are selected, out of 2,000 rows of all groups;
-{times([*found["tiny"].values()])} repetitions, signed statistic.
+{times([*found["tiny"].values()])} samples, signed statistic.
 "Alone" is how often the binding component rejects on its own: the level of a test
 in which nothing else stands in the way. The package warns where fewer than 30 are selected.
 
 {tiny_table(found["tiny"])}
 
-{hard_section(found)}{learning_section(found)}## An audit of a fixed candidate
-
-The same processes with twice the rows, half of them for testing in each repetition; the rule returns the candidate given.
-{times([*audited.values()])} repetitions under the null, {times([*audits_stronger.values()])} under the alternative.
-"One repetition" is the share of the {REPETITIONS} repetitions that reject at 5%. With folds a fixed candidate is tested on all rows.
-
-Level:
-
-{audit_table(audited, True)}
-
-Power, at the alternatives of the first table:
-
-{audit_table(audits_stronger, False)}
-
-## An audit with every selection rule
-
-Outcomes are 0/1, accuracy and fairness are classification rates, and of three features two tell the outcome. These
-are the package's own rules through `audit`. Slow rules have few repetitions, and three repetitions: read the Monte Carlo
-errors. The programs had a fixed number of nodes. In the first table the null holds with equality; over all rules
-one repetition at 5% rejects {single} of the time.
-
-Level, where {TIED.words}:
-
-{rule_table(found["rules"], TIED.name)}
-
-Level, where {OPTIMAL.words}:
-
-{rule_table(found["rules"], OPTIMAL.name)}
-
-Power, where {IMPROVABLE.words}:
-
-{rule_table(found["rules"], IMPROVABLE.name)}
-
-### Was it chance?
-
-Among so many levels some come out high by chance. Every audit above with a level that is above 5% by more than {HIGH}
-Monte Carlo errors was run again, with three times the repetitions and fresh seeds:
-
-{again_table(found)}
-
-## The two gap statistics at the size of the application
-
-Held-out rows are as many as in the paper's application: 24,392 of 48,784, of whom 11.4% are black. Shares selected, how
-far the selections overlap, and means and spreads of outcomes are those of the public data. The status quo selects about
-586 white and 147 black patients, with means of 5.13 and 6.54 conditions; the candidate about 523 and 211; both of them
-222 and 95. Outcomes of those selected have a standard deviation of 3.1 to 3.6. The candidate's gap is exactly
-(1 - Δ_f) · 1.41, so that "cut by more than Δ_f" is just not true. "Turned" means that the candidate puts white
-patients ahead. Decisions are fixed: cutoffs do not move with the training rows. (`compare` with a capacity tests the
-rule at the cutoff that these rows give, not at the population's; where outcomes change steeply at the cutoff the two
-differ.)
-
-One comparison at 5%, {times([*found["gap"].values()])} repetitions;
-the gap statistic alone, and the whole test, in which accuracy must
-improve as well:
-
-{gap_table(found["gap"], "gap")}
-
-For Δ_f up to one half the signed statistic's level is {pooled(early)}, all repetitions together. Beyond, it falls to
-nothing: near perfect fairness it cannot be sure which group is ahead.
-
-An audit, the median of {REPETITIONS} repetitions at 2.5%, {times([*found["gap of an audit"].values()])} repetitions:
-
-{gap_table(found["gap of an audit"], "gap of an audit")}
-
-## Is the claim of 64% safe?
-
-The paper reports that the gap can be cut by 64% with no group less accurate: the largest Δ_f at which the median
-p-value of {REPETITIONS} repetitions is below 0.025, with the absolute statistic. Such a claim is wrong where the true reduction
-is smaller. How often that happens is largest where the truth lies at the boundary, which is what the tables above
-simulate.
-
-- At a true reduction of exactly 64% with black patients still ahead, the audit with the absolute statistic claims more
-  with probability {shown(absolute)}, {verdict(absolute)}; the whole test with {shown(whole)}.
-- With white patients ahead by as much, it claims more with probability {shown(turned)}, {verdict(turned)};
-  the whole test with {shown(whole_turned)}, since the gain in accuracy for black patients is small then and must be
-  shown, too.
-- One comparison at 5% does so with probability {shown(one_repetition)}. The audit is better only because the median is
-  cautious: at Δ_f = 0, where this gap of many standard errors leaves the statistic right, its level is
-  {shown(at_zero)}.
-- The worst that the audit does with the absolute statistic is {worst(found["gap of an audit"], "gap of an audit")}.
-- With the signed statistic the audit claims more than 64% with probability {shown(signed)}, and
-  {shown(signed_turned)} with white patients ahead.
-
-{claim_words([absolute, turned], [whole, whole_turned])}
-
-This is about the procedure, not about the hospital: the paper's own estimates (gaps of 0.09 to 0.43 against 1.19 to
-1.61) point to a reduction larger than 64%.
-
-## Run it again
-
-`make validity`, or `python tests/simulation/validity.py --out docs/validity.md`, took {hours:.1f} hours on one busy
-core. Repetitions are kept in a folder: a study that was stopped continues, `--share 0.1` makes a tenth of all
-repetitions, and `--page` writes the page of what is there. The seed is {seed}. The processes are in
-`tests/simulation/processes.py`, `hard.py` and `learning.py`. `make test` runs a short version.
-{missing_words(everything)}
 """
 
 
-def claim_words(alone: Sequence[Rate], whole: Sequence[Rate]) -> str:
-    most = {name: f"{max(one.share for one in rates):.1%}" for name, rates in (("a", alone), ("w", whole))}
-    if min(one.repetitions for one in (*alone, *whole)) < ENOUGH and not any(exceeds(one) for one in (*alone, *whole)):
-        return "There are too few repetitions so far to say whether the claim is safe."
-    if any(exceeds(one) for one in whole):
-        return (
-            f"So the claim is not safe: its error is up to {most['w']}, with gains in accuracy like the application's."
+def tiny_above(found: Studies) -> list[str]:
+    high = [name for name, one in found["tiny"].items() if exceeds(one.below("alone", ALPHA))]
+    return [f"{name.replace('/', ' with about ')} selected" for name in high]
+
+
+def hard_says(found: Studies) -> str:
+    return f"""\
+- Few effective rows (rare or skewed outcomes, few clusters, heavy weights) and groups that tie for the widest gap break
+  a plain bootstrap. What is corrected, and where a caution must do, is said [below](#where-a-plain-bootstrap-breaks).
+  The absolute statistic is wrong [at Δ_f = 0](#the-absolute-statistic-at-a-cut-of-zero), too, where both gaps are about
+  one standard error wide: {worst_folded(found["folded"])}."""
+
+
+def hard_above(found: Studies) -> list[str]:
+    hard = [f"{name}, without a caution" for name in unexplained(part(found["hard"], "hard level"))]
+    return hard + limits_above(found["limit"])
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page.
+
+    Attributes
+    ----------
+    title : str
+    studies : tuple of str
+        What it is written from.
+    write : callable
+        From what was found to the section, with its heading.
+    says : callable, optional
+        To what the head of the page says of it.
+    above : callable, optional
+        To where levels of the defaults are above 5% by more than three Monte Carlo errors, without a caution.
+    every : bool
+        Whether it can only be written where every part of its studies was run.
+    """
+
+    title: str
+    studies: tuple[str, ...]
+    write: Callable[[Studies], str]
+    says: Callable[[Studies], str] | None = None
+    above: Callable[[Studies], list[str]] | None = None
+    every: bool = True
+
+    def was_run(self, found: Studies) -> bool:
+        parts = [was_run(one) for study in self.studies for one in found[study].values()]
+        return all(parts) if self.every else any(parts)
+
+
+HARD = ("hard", "hard power", "limit", "bootstrap-t", "bounds", "folded")
+LEARNING = ("code", "audited", "named", "learning power", "screening")
+SECTIONS = (
+    Section("One comparison", ("compare",), compare_section, above=compare_above),
+    Section("How few is too few?", ("tiny",), tiny_section, above=tiny_above),
+    Section("Where a plain bootstrap breaks", HARD, hard_section, hard_says, hard_above),
+    Section("Rules that learn", LEARNING, learning_section, targets_words, learning_above, every=False),
+    Section("An audit of a fixed candidate", ("audit",), audit_section, audits_say, audits_above),
+    Section("The two gap statistics at the size of the application", ("gap", "gap of an audit"), gap_section, gaps_say,
+            gaps_above),
+    Section("Is the claim of 64% safe?", ("gap", "gap of an audit"), claim_section, claim_says),
+)  # fmt: skip
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """The sections of a page, by title."""
+    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    return {part.partition("\n")[0]: f"## {part}" for part in parts}
+
+
+def anchors_of(section: str) -> list[str]:
+    """What links to the headings of a section end in."""
+    titles = re.findall(r"^##+ (.*)$", section, flags=re.MULTILINE)
+    return [f"(#{re.sub(r'[^a-z0-9 _-]', '', title.lower()).replace(' ', '-')})" for title in titles]
+
+
+def said_of(section: str, head: str) -> list[str]:
+    """What the head of a page says of a section: the points that link to one of its headings."""
+    points = re.findall(r"^- .*(?:\n  .*)*", head, flags=re.MULTILINE)
+    return [point for point in points if any(anchor in point for anchor in anchors_of(section))]
+
+
+def exceeding_words(exceeding: Sequence[str]) -> str:
+    if not exceeding:
+        return "no level is above 5% by more than three Monte Carlo errors unless a caution names the reason."
+    where = "one place" if len(exceeding) == 1 else f"{len(exceeding)} places"
+    return f"above 5% by more than three Monte Carlo errors in {where}: {'; '.join(exceeding)}."
+
+
+def made_words(run: Studies, full: Mapping[str, int], kept: Sequence[str]) -> str:
+    """What is not of the full study: how much was drawn, and what stays as an earlier run left it."""
+    made = [min(1.0, one.samples / full[name]) for study in run.values() for name, one in study.items()]
+    words = []
+    if made and min(made) < 1:
+        few = sum(one.samples < FEWEST for study in run.values() for one in study.values())
+        left = f" {few} parts with fewer than {FEWEST} are left out." if few else ""
+        words.append(
+            f"**This is not the full study yet.** Over all parts, {np.mean(made):.0%} of samples were drawn.{left}\n"
+            "Each table says how many; read the Monte Carlo errors."
         )
-    if any(exceeds(one) for one in alone):
-        return f"""So the claim is on the edge. With gains in accuracy like the application's, the whole test errs in
-up to {most["w"]} of audits: about its level, with nothing to spare. Where gains in accuracy are beyond doubt, so that
-only the gap decides, it errs in up to {most["a"]}: above its level. What holds the error down is the caution of the
-median, not the statistic, and larger claims are worse: see 0.8 in the table."""
-    return "So the simulation does not show the claim to be unsafe: the caution of the median makes up for the fold."
+    if kept:
+        titles = "; ".join(f"[{title}]{anchors_of(f'## {title}')[0]}" for title in kept)
+        words.append(f"These sections were not run again, and are as an earlier run left them: {titles}.")
+    return "".join(f"\n{one}\n" for one in words)
+
+
+def page(everything: Studies, full: Mapping[str, int], seed: int, before: str = "") -> str:
+    """The page, from the results of all studies.
+
+    Parameters
+    ----------
+    everything : mapping
+        By study, what its units found.
+    full : mapping from str to int
+        How many samples of each unit the full study makes.
+    seed : int
+    before : str
+        The page so far.
+    """
+    found = {study: {name: one for name, one in units.items() if was_run(one)} for study, units in everything.items()}
+    ready = [section for section in SECTIONS if section.was_run(everything)]
+    run = {study: everything[study] for section in ready for study in section.studies}
+    earlier = sections_of(before)
+    points, texts, kept = [], [], []
+    for section in SECTIONS:
+        if section in ready:
+            texts.append(section.write(found))
+            points += [] if section.says is None else [section.says(found)]
+        elif section.title in earlier:
+            texts.append(earlier[section.title])
+            points += said_of(earlier[section.title], earlier.get("What it says", ""))
+            kept.append(section.title)
+    above = [one for section in ready if section.above is not None for one in section.above(found)]
+    hours = sum(one.seconds for study in run.values() for one in study.values()) / 3600
+    body = "\n\n".join(text.strip() for text in texts)
+    return f"""# Is the test valid?
+
+A test at the 5% level may reject a true null hypothesis at most one time in twenty. This page says how often it
+does, by simulation, on populations whose utilities are known exactly and in which the null holds just so. A simulated
+data set is called a sample. Every share comes with its Monte Carlo error, one standard deviation; where nothing or
+everything was rejected, that of a share of 5%. A level above 5% by more than three Monte Carlo errors is in **bold**.
+All tests use {DRAWS} bootstrap draws (10,000 in ordinary use). Where not said otherwise, utilities are calibration
+utilities, the mean outcome of those selected, and settings are the defaults. The page is written by the study itself.
+{made_words(run, full, kept)}
+## What it says
+
+- The defaults{", in what was run now" if kept else ""}: {exceeding_words(above)}
+{chr(10).join(points)}
+
+{body}
+
+## Run it again
+
+`make validity`, or `python tests/simulation/validity.py --out docs/validity.md`. What was run now took {hours:.1f}
+hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
+`--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
+Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
+`tests/simulation/processes.py`, `hard.py`, `learning.py` and `choosing.py`. `make test` runs a short version.
+"""

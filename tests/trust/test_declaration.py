@@ -19,7 +19,7 @@ FULL = Settings(
     accuracy=["calibration", "selection_rate"],
     fairness=["calibration:z"], delta_accuracy={"x": 0.1, "y": 0.0}, delta_fairness=0.2, form="difference",
     gap="absolute", protected=["x"], groups=["x", "y"], cross=True, min_group=5, small="pool",
-    weight="w", cluster="c", repetitions=9, combine="sequential", tolerance=0.02, most_repetitions=51, train_fraction=0.3,
+    weight="w", cluster="c", scheme="split", repetitions=9, train_fraction=0.3,
     draws=500, alpha=0.1, capacity=0.2, monotone={"a1": "+"}, selection_gap=0.05, group_blind=False, seed=4,
     drop_missing=True,
 )  # fmt: skip
@@ -98,7 +98,7 @@ GOOD: dict[str, Any] = {
         ({"status_quo": {}}, r"\[status_quo\] has nothing"),
         ({"test": {"repetitions": "seven"}}, "repetitions is 'seven'. It must be a whole number"),
         ({"test": {"repetitions": True}}, "repetitions is True"),
-        ({"test": {"tolerance": 0.1}}, "tolerance goes with combine = 'sequential'"),
+        ({"test": {"train_fraction": 0.3}}, "train_fraction goes with scheme = 'split'"),
         ({"columns": {"outcome": "y", "group": ["g"], "cross": "yes"}}, "cross is 'yes'. It must be true or false"),
         ({"columns": {"outcome": ["y"], "group": ["g"]}}, r"outcome is \['y'\]. It must be text"),
         ({"claim": {"delta_accuracy": [0.1]}}, r"delta_accuracy is \[0.1\]"),
@@ -108,6 +108,17 @@ GOOD: dict[str, Any] = {
 def test_a_wrong_protocol_is_one_line(change: dict[str, Any], words: str) -> None:
     with pytest.raises(improvable.OptionError, match=words):
         from_declaration(GOOD | change)
+
+
+@pytest.mark.parametrize("key", ["folds", "combine", "tolerance", "most_splits"])
+def test_a_protocol_that_names_folds_says_why_they_are_gone_and_what_to_use(key: str) -> None:
+    with pytest.raises(improvable.OptionError) as refused:
+        from_declaration(GOOD | {"test": {key: 2}})
+    words = str(refused.value)
+    assert words.startswith(f"[test] {key}: folds and sequential stopping are gone")
+    assert "reject true nulls too often" in words
+    assert "scheme = 'forward'" in words
+    assert "\n" not in words
 
 
 def test_a_sealed_protocol_has_no_seed() -> None:

@@ -1,4 +1,4 @@
-"""Sealing from the command line: the repetitions that follow, and what is refused."""
+"""Sealing from the command line: the order of the rows that follows, and what is refused."""
 
 import json
 from pathlib import Path
@@ -17,8 +17,11 @@ from protocol_room import OPTIONS, flip, said
 
 
 @pytest.mark.usefixtures("room")
-def test_two_people_with_the_same_rows_get_the_same_seal_and_the_same_bytes() -> None:
-    Path("care2.toml").write_text(Path("care.toml").read_text().replace("# ", "# another comment "))
+@pytest.mark.parametrize(("scheme", "blocks"), [("forward", 4), ("split", 1)])
+def test_two_people_with_the_same_rows_get_the_same_seal_and_the_same_bytes(scheme: str, blocks: int) -> None:
+    declared = Path("care.toml").read_text().replace('scheme = "forward"', f'scheme = "{scheme}"')
+    Path("care.toml").write_text(declared)
+    Path("care2.toml").write_text(declared.replace("# ", "# another comment "))
     assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]) == 0
     assert run(["seal", "care2.toml", "--data", "people.parquet", "--challenge", "docket 1"]) == 0
     assert read_seal("care.seal") == read_seal("care2.seal")
@@ -26,28 +29,31 @@ def test_two_people_with_the_same_rows_get_the_same_seal_and_the_same_bytes() ->
     assert run(["audit", "care2.toml", "--data", "people.parquet", "--out", "two", "--jobs", "2"]) == 0
     one, two = ({path.name: path.read_bytes() for path in Path(folder).iterdir()} for folder in ("one", "two"))
     assert one == two
+    facts = improvable.load("one").to_dict()
+    assert (facts["scheme"], len(facts["blocks"]["cuts"])) == (scheme, blocks)
     assert run(["verify", "one", "--data", "people.parquet", "--protocol", "care2.toml"]) == 0
 
 
 @pytest.mark.usefixtures("room")
-def test_splits_follow_from_data_and_challenge_alone() -> None:
+def test_the_order_of_rows_follows_from_data_and_challenge_alone() -> None:
     """With a row id, that is: without one, all that is read of a row tells it from others."""
     pl.read_csv("people.csv").with_row_index("person").write_csv("people.csv")
 
-    def repetitions(*more: str) -> list[float]:
+    def tested(*more: str) -> list[float]:
+        """What follows from which rows are tested, and from nothing else."""
         assert run(["audit", "people.csv", *OPTIONS, "--row-id", "person", *more, "--json", "result.json"]) == 0
         facts = json.loads(Path("result.json").read_text())
         return [repetition["accuracy"]["black"]["status_quo"] for repetition in facts["repetitions"]]
 
-    usual = repetitions("--challenge", "docket 1")
-    assert repetitions("--challenge", "docket 1", "--alpha", "0.1", "--draws", "400", "--rule", "ridge:10") == usual
-    assert repetitions("--challenge", "docket 1", "--gap", "absolute", "--delta-fairness", "0.3") == usual
-    assert repetitions("--challenge", "docket 1", "--features", "gagne_sum_tm1") == usual
-    assert repetitions("--challenge", "docket 2") != usual
+    usual = tested("--challenge", "docket 1")
+    assert tested("--challenge", "docket 1", "--alpha", "0.1", "--draws", "400", "--rule", "ridge:10") == usual
+    assert tested("--challenge", "docket 1", "--gap", "absolute", "--delta-fairness", "0.3") == usual
+    assert tested("--challenge", "docket 1", "--features", "gagne_sum_tm1") == usual
+    assert tested("--challenge", "docket 2") != usual
     question = ["gagne_sum_t", "race", "risk_score_t"]
     seed = sealed_seed(fingerprint(read_rows("people.csv"), question), "docket 1")
     assert json.loads(Path("result.json").read_text())["seed"] != seed
-    repetitions("--challenge", "docket 1")
+    tested("--challenge", "docket 1")
     facts = json.loads(Path("result.json").read_text())
     assert facts["seed"] == seed
     assert facts["challenge"] == "docket 1"
@@ -70,11 +76,9 @@ def test_every_output_says_whether_a_run_is_sealed(capsys: pytest.CaptureFixture
     assert "given by whoever ran this: this run is not sealed" in said(capsys)
     assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "x"]) == 0
     assert run(["audit", "care.toml", "--data", "people.csv", "--report", "s.html", "--out", "run"]) == 0
-    words = (
-        f"Sealed ({read_seal('care.seal').digest[:16]}...): the repetitions follow from the data and the challenge 'x'"
-    )
-    assert words in said(capsys)
-    assert Path("s.html").read_text().count(f"Sealed ({read_seal('care.seal').digest[:16]}") == 2
+    sealed = f"Sealed ({read_seal('care.seal').digest[:16]}...)"
+    assert f"{sealed}: the order of the rows follows from the data and the challenge 'x'" in said(capsys)
+    assert Path("s.html").read_text().count(sealed) == 2
     assert "not sealed" not in Path("s.html").read_text()
     again = improvable.load("run").reconsider(alpha=0.4)
     assert "this question is not the one that was declared" in again.summary()

@@ -19,7 +19,12 @@ def test_roles_become_options() -> None:
     text = " ".join(words)
     assert text.startswith("--outcome repaid --group sex --positive yes --score lender score --capacity 0.43")
     assert '--exclude "name, first"' in text
-    assert "--no-worse 0.01 --delta-fairness 0.1 --folds 2" in text
+    assert text.endswith("--no-worse 0.01 --delta-fairness 0.1"), "forward is the default, and needs no option"
+
+
+def test_the_papers_split_is_an_option() -> None:
+    asked = {**DEFAULTS, "capacity": "43", "procedure": "split"}
+    assert options({**ANSWERS, "question": asked})[-2:] == ["--scheme", "split"]
 
 
 def test_decisions_get_the_same_share() -> None:

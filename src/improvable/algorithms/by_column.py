@@ -11,7 +11,7 @@ import numpy as np
 
 from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
-from improvable.algorithms.models import FittedModel, linear_sum
+from improvable.algorithms.models import FittedModel, final_step, linear_sum
 from improvable.data.arrays import FloatArray
 
 
@@ -38,15 +38,9 @@ def _is_linear(estimator: Any) -> bool:
     from sklearn.base import RegressorMixin
     from sklearn.linear_model._base import LinearModel
 
-    final = _final(estimator)
-    known = type(final).__module__.startswith("sklearn.linear_model.")
+    final = final_step(estimator)
+    known = type(final).__module__.startswith(("sklearn.linear_model.", "improvable.algorithms."))
     return known and isinstance(final, LinearModel) and isinstance(final, RegressorMixin) and np.ndim(final.coef_) == 1
-
-
-def _final(estimator: Any) -> Any:
-    from sklearn.pipeline import Pipeline
-
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 class ByColumns:
@@ -58,7 +52,7 @@ class ByColumns:
             self.feature_names_in_ = estimator.feature_names_in_
 
     def predict(self, x: Any) -> FloatArray:
-        final = _final(self.estimator)
+        final = final_step(self.estimator)
         if final is not self.estimator:
             x = self.estimator[:-1].transform(x)
         return linear_sum(np.asarray(x, dtype=np.float64), final.coef_) + float(final.intercept_)

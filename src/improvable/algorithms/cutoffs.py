@@ -37,7 +37,7 @@ class ScoreColumn:
 class TieBreaking:
     """Which of the rows that tie at a cutoff are selected: those whose keyed hash is low enough.
 
-    A row's key is known in an audit, where it also says which repetition the row trains. Of a frame that comes without keys
+    A row's key is known in an audit, where the order of rows follows from it too. Of a frame that comes without keys
     it is the hash of the row id, or else of all columns of the frame: a decision then depends on the row alone,
     whatever other rows, batches or orders there are.
 
@@ -53,7 +53,7 @@ class TieBreaking:
     row_id: str | None = None
 
     def places(self, rows: Rows) -> Keys:
-        """Where rows stand in the draw, uniform on 64 bits and independent of the repetitions."""
+        """Where rows stand in the draw, uniform on 64 bits and independent of the order in any repetition."""
         keys = rows.keys
         if keys is None:
             known = self.row_id is not None and self.row_id in rows.columns
@@ -62,7 +62,7 @@ class TieBreaking:
 
 
 _TIES = np.uint64(0x746965732061742E)
-"""Keeps the draw among tied rows apart from that of the repetitions, which hashes the same keys."""
+"""Keeps the draw among tied rows apart from the order of a repetition, which hashes the same keys."""
 
 
 @dataclass(frozen=True)

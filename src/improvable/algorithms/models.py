@@ -86,6 +86,13 @@ class FittedModel:
         return one_per_row(answer, rows, f"the model '{name}'")
 
 
+def final_step(estimator: Any) -> Any:
+    """What predicts: a pipeline's last step, or the estimator itself."""
+    from sklearn.pipeline import Pipeline
+
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
 def fitted_model(estimator: Any) -> FittedModel:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:

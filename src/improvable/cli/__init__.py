@@ -28,6 +28,8 @@ from improvable.cli.timestamp import timestamp
 from improvable.cli.verify import verify
 
 INTERRUPTED = 130
+RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
+"""Options of earlier versions, and what they are called now."""
 
 app = typer.Typer(
     name="improvable",
@@ -92,6 +94,20 @@ def _refuse_broken(arguments: Sequence[str]) -> None:
             raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
 
 
+def _usage(error: typer.TyperException) -> str:
+    """What is wrong with the usage, in one line; an option of an earlier version says what became of it."""
+    from improvable.question.declaration import GONE, gone
+    from improvable.showing import shown
+
+    option = str(getattr(error, "option_name", ""))
+    if option in RENAMED:
+        return f"{option} is now {RENAMED[option]}."
+    if option.removeprefix("--").replace("-", "_") in GONE:
+        return str(gone(option))
+    message = " ".join(error.format_message().split())
+    return f"{shown(message).rstrip('.')}. Try --help."
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong is one line on standard error and exit status 2."""
     sys.exit(run(arguments))
@@ -110,11 +126,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ImprovableError as error:
         say(f"improvable: {error}", err=True)
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split())
         if type(error).__name__ == "NoArgsIsHelpError":
             say(error.format_message())
         else:
-            say(f"improvable: {shown(message).rstrip('.')}. Try --help.", err=True)
+            say(f"improvable: {_usage(error)}", err=True)
     except OSError as error:
         say(f"improvable: cannot write: {shown(str(error))}", err=True)
     except MemoryError:

@@ -37,7 +37,7 @@ def audit(
     ] = None,
     export_rows: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write each row's repetitions and both decisions, .csv or .parquet."),
+        typer.Option(metavar="FILE", help="Write each row's block in every repetition and both decisions, .csv or .parquet."),
     ] = None,
     write_protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
@@ -48,7 +48,11 @@ def audit(
     json: o.Json = None,
     exit_code: o.ExitCode = False,
 ) -> int:
-    """Let a rule look for a better algorithm on part of the rows, and test what it finds on the rest.
+    """Let a rule look for a better algorithm, and test what it finds on rows that it has not learned from.
+
+    Each of several repetitions puts the rows into a random order and cuts it into blocks. The first block only teaches;
+    each later one is tested by what all rows before it taught. With --scheme split, as in the paper, one half of the
+    rows teaches and the other is tested.
 
     The status quo selects the top share of a score (--score and --capacity), scores above a fixed cutoff
     (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but

@@ -26,7 +26,7 @@ def check(
 ) -> int:
     """Look at the data before an audit: what is read and how, what is left out and why, and what looks wrong.
 
-    Takes the options of an audit and tests nothing: no row is split, and nothing is recorded in the ledger. Every
+    Takes the options of an audit and tests nothing: no rule is fitted, and nothing is recorded in the ledger. Every
     audit takes the same look.
 
     A feature that determines the outcome or the group is refused. Warnings name features that nearly do, an outcome

@@ -16,7 +16,6 @@ from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 
 NONE = "none"
 """The answer that takes a proposal back."""
-"""What is proposed, because it is recommended."""
 KNOWN = {**STATUS_QUO_KEYS, **SETTINGS}
 Check = Callable[[Glimpse, Any], None]
 
@@ -238,8 +237,8 @@ def value_of(setting: Setting, text: str) -> Any:
 
     Examples
     --------
-    >>> value_of(SETTINGS["repetitions"], "2"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
-    (2, 'status_quo', ['a', 'b'])
+    >>> value_of(SETTINGS["draws"], "200"), value_of(SETTINGS["capacity"], "same"), value_of(SETTINGS["group"], "a, b")
+    (200, 'status_quo', ['a', 'b'])
     """
     option = setting.kind.option
     try:

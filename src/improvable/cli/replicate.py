@@ -27,11 +27,11 @@ def replicate(
 ) -> int:
     """Rerun the paper's application and simulation, and write our numbers beside the published ones.
 
-    Section 5: the bound on the repetitions, and the game. Section 6 and Appendix H: linear, LASSO and forest rules,
-    conditions of the following and of the same year, every repetition's row, the frontier of Figure 3, accuracy measured by
-    cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's gap statistic, with ours
-    beside it. The published data set is data/data_new.csv of labsysmed/dissecting-bias on GitHub; without it, the
-    simulated program is used, and no verdict is compared.
+    Section 5: the bound on the splits, and the game. Section 6 and Appendix H: linear, LASSO and forest rules,
+    conditions of the following and of the same year, every split's row, the frontier of Figure 3, accuracy measured by
+    cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's splits (--scheme split) and its
+    gap statistic, with our statistic beside it. The published data set is data/data_new.csv of
+    labsysmed/dissecting-bias on GitHub; without it, the simulated program is used, and no verdict is compared.
 
     Example:
 
@@ -78,7 +78,7 @@ def replicate(
     power = [*calibration_rows(main_result(sections)), *curve_rows_beside_paper(curves)]
     say(f"Appendix E: power of the fairness test\n{rows_table(power)}\n")
     written = write_documents(folder, Replication(study.words, effort, sections, manipulation, power, curves))
-    say(paragraph(f"Wrote {', '.join(path.name for path in written)} to {folder}. Every repetition is in the first."))
+    say(paragraph(f"Wrote {', '.join(path.name for path in written)} to {folder}. Every split is in the first."))
     if study.covariates:
         say(f"Next: improvable frontier {folder}/next_year-forest")
     return 0

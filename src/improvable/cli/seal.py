@@ -18,11 +18,11 @@ def seal(
     ledger: Ledger = None,
     json: Json = None,
 ) -> int:
-    """Bind a protocol to its data before it runs, and its repetitions to a challenge from the other side.
+    """Bind a protocol to its data before it runs, and the order of the rows to a challenge from the other side.
 
     Prints digests to exchange, and keeps them beside the protocol (care.seal for care.toml). They do not depend on the
-    file format or the order of rows. improvable audit then refuses any other protocol or data, and takes the
-    repetitions from the data and the challenge: no choice of seed, draws or level can reshuffle the rows.
+    file format or the order of rows. improvable audit then refuses any other protocol or data, and orders the
+    rows by the data and the challenge: no choice of seed, draws or level can reshuffle them.
 
     Agree on the protocol first; the challenge comes afterward, and nobody may be able to foresee it. Best is a public
     value that nobody knows yet, which the protocol names: a round of drand, a public source of randomness, or the
@@ -63,12 +63,12 @@ def seal(
     made = make_seal(declared, rows, challenge)
     if not challenge and not made.challenge_source:
         say(
-            "warning: without a challenge from the other side, whoever holds the data could try the repetitions first.",
+            "warning: without a challenge from the other side, whoever holds the data could try the audit first.",
             err=True,
         )
     if "row_id" not in declared.get("test", {}):
         say(
-            "warning: without a row id, the features that are read also decide how rows are divided. If the data have "
+            "warning: without a row id, the features that are read also decide the order of the rows. If the data have "
             "a column that differs in every row, declare it: [test] row_id.",
             err=True,
         )

@@ -32,7 +32,7 @@ MOST_CONTENTS = 1 << 21
 MOST_COLUMNS = 40
 """Columns that are left out in turn: those with the most different values."""
 MOST_COMPARED = 5
-"""Columns with as many different values, with which a column is compared."""
+"""Columns whose values occur as often, with which a column is compared."""
 MOST_ALIKE, FEWEST_PAIRS = 20, 5
 LEAST_BY_CHANCE = 0.2
 """Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few;
@@ -204,16 +204,14 @@ def _different(words: Sequence[Keys]) -> list[Keys]:
     for nearly every row say the same as any other such column, which means nothing.
     """
     kept: list[Keys] = []
-    sizes: dict[int, list[IntArray]] = {}
+    alike: dict[bytes, list[Keys]] = {}
     for word in words:
-        distinct, codes = np.unique(word, return_inverse=True)
-        like = sizes.setdefault(len(distinct), [])
-        fine = 2 * len(distinct) >= len(word)
-        if not fine and any(
-            len(np.unique(codes * len(distinct) + other)) == len(distinct) for other in like[:MOST_COMPARED]
-        ):
+        _, counts = np.unique(word, return_counts=True)
+        like = alike.setdefault(np.sort(counts).tobytes(), [])
+        fine = 2 * len(counts) >= len(word)
+        if not fine and any(len(np.unique(mix(word) ^ other)) == len(counts) for other in like[:MOST_COMPARED]):
             continue
-        like.append(codes.astype(np.int64))
+        like.append(word)
         kept.append(word)
     return kept
 
@@ -230,9 +228,9 @@ def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
     return [_words(rows, name, None) for name in columns]
 
 
-def rounded_words(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> list[Keys]:
+def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
     """The same, of numbers rounded to a grain of their standard deviation."""
-    return [_words(rows, name, grain) for name in columns]
+    return [_words(rows, name, GRAIN) for name in columns]
 
 
 def _words(rows: Rows, name: str, grain: float | None) -> Keys:
@@ -263,8 +261,8 @@ def hash_of(words: Sequence[Keys]) -> Keys:
     return whole
 
 
-def near_twins(rows: Rows, columns: Sequence[str], grain: float = GRAIN) -> float:
+def near_twins(rows: Rows, columns: Sequence[str]) -> float:
     """The share of rows that have a twin once numbers are rounded to a grain of their standard deviation."""
-    words = rounded_words(rows, columns, grain)
+    words = rounded_words(rows, columns)
     _, group, sizes = np.unique(hash_of(words), return_inverse=True, return_counts=True)
     return float((sizes[group] > 1).mean()) if len(rows) else 0.0

@@ -54,7 +54,7 @@ class Sample:
         return self.weights / mean if mean > 0 else self.weights
 
     def unit_codes(self) -> IntArray:
-        """What is split and resampled, numbered: the cluster of every row, or the row."""
+        """What is ordered and resampled, numbered: the cluster of every row, or the row."""
         if self.clusters is None:
             return np.arange(len(self))
         _, codes = np.unique(self.clusters, return_inverse=True)

@@ -1,14 +1,14 @@
 """The intersection-union test of a claim upon the evidence: one p-value per component, all of which must reject."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, Gain, GroupGap, Hedged, gains, gaps
+from improvable.inference.components import Contrast, Gain, GroupGap, gains, gaps
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import Tail, lower_tail, upper_tail
-from improvable.inference.rivals import Rivals
+from improvable.inference.reference_pair import SeveralReferences
 from improvable.inference.statistics import accuracy_statistic, gap_statistic
 from improvable.question.claim import Claim, Form
 
@@ -116,12 +116,9 @@ def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
     )
 
 
-def gap_tail(gap: Contrast | Rivals | Hedged, delta: float, form: Form, scale: float) -> Tail:
+def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
     """The p-value of one condition on the gap."""
-    if isinstance(gap, Hedged):
-        near, wide = (gap_tail(one, delta, form, scale) for one in (gap.near, gap.wide))
-        return min(replace(near, p_value=max(near.p_value, gap.doubt)), wide, key=lambda tail: tail.p_value)
-    if isinstance(gap, Rivals):
+    if isinstance(gap, SeveralReferences):
         return gap.tail(delta, form, scale)
     return lower_tail(
         float(gap_statistic(gap.values[STATUS_QUO], gap.values[CANDIDATE], delta, form)),

@@ -4,7 +4,7 @@ The test, the critical deltas, the margins and the status quo's disparities all 
 speak of different conditions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
-from improvable.inference.rivals import Contenders, Rivals, contenders, surcharge_of
+from improvable.inference.reference_pair import SeveralReferences, contact_set
 from improvable.inference.statistics import gap_between, gap_slopes, ordered_pairs, unfairness
 from improvable.question.claim import Claim
 
@@ -32,23 +32,6 @@ class Contrast:
 
     values: FloatArray
     drawn: FloatArray
-
-
-@dataclass(frozen=True)
-class Hedged:
-    """A candidate's gap beside the references that count at 5%, and beside more that count at smaller levels.
-
-    Attributes
-    ----------
-    near : Contrast or Rivals
-    wide : Contrast or Rivals
-    doubt : float
-        A p-value below it must come from `wide`.
-    """
-
-    near: Contrast | Rivals
-    wide: Contrast | Rivals
-    doubt: float
 
 
 @dataclass(frozen=True)
@@ -89,10 +72,9 @@ class GroupGap:
         The group in whose favor fairness is one-sided.
     values : array of shape (groups, 2)
     drawn : array of shape (Q, groups, 2)
-    reference : (int, int)
-        The pair of groups whose gap under the status quo is to be beaten: higher, lower.
-    contenders : Contenders
-        The reference, and where it was chosen on the rows that are tested, all others that it may have been.
+    references : tuple of (int, int)
+        The pair of groups whose gap under the status quo is to be beaten: higher, lower. Where it was chosen on the
+        rows that are tested, all pairs follow that it may have been.
     relative : {0, 1, -1}
         Whether the gap is a share of the higher value; see `gap_between`.
     """
@@ -102,9 +84,12 @@ class GroupGap:
     protected: int | None
     values: FloatArray
     drawn: FloatArray
-    reference: tuple[int, int]
-    contenders: Contenders
+    references: tuple[tuple[int, int], ...]
     relative: int = 0
+
+    @property
+    def reference(self) -> tuple[int, int]:
+        return self.references[0]
 
     @property
     def scale(self) -> float:
@@ -132,27 +117,16 @@ class GroupGap:
                 np.stack([drawn_before, self._gap(drawn[:, g], drawn[:, h])], axis=1),
             )
 
-    def tested(self) -> Iterator[Contrast | Rivals | Hedged]:
+    def tested(self) -> Iterator[Contrast | SeveralReferences]:
         """What the test is made of: `signed`, with all references that there may have been."""
-        chosen = self.contenders
-        near = self._beside(chosen.near)
-        if not chosen.doubtful:
-            yield from near
-            return
-        for few, many in zip(near, self._beside((*chosen.near, *chosen.doubtful)), strict=True):
-            yield Hedged(few, many, chosen.doubt)
-
-    def _beside(self, references: Sequence[tuple[int, int]]) -> Iterator[Contrast | Rivals]:
-        """`signed`, with several references."""
-        if len(references) == 1:
+        if len(self.references) == 1:
             yield from self.signed()
             return
-        high, low = ([pair[side] for pair in references] for side in (0, 1))
+        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
         before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
-        surcharge = surcharge_of(references)
         for one in self.signed():
-            yield Rivals(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE], surcharge)
+            yield SeveralReferences(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
@@ -189,10 +163,9 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
             protected = attribute.place_of(claim.protected)
             direction = evidence.direction(measure, protected)
             values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
-            reference = evidence.reference(a, measure, protected)
-            chosen = Contenders((reference,))
+            references: tuple[tuple[int, int], ...] = (evidence.reference(a, measure, protected),)
             relative = evidence.relative(measure, protected)
             if evidence.chooses_here:
                 before = values[:, STATUS_QUO], drawn[..., STATUS_QUO]
-                chosen = contenders(*before, reference, protected, relative)
-            yield GroupGap(measure, attribute, protected, values, drawn, reference, chosen, relative)
+                references = contact_set(*before, references[0], evidence.units, protected, relative)
+            yield GroupGap(measure, attribute, protected, values, drawn, references, relative)

@@ -6,16 +6,16 @@ draws whose critical delta is at most delta, and the largest delta that a level 
 critical deltas: exact, with no grid and no resampling.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, Hedged, gains, gaps
+from improvable.inference.components import Contrast, gains, gaps
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import TIE
-from improvable.inference.rivals import Rivals
+from improvable.inference.reference_pair import SeveralReferences
 from improvable.question.claim import Claim, Form
 
 BEYOND = float(np.nextafter(1.0, 2.0))
@@ -37,21 +37,12 @@ class Critical:
         How many turns have their own return: such a draw counts against every delta from the one to the other.
     number : int or None
         How many draws there are, where some count against several ranges of delta.
-    surcharge : float
-        By what shares of draws are multiplied to be p-values (`rivals`).
-    doubt : float
-        The p-value is no less, unless it is that of `wider`.
-    wider : Critical or None
-        The same with more references (`components.Hedged`).
     """
 
     turns: FloatArray
     returns: FloatArray
     between: int = 0
     number: int | None = None
-    surcharge: float = 1.0
-    doubt: float = 0.0
-    wider: "Critical | None" = None
 
     @property
     def draws(self) -> int:
@@ -83,13 +74,8 @@ def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
 
     No conditions, where only the others are asked for, are met: 0.
     """
-    shares = [np.zeros(len(deltas)), *(_share(one, deltas) for one in conditions)]
-    return np.asarray(np.minimum(np.max(shares, axis=0), 1.0), dtype=np.float64)
-
-
-def _share(one: Critical, deltas: FloatArray) -> FloatArray:
-    own = np.maximum(one.surcharge * _against(one, deltas) / one.draws, one.doubt)
-    return own if one.wider is None else np.minimum(own, _share(one.wider, deltas))
+    shares = [np.zeros(len(deltas)), *(_against(one, deltas) / one.draws for one in conditions)]
+    return np.asarray(np.max(shares, axis=0), dtype=np.float64)
 
 
 def largest_delta(conditions: Conditions, level: float) -> float:
@@ -99,16 +85,11 @@ def largest_delta(conditions: Conditions, level: float) -> float:
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
-    return min((_edge_at(one, level) for one in conditions), default=np.inf)
+    return min((_edge(one, level) for one in conditions), default=np.inf)
 
 
-def _edge_at(one: Critical, level: float) -> float:
-    allowed = int(np.ceil(level * one.draws / one.surcharge - 1e-9)) - 1
-    own = _edge(one, allowed) if one.doubt < level else -np.inf
-    return own if one.wider is None else max(own, _edge_at(one.wider, level))
-
-
-def _edge(one: Critical, allowed: int) -> float:
+def _edge(one: Critical, level: float) -> float:
+    allowed = int(np.ceil(level * one.draws - 1e-9)) - 1
     ahead = one.turns[(one.turns > 0) & np.isfinite(one.turns)]
     if _against(one, np.zeros(1))[0] > allowed or len(ahead) == 0:
         rank = allowed - (len(one.returns) - one.between)
@@ -163,35 +144,32 @@ def _of_gap(gap: Contrast, form: Form) -> Critical:
     return _settled(critical, before, values, drawn, form)
 
 
-def _of_signed(one: Contrast | Rivals | Hedged, form: Form, scale: float) -> Critical:
-    if isinstance(one, Hedged):
-        near, wide = (_of_signed(some, form, scale) for some in (one.near, one.wide))
-        return replace(near, doubt=one.doubt, wider=wide)
-    return of_rivals(one, form, scale) if isinstance(one, Rivals) else _of_gap(one, form)
+def _of_signed(one: Contrast | SeveralReferences, form: Form, scale: float) -> Critical:
+    return of_several(one, form, scale) if isinstance(one, SeveralReferences) else _of_gap(one, form)
 
 
-def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
-    """Critical deltas of a gap with several references, by the same inequality as `Rivals.tail`.
+def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
+    """Critical deltas of a gap with several references, by the same inequality as `SeveralReferences.tail`.
 
     With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i - G_i) - (C* - C)), is at least as
     high as the statistic, the upper envelope of the lines w_j (x G_j - C). A line is above a convex function in an
     interval, so that a draw counts against a union of intervals. For amounts its lines are flat, and it is a half-line.
     """
-    counted = np.flatnonzero(rivals.weights > 0)
-    before, after = (one[..., counted] if one.ndim > 1 else one for one in rivals.deviations)
-    total, tie = len(rivals.drawn_after), TIE * scale
+    counted = np.flatnonzero(gap.weights > 0)
+    before, after = (one[..., counted] if one.ndim > 1 else one for one in gap.deviations)
+    total, tie = len(gap.drawn_after), TIE * scale
     undefined = np.full(total - len(after), -np.inf)
-    if len(counted) == 0 or not (np.isfinite(rivals.before).all() and np.isfinite(rivals.after)):
+    if len(counted) == 0 or not (np.isfinite(gap.before).all() and np.isfinite(gap.after)):
         return Critical(np.full(total, -np.inf), np.empty(0))
-    weights, sample = rivals.weights[counted], rivals.before[counted]
+    weights, sample = gap.weights[counted], gap.before[counted]
     if form == "difference":
         largest = (weights * (before - after[:, None] + tie)).max(axis=1)
-        turns = np.max([g - rivals.after - largest / w for g, w in zip(sample, weights, strict=True)], axis=0)
-        return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0), surcharge=rivals.surcharge)
+        turns = np.max([g - gap.after - largest / w for g, w in zip(sample, weights, strict=True)], axis=0)
+        return Critical(np.sort(np.concatenate([undefined, turns])), np.empty(0))
     low, high = np.full(before.shape, -np.inf), np.full(before.shape, np.inf)
-    for j in _envelope(weights * sample, -weights * rivals.after):
+    for j in _envelope(weights * sample, -weights * gap.after):
         slope = weights * before - weights[j] * sample[j]
-        level = weights * (tie - after[:, None]) + weights[j] * rivals.after
+        level = weights * (tie - after[:, None]) + weights[j] * gap.after
         with np.errstate(divide="ignore", invalid="ignore"):
             root = -level / slope
         low = np.where(slope > 0, np.maximum(low, root), low)
@@ -203,7 +181,7 @@ def of_rivals(rivals: Rivals, form: Form, scale: float) -> Critical:
     absent = len(after) - int((~back).sum())  # where x is 0; more than all of the gap is against every draw
     turns = [np.full(always, -np.inf), 1 - ends[turn], np.full(absent, BEYOND)]
     between = int((turn & back).sum())
-    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total, rivals.surcharge)
+    return Critical(np.sort(np.concatenate(turns)), np.sort(1 - starts[back]), between, total)
 
 
 def _envelope(slopes: FloatArray, levels: FloatArray) -> list[int]:

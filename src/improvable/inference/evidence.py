@@ -34,6 +34,8 @@ class Evidence:
     draws : array of shape (Q, S, M, 2, 2)
     training : array of shape (S, M, 2)
         The status quo's sums on the training rows, which fix the reference pair of groups.
+    units : int
+        How many independent units were tested: rows, or clusters where rows are clustered.
     method : {"bootstrap", "delta"}
         How the draws were made: from cells, or from the normal limit.
     chosen_here : bool or None
@@ -48,6 +50,7 @@ class Evidence:
     sums: FloatArray
     draws: FloatArray
     training: FloatArray
+    units: int
     method: str = "bootstrap"
     chosen_here: bool | None = None
 

@@ -1,8 +1,4 @@
-"""What an audit's own repetitions say about running it again with other random repetitions of the same data.
-
-Once the data are there, fresh repetitions are independent draws from one distribution: `rerun_risk` needs no model. Only
-`estimate_correlation`, which looks back at the correlation of p-values across repetitions of any data, rests on `mixing`.
-"""
+"""What an audit's own repetitions say about running it again with other random repetitions of the same data."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +13,9 @@ from improvable.question.checks import check_integer, check_number
 
 CONFIDENCE = 0.9
 MOST_REPETITIONS = 100_001
+NODES, POINTS = 200, 1_001
+NEGLIGIBLE = 30.0
+"""Densities that many powers of e below their peak are left out of an integral."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     """Estimate the correlation of `GaussianMixing` from the p-values of one audit's repetitions.
 
     Normal scores of p-values that are uniform under the null have variance 1, of which 1 - correlation is between
-    repetitions of the same data. So one minus the variance between repetitions estimates the correlation, whatever their mean:
-    the null need not hold, as long as it only shifts the scores.
+    repetitions of the same data. So one minus the variance between repetitions estimates the correlation, whatever
+    their mean: the null need not hold, as long as it only shifts the scores.
 
     Parameters
     ----------
@@ -58,16 +57,12 @@ def estimate_correlation(p_values: Sequence[float], draws: int) -> Correlation:
     >>> round(estimate_correlation([0.2, 0.35, 0.5, 0.1, 0.3], draws=10_000).estimate, 2)
     0.77
     """
-    from scipy.special import gammaincinv, ndtri
+    from scipy.special import gammaincinv
 
     p = _checked_p_values(p_values)
-    if len(p) < 2:
-        raise OptionError(
-            "one repetition says nothing about correlation.", "Give a correlation, or an audit of more repetitions."
-        )
     check_integer("draws", draws, 1)
     least = 1 / (2 * draws)
-    scores = ndtri(np.clip(p, least, 1 - least))
+    scores = _scores(p, least)
     squares, freedom = float(((scores - scores.mean()) ** 2).sum()), len(p) - 1
     if squares == 0:
         raise OptionError(
@@ -89,25 +84,20 @@ class RerunRisk:
     Attributes
     ----------
     repetitions, rejecting : int
-        K, and how many repetitions have a p-value below the threshold.
+        K, and how many repetitions have a p-value below alpha / 2.
     reject : bool
         What the audit decided.
     otherwise : float
-        Probability that running all K repetitions afresh decides otherwise: mean over the posterior of the share of
-        rejecting repetitions (Jeffreys prior).
+        Probability that K fresh repetitions decide otherwise.
     otherwise_range : (float, float)
-        The same probability at the ends of `share_range`.
+        Its 90% interval, at the ends of `share_range`; it includes `otherwise`, a mean, which may be larger near 0.
     share : float
-        Estimated share of all repetitions that reject at alpha / 2: the posterior mean, (x + 1/2) / (K + 1).
+        Share of all repetitions that have a p-value below alpha / 2: the probability that one fresh repetition does.
     share_range : (float, float)
-        Its exact 90% interval (Clopper and Pearson); either end alone holds with 95%.
-    target : float
+        Its 90% interval; either end alone holds with 95%.
     enough : int or None
-        Smallest odd number of repetitions with which two runs disagree with probability below `target`, at `share`. None
-        where that takes over 100,000.
-    enough_surely : int or None
-        The same at the end of `share_range` that is nearer to one half. None where the range covers one half (no number
-        of repetitions can then be promised) or that takes over 100,000.
+        Smallest odd number of repetitions with which two runs disagree with probability below 1%, at the end of
+        `share_range` that is nearer to one half. None where the range covers one half or that takes over 100,000.
     """
 
     repetitions: int
@@ -117,79 +107,81 @@ class RerunRisk:
     otherwise_range: tuple[float, float]
     share: float
     share_range: tuple[float, float]
-    target: float
     enough: int | None
-    enough_surely: int | None
 
     def to_dict(self) -> dict[str, Any]:
         plain = asdict(self)
         return plain | {key: list(plain[key]) for key in ("otherwise_range", "share_range")}
 
 
-def rerun_risk(
-    p_values: Sequence[float],
-    *,
-    alpha: float = 0.05,
-    target: float = 0.01,
-    threshold: float | None = None,
-) -> RerunRisk:
-    """The probability that a re-run of a whole audit would have decided otherwise.
+def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float = 0.05) -> RerunRisk:
+    """The probability that a rerun of a whole audit would decide otherwise, with its interval.
 
-    Given the data, the p-values of fresh random repetitions are independent and identically distributed. So the number of
-    rejecting repetitions is binomial, with a share that is estimated from the audit's own repetitions. This is about other seeds
-    on the same data; it says nothing about other data.
+    This is about other seeds on the same data; it says nothing about other data.
 
     Parameters
     ----------
     p_values : sequence of float
-        Of the audit's repetitions.
+        Of the audit's repetitions, at least two.
+    draws : int
+        Bootstrap draws behind each.
     alpha : float
         Level of the audit.
-    target : float
-        Two runs of enough repetitions disagree with a probability below this.
-    threshold : float, optional
-        What a p-value must be below; by default alpha for one repetition, and half of it for several.
 
     Returns
     -------
     RerunRisk
 
+    Notes
+    -----
+    Given the data, the p-values of fresh repetitions are independent draws from one distribution. Their normal scores
+    are taken as normal, with unknown mean and variance. The threshold is then (mean - threshold) / deviation away, and
+    with the prior 1 / deviation this distance is distributed as d chi / sqrt(K - 1) + N / sqrt(K), where d is its
+    estimate: its quantiles are the confidence limits of the noncentral t, exact for normal scores, and `share` is the
+    predictive t. Scores vary at least as much as the draws behind them make them vary. A score on the side that did not
+    decide counts as no farther off than the farthest of the others: a candidate that changes nothing has p-value 1.
+
+    The number of rejecting repetitions is binomial without any model, but knows only the side of a p-value: after three
+    near 1 a rerun would reject with probability 8%, and the interval of seven that agree would reach 20%.
+
     Examples
     --------
     >>> risk = rerun_risk([0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008])
-    >>> risk.rejecting, risk.reject, round(risk.otherwise, 3), risk.enough, risk.enough_surely
-    (6, True, 0.075, 13, None)
+    >>> risk.rejecting, risk.reject, round(risk.otherwise, 3), [round(end, 3) for end in risk.otherwise_range]
+    (6, True, 0.045, [0.0, 0.236])
+    >>> rerun_risk([0.97, 0.99, 0.93]).otherwise_range[1] < 0.01
+    True
     """
-    from scipy.special import betaln, gammaln
+    from scipy.special import betainc, ndtr, ndtri
 
     check_number("alpha", alpha, 0, 0.5)
-    check_number("target", target, 0, 0.5)
     p = _checked_p_values(p_values)
-    count = len(p)
-    # An audit of one repetition rejects at alpha; `enough` is about several.
-    level, of_several = (threshold_for(alpha, some) for some in (count, max(count, 3)))
-    rejecting, needed = int((p < (level if threshold is None else threshold)).sum()), (count + 1) // 2
-    reject = rejecting >= needed
-    first, second = rejecting + 0.5, count - rejecting + 0.5
-    x = np.arange(count + 1)
-    ways = gammaln(count + 1) - gammaln(x + 1) - gammaln(count - x + 1)
-    chances = np.exp(ways + betaln(first + x, second + count - x) - betaln(first, second))
-    otherwise = float(chances[:needed].sum() if reject else chances[needed:].sum())
-    ends = sorted(_wrong(q, count, reject) for q in _exact_interval(rejecting, count))
-    below = int((p < of_several).sum())
-    share, (low, high) = (below + 0.5) / (count + 1), _exact_interval(below, count)
-    nearer = low if low > 0.5 else high if high < 0.5 else 0.5
+    level, count = threshold_for(alpha, len(p)), len(p)
+    check_integer("draws", draws, 1)
+    rejecting = int((p < level).sum())
+    reject = 2 * rejecting >= count
+    # How far scores are on the side that decided, of which so many decide.
+    side, needed = (1, (count + 1) // 2) if reject else (-1, count // 2 + 1)
+    scores = _scores(p, min(1 / (2 * draws), level / 2))
+    ahead = side * (scores + ndtri(level))
+    ahead = np.maximum(ahead, -ahead.max())
+    distance = float(ahead.mean()) / max(float(ahead.std(ddof=1)), _noise(float(scores.mean()), draws))
+    edges, below = _standardized(distance, count)
+    middles, weights = (edges[1:] + edges[:-1]) / 2, np.diff(below)
+    ends = np.interp([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], below, edges)
+    # Fewer than needed are on that side.
+    otherwise = float(weights @ betainc(count - needed + 1, needed, ndtr(-middles)))
+    high, low = betainc(count - needed + 1, needed, ndtr(-ends)).tolist()
+    least, most = sorted(ndtr(side * ends).tolist())
     return RerunRisk(
         repetitions=count,
         rejecting=rejecting,
         reject=reject,
         otherwise=otherwise,
-        otherwise_range=(ends[0], ends[1]),
-        share=share,
-        share_range=(low, high),
-        target=target,
-        enough=repetitions_to_agree(share, target),
-        enough_surely=repetitions_to_agree(nearer, target),
+        otherwise_range=(min(low, otherwise), max(high, otherwise)),
+        share=float(weights @ ndtr(side * middles)),
+        share_range=(least, most),
+        enough=repetitions_to_agree(min(max(0.5, least), most)),
     )
 
 
@@ -234,29 +226,41 @@ def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
     return 2 * low - 1
 
 
-def _wrong(share: float, repetitions: int, reject: bool) -> float:
-    """The chance that K fresh repetitions do not decide to reject, or not to."""
-    from scipy.special import betainc
+def _standardized(distance: float, repetitions: int) -> tuple[FloatArray, FloatArray]:
+    """The distribution of a standardized distance given its estimate: points, and the probability below each."""
+    from scipy.special import ndtr
 
-    needed = (repetitions + 1) // 2
-    return float(
-        betainc(repetitions - needed + 1, needed, 1 - share)
-        if reject
-        else betainc(needed, repetitions - needed + 1, share)
-    )
+    freedom = repetitions - 1
+    # The logarithm of chi / sqrt(freedom), whose density falls off exponentially or faster on both sides.
+    reach = NEGLIGIBLE / freedom
+    logs = np.linspace(-reach - np.sqrt(reach), np.sqrt(reach), NODES)
+    weights = np.exp(freedom * (logs - np.expm1(2 * logs) / 2))
+    weights /= weights.sum()
+    centers = distance * np.exp(logs)
+    seen, margin = centers[weights > np.exp(-NEGLIGIBLE)], np.sqrt(2 * NEGLIGIBLE / repetitions)
+    points = np.linspace(seen.min() - margin, seen.max() + margin, POINTS)
+    return points, np.asarray(ndtr(np.sqrt(repetitions) * (points[:, None] - centers)) @ weights)
 
 
-def _exact_interval(count: int, total: int) -> tuple[float, float]:
-    from scipy.special import betaincinv
+def _scores(p: FloatArray, least: float) -> FloatArray:
+    """Normal scores, high for low p-values; a p-value of 0 or 1 counts as that far from it."""
+    from scipy.special import ndtri
 
-    tail = (1 - CONFIDENCE) / 2
-    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
-    return low, high
+    return np.asarray(-ndtri(np.clip(p, least, 1 - least)))
+
+
+def _noise(score: float, draws: int) -> float:
+    """The standard deviation that the draws alone give to a normal score."""
+    from scipy.special import ndtr
+
+    p = float(ndtr(score))
+    return float(np.sqrt(p * (1 - p) / draws) * np.sqrt(2 * np.pi) * np.exp(score**2 / 2))
 
 
 def _checked_p_values(p_values: Sequence[float]) -> FloatArray:
     p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or len(p) == 0 or not ((p >= 0) & (p <= 1)).all():
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise OptionError("the p-values are not numbers from 0 to 1.", "Give one for each repetition.")
+    if len(p) < 2:
+        raise OptionError("one repetition says nothing about others.", "Audit with several repetitions.")
     return p

@@ -162,6 +162,11 @@ class Counted:
     strata: tuple[Cells, ...] | Moments
     clusters: int | None
 
+    @property
+    def units(self) -> int:
+        """How many rows or clusters there are."""
+        return self.strata.rows if isinstance(self.strata, Moments) else sum(cells.rows for cells in self.strata)
+
     def sums(self) -> FloatArray:
         if isinstance(self.strata, Moments):
             return self.strata.sums()
@@ -201,6 +206,7 @@ def evidence_without_draws(
         sums=sums,
         draws=np.empty((0, *shape)),
         training=sums[:, :, STATUS_QUO] if training is None else training,
+        units=counted.units,
         method="delta" if isinstance(counted.strata, Moments) else "bootstrap",
         chosen_here=training is None,
     )

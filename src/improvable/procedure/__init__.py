@@ -1,1 +1,1 @@
-"""Repetition, select, evaluate, combine: audit and compare, for every engine."""
+"""Order, select, evaluate, combine: audit and compare, for every engine."""

@@ -94,9 +94,9 @@ def audit(
 ) -> Audit:
     """Test whether the status quo can be made more accurate for every group and less uneven between them.
 
-    Each of `repetitions` times the rows are put into a random order and cut into blocks. `rule` finds a candidate on all
-    rows before a block, and the candidate is compared with the status quo on the block; the tested blocks are pooled.
-    Reject if the lower median of the p-values is below alpha / 2.
+    In each of several repetitions the rows are put into a random order and cut into blocks. For every block but the
+    first, `rule` finds a candidate on all rows before it, which is compared with the status quo on the block. All
+    tested blocks together give the repetition's p-value. Reject if the lower median of these is below alpha / 2.
     Runs from the command line are recorded in a ledger beside the data; calls of this function are not.
 
     Parameters
@@ -162,18 +162,19 @@ def audit(
     weight : str, optional
         Column of row weights: utilities become weighted means; rows are still what is resampled.
     cluster : str, optional
-        Column that says which rows belong together (a patient, a clinic): repetition and resampled as wholes.
+        Column that says which rows belong together (a patient, a clinic): always in one block, and resampled together.
     stratum : str, optional
         Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     scheme : {"forward", "split"}
-        How a repetition uses the rows. Forward: cut at 10, 20, 40 and 70%; the first block only teaches, and each later
-        one is tested by what all rows before it taught. Where data are small the first block grows, down to the paper's
-        split, and the result says so. Split: the paper's; one part teaches and the other is tested.
+        How a repetition uses the rows. Forward: they are cut at 10, 20, 40 and 70%; the first block only teaches, and
+        each later one is tested by a candidate that learned from all rows before it. Where data are small, the first
+        block grows, up to half of the rows, and the result says so. Split, as in the paper: one part teaches, and the
+        other is tested.
     repetitions : int
-        K. One repetition is held against alpha, several against alpha / 2. With a rule that is code of your own, a
-        forward audit has at least 7.
+        K. The p-value of one repetition must be below alpha, the median of several below alpha / 2. Forward, a rule
+        that is code of your own needs at least 7.
     train_fraction : float
-        With ``scheme="split"``: share of rows that the rule sees.
+        With ``scheme="split"``: share of rows that the rule learns from.
     draws : int
         Bootstrap draws per repetition.
     alpha : float
@@ -196,8 +197,8 @@ def audit(
         A public value that nobody knows yet and that will be the challenge: ``"drand:ROUND"``, a round of drand's chain
         quicknet, or ``"close:INDEX:YYYY-MM-DD"``, a closing figure.
     challenge : str, optional
-        Instead of a seed, a text that the other side chose: the repetitions follow from it and from what the question reads
-        of the data. ``improvable seal`` binds it to a protocol.
+        Instead of a seed, a text that the other side chose: the order of the rows follows from it and from what the
+        question reads of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
         Repetitions at a time, through joblib: None is one, -1 all cores.
     drop_missing : bool
@@ -216,8 +217,8 @@ def audit(
     sheet : str, optional
         Sheet of an Excel file, by default the first.
     run_folder : str or path, optional
-        Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and ends
-        with the same bytes as if it had never been interrupted.
+        Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and
+        ends with the same bytes as if it had never been interrupted.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
     method : {"bootstrap", "delta"}, optional
@@ -227,15 +228,15 @@ def audit(
         What reads the rows, in batches. By default frames and single files are read into memory, and other data have
         their own engine. The result is the same bytes in all of them.
     train_rows : int
-        How many training rows of a repetition a rule sees at most, and cutoffs are taken from. The test is valid for any
-        number; a caution says where it binds.
+        From how many of the rows before a block a rule, and cutoffs, learn at most. The test is valid for any number; a
+        caution says where it binds.
     row_id : str, optional
-        Column that differs in every row. It tells rows apart when they are split; without it, all that is read of a row
-        does. In memory, equal rows are told apart by how often they have occurred.
+        Column that differs in every row. It tells rows apart; without it, all that is read of a row does. In memory,
+        equal rows are told apart by how often they have occurred.
     duplicates : {"keep", "cluster"}, optional
-        What rows are that have the same features and outcome: different people ("keep"), or copies, which are split and
-        resampled together ("cluster"). By default they are refused where they are more than 1% of the rows and more
-        than chance makes, unless a row id or a cluster is named.
+        What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
+        together in every block and draw ("cluster"). By default they are refused where they are more than 1% of the
+        rows and more than chance makes, unless a row id or a cluster is named.
     rule_source : str, optional
         Digest of the code behind a rule ``module:object``. Other code is refused.
     organization, system, author, date : str, optional

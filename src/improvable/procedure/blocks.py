@@ -1,7 +1,7 @@
 """Where the blocks of a repetition end, and how much the first one must hold to teach.
 
 A forward repetition is cut at 10, 20, 40 and 70% of the rows. Where data are small, the first block grows until what is
-learned from can teach, up to half of the rows; from there on the scheme is the paper's split. The cuts depend only on
+learned from can teach. Where no later cut is left, the scheme is the paper's split in halves. The cuts depend only on
 how many rows, clusters, groups and outcomes of either kind there are in all.
 """
 
@@ -69,9 +69,8 @@ def forward_cuts(share: float, reason: str) -> Cuts:
     if share <= FORWARD[0]:
         return Cuts(FORWARD)
     first = ceil(100 * share) / 100
-    if first >= HALF:
-        return Cuts((HALF,), reason)
-    return Cuts((first, *(cut for cut in FORWARD[1:] if cut >= FARTHER * first)), reason)
+    later = [cut for cut in FORWARD[1:] if cut >= FARTHER * first]
+    return Cuts((first, *later) if later else (HALF,), reason)
 
 
 def _needs(surveyed: Surveyed, capacity: float | None) -> list[tuple[float, str]]:

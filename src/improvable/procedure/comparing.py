@@ -61,7 +61,7 @@ def run_comparison(
     begun()
     surveyed = survey(engine, design, columns, settings.drop_missing)
     reading, question = surveyed.reading, design.question
-    keyed = make_splitting(question.seed, (0.5,), None, engine.columns)
+    keyed = make_splitting(question.seed, (), None, engine.columns)
     breaking = tie_breaking(settings, question.seed)
     before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):

@@ -1,4 +1,4 @@
-"""For the other side's expert: which block of each repetition tested each row, and how both algorithms decided about it."""
+"""For the other side's expert: the block of each row in each repetition, and how both algorithms decided about it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
 
     if not isinstance(ready.engine, Memory):
         raise OptionError(
-            "rows of repetitions can be written only of data in memory.",
+            "rows can be written only of data in memory.",
             "Leave out the engine, or take a file that fits.",
         )
     sample, keys = ready.surveyed.reading.sample(ready.engine.rows), ready.engine.rows.keys

@@ -1,4 +1,4 @@
-"""Several repetitions at a time: workers, their threads, and a progress bar with the stage that each repetition is in."""
+"""Several repetitions at a time: workers, their threads, and a progress bar with the stage that each is in."""
 
 import os
 import sys
@@ -97,7 +97,7 @@ def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
 
 
 class Progress:
-    """Shows which stage each repetition is in. Silent unless enabled; a pickled copy (in a worker process) is silent."""
+    """Shows the stage of each repetition. Silent unless enabled; a pickled copy (in a worker process) is silent."""
 
     def __init__(self, repetitions: int, done: int = 0, enabled: bool | None = None) -> None:
         self.repetitions = repetitions

@@ -38,7 +38,7 @@ class Plan:
     train_fraction : float
         Of the paper's split.
     train_rows : int
-        How many training rows of a repetition a rule sees at most, and cutoffs are taken from.
+        From how many of the rows before a block a rule, and cutoffs, learn at most.
     """
 
     settings: Settings
@@ -94,12 +94,8 @@ def make_plan(settings: Settings) -> Plan:
     constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
     rule = as_rule(settings.rule)
     refuse_unhonored(constraints, rule, RULES)
-    if settings.scheme == "forward" and settings.repetitions < FEWEST_WITH_FOREIGN_CODE and runs_foreign_code(rule):
-        raise OptionError(
-            f"rule '{rule.name}' is code of its own, and {settings.repetitions} forward repetitions do not keep the "
-            "level for every code.",
-            f"Use at least {FEWEST_WITH_FOREIGN_CODE}, or scheme='split' (--scheme split).",
-        )
+    if settings.scheme == "forward" and runs_foreign_code(rule):
+        _refuse_foreign_code(rule, int(settings.repetitions), design)
     return Plan(
         settings=settings,
         design=design,
@@ -112,3 +108,20 @@ def make_plan(settings: Settings) -> Plan:
         train_fraction=float(settings.train_fraction),
         train_rows=int(settings.train_rows),
     )
+
+
+def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) -> None:
+    """Refuse what code could exploit that follows its own statistic from block to block (docs: guarantees)."""
+    split = "or use scheme='split' (--scheme split)."
+    if repetitions < FEWEST_WITH_FOREIGN_CODE:
+        raise OptionError(
+            f"rule '{rule.name}' is code of its own, and fewer than {FEWEST_WITH_FOREIGN_CODE} forward repetitions do "
+            "not keep the level for every code.",
+            f"Make at least {FEWEST_WITH_FOREIGN_CODE}, {split}",
+        )
+    if not any(utility.binary_decision for utility in design.utilities):
+        raise OptionError(
+            f"rule '{rule.name}' is code of its own that decides amounts. Forward repetitions do not keep the level "
+            "for every such code: it could raise its stakes while it is behind.",
+            "Use scheme='split' (--scheme split).",
+        )

@@ -37,7 +37,7 @@ from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
 ROWS_HELD_OUT = 8_000
-"""Of the rows brought, so many are looked at for test rows of a repetition."""
+"""Of the rows brought, so many are looked at for test rows of a block."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Prepared:
     surveyed : Surveyed
     splitting : Splitting
     drawn : Drawn
-        Training rows of the first repetitions, and those of all rows.
+        Training rows of every block of every repetition, and those of all rows.
     features : Features
     look : Look
         What was seen of the data.
@@ -98,11 +98,6 @@ class Prepared:
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
-    def bring(self, repetitions: Sequence[int]) -> Drawn:
-        """Training rows of further repetitions."""
-        parts = self.splitting.parts(repetitions)
-        return _bring(self.plan, self.engine, self.columns, self.surveyed, self.splitting, parts)
-
     def test_clusters(self, repetition: int) -> Clusters | None:
         """The clusters that a repetition tests on, where rows are clustered; all of them for the status quo itself."""
         clusters = self.surveyed.clusters
@@ -146,15 +141,14 @@ class Prepared:
             if part == ALL_ROWS or part.block > 1:
                 continue
             kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
+            enough = training >= least
             clusters = self.test_clusters(part.repetition)
             if clusters is not None and self.surveyed.clusters is not None:
                 kind, least = "clusters", FEWEST_CLUSTERS
                 training, testing = len(self.surveyed.clusters) - len(clusters), len(clusters)
-                # A first block may happen to hold fewer clusters than it was made for; its rows must do.
-                training = (
-                    training if self.plan.scheme == "split" else max(training, FEWEST_CLUSTERS * (rows >= FEWEST_ROWS))
-                )
-            if min(training, testing) < least:
+                # Forward, a first block may happen to hold fewer clusters than it was made for; its rows must do.
+                enough = training >= least or (enough and self.plan.scheme == "forward")
+            if not enough or testing < least:
                 change = " or change the train fraction" if self.plan.scheme == "split" else ""
                 raise DataError(
                     f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",

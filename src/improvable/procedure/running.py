@@ -1,7 +1,7 @@
 """Runs an audit: every repetition that is not done yet, kept as soon as it is, and the result.
 
-Rows in memory are judged repetition by repetition. Through an engine, rules select for all repetitions first, and one pass over the
-data counts what all of them need; the numbers are the same.
+In memory, repetitions are done one after the other. Through an engine, rules select for all repetitions first, and one
+pass over the data counts what all of them need; the numbers are the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -292,7 +292,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
             for one in fitted
         ],
-        "reached": {"train": last.reached, "test": _reached(ready, tally)},
+        "reached": _reached(ready, tally),
     }
     if repetition == 1 and last.selection.algorithm is not None:
         notes |= _drivers(ready, last)

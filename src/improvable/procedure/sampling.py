@@ -1,6 +1,6 @@
 """The second pass: the training rows that rules will see, brought to the driver.
 
-A rule trains on at most `train_rows` rows of a block's training rows: those with the lowest places, which is a simple
+A rule learns from at most `train_rows` of the rows before a block: those with the lowest places, which is a simple
 random sample without replacement, the same for any batches and any order. The place below which they all lie is
 guessed from the number of rows, generously, so that a batch need not keep more than its share; too low a guess is
 noticed and corrected.
@@ -24,7 +24,7 @@ from improvable.errors import DataError
 from improvable.procedure.splitting import ALL_ROWS, PLACES, Part, Splitting
 
 MOST_SHARED = 0.01
-"""Equal rows that an engine cannot tell apart fall into the same block of every repetition; up to this share that is harmless."""
+"""Equal rows that an engine cannot tell apart always fall into one block; up to this share that is harmless."""
 
 
 @dataclass(frozen=True)

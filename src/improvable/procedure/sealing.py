@@ -1,4 +1,4 @@
-"""Repetitions that nobody chose: the seed of a sealed audit follows from the data and from the challenge."""
+"""An order of rows that nobody chose: the seed of a sealed audit follows from the data and from the challenge."""
 
 import hashlib
 
@@ -23,7 +23,7 @@ def refuse_without_value(settings: Settings) -> None:
     if settings.challenge_source is not None and not settings.challenge:
         source = parse_source(settings.challenge_source)
         raise OptionError(
-            f"the repetitions follow from {source.words}, which was not given.",
+            f"the order of the rows follows from {source.words}, which was not given.",
             f"Give it when you run: --challenge VALUE (challenge='...'), from {source.where}.",
         )
 

@@ -202,7 +202,7 @@ def _select(
     where: str,
     report: Callable[[str], None] = lambda _: None,
 ) -> Selection:
-    """Let the rule find a candidate; whatever goes wrong names the repetition."""
+    """Let the rule find a candidate; whatever goes wrong names the repetition and the block."""
     training = Training(
         sample=sample,
         features=features.columns,

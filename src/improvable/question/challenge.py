@@ -1,4 +1,4 @@
-"""Challenges: the text from which a sealed audit's repetitions follow, and where it comes from.
+"""Challenges: the text that decides the order of rows in a sealed audit, and where it comes from.
 
 Two challenges that look alike must divide the rows alike, or whoever types one can try a thousand until the result
 suits. So a challenge is printable ASCII without stray spaces, and what decides is only its letters and digits, in one
@@ -38,7 +38,7 @@ def check_challenge(challenge: str) -> None:
 
 
 def what_decides(challenge: str) -> str:
-    """The part of a challenge from which repetitions follow, the same for all texts that look alike.
+    """The part of a challenge that decides the order of rows, the same for all texts that look alike.
 
     Examples
     --------

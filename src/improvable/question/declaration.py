@@ -15,6 +15,8 @@ Declaration = dict[str, dict[str, Any]]
 
 GONE = ("folds", "combine", "tolerance", "most_splits")
 """Settings of earlier versions whose tests were not valid."""
+RENAMED = {"splits": "repetitions"}
+"""Settings that had another name in earlier versions."""
 
 
 def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
@@ -64,12 +66,11 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
     for section in SECTIONS:
         keys = section_keys(section)
         for key, value in declared.get(section, {}).items():
+            if key in GONE and key not in keys:
+                raise gone(f"[{section}] {key}")
             if key not in keys:
-                raise (
-                    gone(f"[{section}] {key}")
-                    if key in GONE
-                    else OptionError(f"[{section}] has no key '{key}'.", nearest(key, keys))
-                )
+                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else nearest(key, keys)
+                raise OptionError(f"[{section}] has no key '{key}'.", hint)
             if not keys[key].kind.accepts(value):
                 raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")
             if section != STATUS_QUO:

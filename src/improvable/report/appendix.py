@@ -14,8 +14,8 @@ from improvable.results.words import component_name
 
 RECOMPUTE = (
     "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
-    "same, and improvable verify compares a rerun with this result. With --export-repetitions an audit writes, for every "
-    "row, where it was trained on and tested and both decisions, so that any tool can recompute the estimates."
+    "same, and improvable verify compares a rerun with this result. With --export-rows an audit writes, for "
+    "every row, its block in every repetition and both decisions, so that any tool can recompute the estimates."
 )
 
 
@@ -88,9 +88,9 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
         "status quo selects",
         "candidate selects",
     )
-    one = "repetition"
     note = (
-        f"Means over the {one}s. An interval holds what most {one}s do not exclude, at a confidence that allows for it."
+        "Means over the repetitions. An interval holds what most repetitions do not exclude, at a confidence that "
+        "allows for it."
         if len(facts["repetitions"]) > 1
         else ""
     )

@@ -43,7 +43,7 @@ def driving_section(facts: Facts) -> list[Block]:
         Heading("What drives the candidate", 3),
         Sentence(
             "What happens if one feature's values are shuffled among held-out rows (permutation importance, in the "
-            "first repetition)."
+            f"{'last block of the ' if len(facts['blocks']['cuts']) > 1 else ''}first repetition)."
         ),
         Table("drivers-table", tuple(heads), tuple(rows), note=_words(facts, bool(worth), bool(groups)) + others),
     ]

@@ -7,7 +7,6 @@ EXPLAINED = {
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
     "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
-    "memorized twins": "A candidate then knows the noise of rows that it is tested on.",
     "near twins": "A candidate may be tested on people that it learned from.",
     "lever": "The settings themselves make it unlikely to show an improvement.",
     "degenerate": "The test needs some variation (Assumption 3). If both algorithms make the same decisions, there "
@@ -36,8 +35,8 @@ EXPLAINED = {
     "levels": "The same level, spelled in two ways, is read as two.",
     "text numbers": "Read as text, numbers lose their order.",
     "stray text": "Read as text, numbers lose their order.",
+    "no candidate for a block": "The block's rows count as they are, which is no improvement.",
     "no candidate": "The repetition counts against rejection.",
-    "not reproducible": "The p-value is valid all the same, but other random repetitions might give another verdict.",
 }
 
 

@@ -11,6 +11,8 @@ from improvable.results.words import (
     alternative_hypothesis,
     component_name,
     measure_words,
+    rerun_chance,
+    rerun_range,
     rerun_words,
     shortfall_words,
 )
@@ -43,7 +45,7 @@ def answer_block(facts: Facts) -> Answer:
     claim = alternative_hypothesis(facts)
     if not facts["reject"]:
         claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
-    said = [p_words(facts), firm_words(facts), shortfall_words(facts), error_words(facts)]
+    said = [p_words(facts), rerun_words(facts), shortfall_words(facts), error_words(facts)]
     return Answer(
         shown=facts["reject"],
         word=SHOWN if facts["reject"] else NOT_SHOWN,
@@ -62,41 +64,15 @@ def p_words(facts: Facts) -> str:
     return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
 
 
-def firm_words(facts: Facts) -> str:
-    """How often other random repetitions would decide otherwise."""
-    rerun = facts["rerun"]
-    if rerun is None:
-        return rerun_words(facts)
-    # A run that was given a challenge has no seed of its own.
-    source = "another seed" if facts.get("challenge") is None else "another challenge"
-    return f"A rerun with {source} would decide otherwise {chance(rerun['otherwise'])}."
-
-
-def chance(probability: float) -> str:
-    """A small probability as people say it.
-
-    Examples
-    --------
-    >>> chance(0.0004), chance(0.029)
-    ('less than 1 time in 1,000', 'about 3 times in 100')
-    """
-    if probability < 0.001:
-        return "less than 1 time in 1,000"
-    if probability < 0.0095:
-        return f"about {_times(round(1000 * probability))} in 1,000"
-    return f"about {_times(round(100 * probability))} in 100"
-
-
-def _times(count: int) -> str:
-    return "1 time" if count == 1 else f"{count} times"
-
-
 def error_words(facts: Facts) -> str:
     """What yes is worth: how often it would be said where it is not so."""
     if not facts["reject"]:
         return ""
     what = "this audit" if facts["kind"] == "audit" else "this test"
-    return f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time."
+    return (
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: proven "
+        "for large samples, simulated for small ones."
+    )
 
 
 def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:
@@ -203,9 +179,13 @@ def _firmness_tile(facts: Facts) -> Tile:
     if rerun is None:
         side = "below" if facts["reject"] else "not below"
         return Tile("p-value", "", facts["p_value_text"], f"{side} {facts['threshold']:g}")
-    otherwise = "< 0.1%" if rerun["otherwise"] < 0.001 else f"{100 * rerun['otherwise']:.2g}%"
     below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
-    return Tile("How firm: chance that a rerun decides otherwise", "", otherwise, below)
+    return Tile(
+        title="How firm: chance that a rerun decides otherwise",
+        before="",
+        after=rerun_chance(rerun),
+        words=f"90% interval {rerun_range(rerun)}; {below}",
+    )
 
 
 def _level(facts: Facts) -> str:

@@ -95,9 +95,9 @@ def size_section(bounds: list[Bound]) -> list[Block]:
 
 def table_section(facts: Facts) -> list[Block]:
     """The paper's table."""
-    one, worth = "repetition", effective_words(facts)
+    worth = effective_words(facts)
     return [
-        Heading(f"The test, {one} by {one}" if len(facts["repetitions"]) > 1 else "The test"),
+        Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
         Sentence(
             "Every condition must hold for the answer to be yes. "
             "Bold: the condition with the largest p-value of its row, which decides."
@@ -194,10 +194,9 @@ def asked_section(facts: Facts) -> list[Block]:
         pairs.append(("Held-out rows", f"{facts['rows']:,}"))
     named = (("Row weights", facts["weight"]), ("Clusters", facts["cluster"]), ("Strata", facts["stratum"]))
     pairs += [(name, f"column {column}") for name, column in named if column]
-    one = "repetition"
-    combined = f"lower median p-value of the {one}s" if repetitions > 1 else "p-value"
+    combined = "lower median p-value of the repetitions" if repetitions > 1 else "p-value"
     pairs += [
-        ("Draws", draws_text(facts) + (f" per {one}" if repetitions > 1 else "")),
+        ("Draws", draws_text(facts) + (" per repetition" if repetitions > 1 else "")),
         ("Level", f"{facts['alpha']:g}: yes where the {combined} is below {facts['threshold']:g}"),
         ("Seal", seal_words(facts)),
     ]

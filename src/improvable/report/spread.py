@@ -1,12 +1,13 @@
-"""Estimates with intervals over all repetitions or repetitions, not over one of them.
+"""Estimates with intervals over all repetitions, not over one of them.
 
-Each repetition has an interval from its own draws, at the confidence that makes a vote of the repetitions valid: 1 - alpha / 2
-where their median decides, as p-values must be below alpha / 2 (Corollary 1), and 1 - alpha where repetitions test
-every row or there is one repetition. A value is excluded where most repetitions exclude it, so the ends are medians of the
-repetitions' ends, each taken on the wider side.
+A repetition has an interval from its own draws. It covers the true value of what that repetition tested, which under
+the forward scheme is the mixture of its blocks' candidates, on rows like those that were tested. Its confidence is
+1 - alpha / 2, so that a vote of several repetitions has 1 - alpha, as their median p-value must be below alpha / 2
+(Corollary 1); it is 1 - alpha where there is one repetition.
 
-What an interval covers is the mean, over the repetitions, of the true value of what each repetition tested: with a rule that
-learns, every repetition has a candidate of its own.
+The vote excludes a value that most repetitions exclude, so its ends are medians of the repetitions' ends, each taken on
+the wider side. The argument for it is about one value. Repetitions learn from other rows, so their true values differ a
+little, and what the interval is to cover is their mean; how often it does is simulated (`tests/simulation/intervals`).
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean over the repetitions, with its interval; None where a repetition leaves it undefined or an end is not bounded."""
+    """A mean over the repetitions, with its interval; None where it is undefined in one, or an end is not bounded."""
 
     estimate: float | None
     low: float | None

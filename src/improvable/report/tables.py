@@ -29,7 +29,7 @@ class Block:
 class PaperTable:
     """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
-    If there are more conditions than fit on a page, they become rows: means over the repetitions, and p in every repetition.
+    More conditions than fit on a page become rows: means over the repetitions, and p in every repetition.
 
     Attributes
     ----------
@@ -92,10 +92,9 @@ def _by_component(facts: Facts) -> PaperTable:
     if many:
         name = "Lower median"
         closing.append([name, "", "", facts["p_value_text"], *[""] * (len(repetitions) - 1)])
-    what = "repetition"
     heads = tuple(str(repetition["repetition"]) for repetition in repetitions) if many else ("held out",)
-    over = f"p, {what}" if many else "p"
-    blocks = (Block(f"Mean over {what}s" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block(over, heads))
+    over = "p, repetition" if many else "p"
+    blocks = (Block("Mean over repetitions" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block(over, heads))
     note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
     return PaperTable(blocks, rows + closing, len(closing), note, False, tuple(places))
 

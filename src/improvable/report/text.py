@@ -17,6 +17,7 @@ from improvable.results.words import (
     harm_words,
     limits,
     rates_words,
+    scheme_words,
     seal_words,
     shares_words,
     training_text,
@@ -27,6 +28,8 @@ from improvable.results.words import (
 from improvable.showing import shown_all
 
 WIDTH = 99
+NUMBERED = "repetition"
+"""The head of a column of numbers that name rows."""
 ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
 
 
@@ -86,7 +89,8 @@ def question(facts: Facts) -> str:
         names = list(facts["features"])
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
-        lines.append(candidate_words(facts))
+        lines.append(scheme_words(facts))
+        lines += [candidate_words(facts)] if len(facts["blocks"]["cuts"]) > 1 else []
     if "train_rows" in facts:
         lines.append(training_text(facts))
     if facts["method"] != "bootstrap":
@@ -124,23 +128,25 @@ def changes(facts: Facts) -> str:
 def selection_notes(facts: Facts) -> list[str]:
     """How candidates were found: winners, what a solver proved, and which constraints were reached."""
     notes = [one for repetition in facts["repetitions"] for one in repetition["selection"].get("blocks", [])]
-    ends = [repetition["selection"]["reached"] for repetition in facts["repetitions"]]
+    reached = {
+        "training": [note["reached"] for note in notes],
+        "test": [repetition["selection"]["reached"] for repetition in facts["repetitions"]],
+    }
     lines = []
     if "winner" in notes[0]:
         won = Counter(note["winner"] for note in notes)
         lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
-    found, fit = Counter(note["status"] for note in notes if "status" in note), "block"
-    if found:
-        told = ", ".join(f"{status} in {n} {fit}{'s' if n > 1 else ''}" for status, n in found.items())
+    solved = Counter(note["status"] for note in notes if "status" in note)
+    if solved:
+        told = ", ".join(f"{status} in {n} block{'s' if n > 1 else ''}" for status, n in solved.items())
         lines.append(f"Solver: {told}.")
     if facts["selection_gap"] is not None:
-        gaps = [max(end[sample]["selection_gap"] for end in ends) for sample in ("train", "test")]
+        gaps = [f"{max(one['selection_gap'] for one in found):.3f} on {rows} rows" for rows, found in reached.items()]
         lines.append(
-            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {gaps[0]:.3f} on "
-            f"training rows and {gaps[1]:.3f} on test rows."
+            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {' and '.join(gaps)}."
         )
     if facts["monotone"]:
-        broken = sum(end[sample]["monotone_violations"] for end in ends for sample in ("train", "test"))
+        broken = sum(one["monotone_violations"] for found in reached.values() for one in found)
         signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
         lines.append(f"Monotone in {signs}: decisions for {broken} rows of all repetitions violate it.")
     return ["\n".join(paragraph(line) for line in lines)] if lines else []
@@ -152,8 +158,7 @@ def selection_notes(facts: Facts) -> list[str]:
 def aligned(table: PaperTable) -> str:
     """The paper's table in letters of equal width."""
     named = len(table.rows) > 1  # a single row needs no name
-    what = "repetition" if table.rows[0][0].startswith("Repetition ") else "repetition"
-    names = [row[0].removeprefix(f"{what.capitalize()} ") for row in table.rows]
+    names = [row[0].removeprefix("Repetition ") for row in table.rows]
     starts = list(accumulate((len(block.heads) for block in table.blocks), initial=1))
     blocks = [
         _Columns(block.title, list(block.heads), [[c.replace("< ", "<") for c in row[i:j]] for row in table.rows])
@@ -161,14 +166,14 @@ def aligned(table: PaperTable) -> str:
     ]
     # The combined p-value's row is blank but for one cell: its long name may run over the blanks.
     alone = [sum(map(bool, row[1:])) == 1 and len(table.rows) - i <= table.closing for i, row in enumerate(table.rows)]
-    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(what)])
+    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(NUMBERED)])
     used = width if named else -3
     panels: list[list[_Columns]] = [[]]
     for block in (piece for one in blocks for piece in one.pieces(WIDTH - used - 3)):
         if panels[-1] and used + sum(one.width + 3 for one in [*panels[-1], block]) > WIDTH:
             panels.append([])
         panels[-1].append(block)
-    return "\n\n".join(_panel(panel, names, alone, width if named else None, what) for panel in panels)
+    return "\n\n".join(_panel(panel, names, alone, width if named else None) for panel in panels)
 
 
 class _Columns:
@@ -210,7 +215,7 @@ class _Columns:
         return " ".join(cell.rjust(width) for cell, width in zip(cells, self.widths, strict=True))
 
 
-def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None, what: str) -> str:
+def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: int | None) -> str:
     """Blocks beside each other between bars; the rows' names in `width` letters, or none."""
 
     def joined(name: str, parts: list[str], bar: str = " | ") -> str:
@@ -225,7 +230,7 @@ def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: i
     numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
     lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
     lines.append(joined(blank, [block.head(0) for block in blocks]))
-    lines.append(joined(what.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
+    lines.append(joined(NUMBERED.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
     lines.append(joined("-" * (width or 0), ["-" * block.width for block in blocks], "-+-"))
     for i, name in enumerate(names):
         cells = [block.line(block.rows[i]) for block in blocks]

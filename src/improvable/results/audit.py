@@ -45,8 +45,8 @@ class Audit(Result):
     data : Fingerprint or str or None
         The fingerprint of the rows, or how to compute it.
     refit : callable or None
-        Applies the rule to all rows, or to the training rows of one repetition, for `substitute` and `mixture`; a
-        loaded audit has none.
+        Applies the rule to all rows, or to the rows before each block of a repetition, for `substitute` and `mixture`;
+        a loaded audit has none.
     rows : callable or None
         Every row in some repetitions, as `repetition_rows` gives it; a loaded audit has none.
     """

@@ -1,4 +1,4 @@
-"""What one candidate's test against the status quo found: the result of `compare`, and of each repetition of `audit`."""
+"""What a candidate's test against the status quo found: the result of `compare`, and of each repetition of `audit`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,7 @@
 """What was counted on held-out rows, kept as plain data: all that draws, and so p-values, are made from.
 
-Distinct contributions and how often each occurs; no row, no feature, no person. They are kept with a repetition where there
-are few of them, so that others can draw again without the data (`improvable bundle`).
+Distinct contributions and how often each occurs; no row, no feature, no person. They are kept with a repetition where
+there are few of them, so that others can draw again without the data (`improvable bundle`).
 """
 
 from collections.abc import Mapping

@@ -68,7 +68,7 @@ class ChangeFacts(TypedDict):
     mean_outcome: float | None
 
 
-class SplitFacts(TypedDict):
+class RepetitionFacts(TypedDict):
     repetition: int
     rows: int
     clusters: int | None
@@ -175,7 +175,7 @@ class Facts(TypedDict):
     seal: str | None
     disparity: DisparityFacts
     disparities: list[DisparityFacts]
-    repetitions: list[SplitFacts]
+    repetitions: list[RepetitionFacts]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
     diagnostics: DiagnosticFacts
@@ -191,10 +191,10 @@ class Facts(TypedDict):
     monotone: NotRequired[dict[str, str]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
-    train_fraction: NotRequired[float]
+    blocks: NotRequired[dict[str, Any]]
+    train_fraction: NotRequired[float | None]
     train_rows: NotRequired[int]
     row_id: NotRequired[str | None]
-    stopping: NotRequired[dict[str, float] | None]
     rule_source: NotRequired[str | None]
     challenge_source: NotRequired[str | None]
     challenge: NotRequired[str | None]
@@ -204,7 +204,7 @@ class Facts(TypedDict):
 
 
 def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
-    """Every condition of the test, each with its numbers in every repetition: the one walk over a result's components."""
+    """Every condition of the test with its numbers in every repetition: the one walk over a result's components."""
     return list(zip(*(repetition["components"] for repetition in facts["repetitions"]), strict=True))
 
 

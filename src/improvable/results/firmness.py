@@ -14,6 +14,8 @@ MOST_ROWS = 1e12
 class RerunFacts(TypedDict):
     otherwise: float
     otherwise_range: list[float]
+    share: float
+    share_range: list[float]
     repetitions: int
     rejecting: int
 
@@ -33,12 +35,13 @@ class ShortfallFacts(TypedDict):
 
 def rerun_facts(result: Findings) -> RerunFacts:
     """How another seed would fare, from the audit's own repetitions."""
-    question = result.question
     p_values = [repetition.assessment.p_value for repetition in result.repetitions]
-    risk = rerun_risk(p_values, alpha=question.alpha, threshold=result.threshold)
+    risk = rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha)
     return {
-        "otherwise": steady(risk.otherwise),
-        "otherwise_range": [steady(end) for end in risk.otherwise_range],
+        "otherwise": round(risk.otherwise, 6),
+        "otherwise_range": [round(end, 6) for end in risk.otherwise_range],
+        "share": round(risk.share, 6),
+        "share_range": [round(end, 6) for end in risk.share_range],
         "repetitions": risk.repetitions,
         "rejecting": risk.rejecting,
     }

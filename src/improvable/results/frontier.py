@@ -102,8 +102,8 @@ class Frontier:
     def edge(self, gap: Gap | None = None, *, simultaneous: bool = False) -> list[tuple[float, float]]:
         """Corners of the region that is rejected, as (accuracy, fairness) deltas: below and left of a corner, rejected.
 
-        Each repetition rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`, the
-        whole staircase holds at once; otherwise each corner does.
+        Each repetition rejects a rectangle; the region where enough of them do is a staircase. Where `simultaneous`,
+        the whole staircase holds at once; otherwise each corner does.
         Where only accuracy or only fairness is asked for, the other delta of a corner is infinite.
         """
         if simultaneous and not self.simultaneous:

@@ -70,6 +70,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         sums=arrays["sums"],
         draws=arrays["draws"],
         training=arrays["training"],
+        units=meta["clusters"] or meta["rows"],
         method=meta["method"],
         chosen_here=meta["chosen_here"],
     )

@@ -19,7 +19,7 @@ from improvable.results.facts import (
     DisparityFacts,
     Facts,
     Pair,
-    SplitFacts,
+    RepetitionFacts,
     UtilityFacts,
 )
 from improvable.results.findings import Findings, Tested
@@ -108,7 +108,7 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def repetition_facts(result: Tested) -> SplitFacts:
+def repetition_facts(result: Tested) -> RepetitionFacts:
     """One repetition: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
     reference = disparities(evidence, result.question.claim, result.question.alpha)[0]

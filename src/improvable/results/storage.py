@@ -3,9 +3,9 @@
 A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
-- ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``, ``draws``,
-  ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``, a JSON
-  text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
+- ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``,
+  ``draws``, ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``,
+  a JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 
 Every file is written under another name and then renamed, so that none is ever half there.
@@ -24,12 +24,13 @@ import numpy as np
 from improvable.data.files import make_folder, write_whole
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
+from improvable.question.declaration import gone
 from improvable.results.counts import plain_counts
 from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 from improvable.showing import json_text
 
-FORMAT = 5
+FORMAT = 6
 RESULT, RUN = "result.json", "run.json"
 
 
@@ -47,11 +48,19 @@ def read_json(path: Path) -> dict[str, Any]:
         why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read"
         raise StorageError(f"'{path}'{why}.", "It is damaged or not one of ours; run the audit again.") from error
     if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
+        if _names_folds(plain):
+            raise StorageError(*gone(f"'{path}'").args)
         raise StorageError(
             f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}.",
             f"Version {VERSION} reads format {FORMAT}; run the audit again.",
         )
     return plain
+
+
+def _names_folds(plain: Mapping[str, Any]) -> bool:
+    """Whether a run or result of an earlier version was in folds, or stopped when its p-values looked settled."""
+    asked = plain.get("audit", plain.get("question"))
+    return isinstance(asked, Mapping) and (asked.get("folds") is not None or asked.get("combine") == "sequential")
 
 
 def repetition_path(folder: Path, repetition: int) -> Path:

@@ -1,5 +1,6 @@
 """The sentences of every output: hypotheses, verdict, what the verdict does not say, and what the theory assumes."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,11 +8,10 @@ from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS
 from improvable.results.claim_words import claim_conditions, claim_words
 from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
-from improvable.results.firmness import ShortfallFacts
+from improvable.results.firmness import RerunFacts, ShortfallFacts
 from improvable.results.numbers import p_equals, value_text
 
-OFTEN = 0.1
-"""A verdict that another seed turns around more often than this says so in a sentence."""
+SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
@@ -64,8 +64,8 @@ def scheme_words(facts: Facts) -> str:
         return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
     if len(cuts) == 1:
         return (
-            f"Forward, with too few rows for blocks: half of the rows teach and the others are tested, as in the "
-            f"paper's split, so that what is learned from holds {grown}."
+            f"Forward, with too few rows for blocks, of which the first must hold {grown}: half of the rows teach and the "
+            "others are tested, as in the paper's split."
         )
     blocks = (
         f"Forward: the first {_share(cuts[0])} of the rows, in random order, only teach; each of {len(cuts)} later "
@@ -79,7 +79,7 @@ def _share(share: float) -> str:
 
 
 def seal_words(facts: Mapping[str, Any]) -> str:
-    """Whether the repetitions, or the question, could have been chosen after looking."""
+    """Whether the order of the rows, or the question, could have been chosen after looking."""
     if facts.get("asked_again"):
         return "Asked of a finished run: this question is not the one that was declared."
     challenge, seal = facts.get("challenge"), facts.get("seal")
@@ -87,7 +87,10 @@ def seal_words(facts: Mapping[str, Any]) -> str:
         return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
     chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
     if seal is None:
-        return f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not sealed."
+        return (
+            f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not "
+            "sealed."
+        )
     return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
 
 
@@ -123,42 +126,40 @@ def _small(sentence: str) -> str:
 
 
 def decision(facts: Facts) -> str:
-    """The decision as statisticians say it, with the p-value, what it must be below, and how often it would differ."""
+    """The decision as statisticians say it, with the p-value and what it must be below."""
     repetitions, p = len(facts["repetitions"]), p_equals(facts["p_value_text"])
     p = f"lower median {p} of {repetitions} repetitions" if repetitions > 1 else p
     bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
     word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
-    rerun = facts["rerun"]
-    again = "" if rerun is None else f"; a rerun decides otherwise with probability {_chance(rerun['otherwise'])}"
-    return f"{word} at level {facts['alpha']:.4g} ({p}, {side} {bound}{again})."
-
-
-def _chance(probability: float) -> str:
-    return "below 0.001" if probability < 0.001 else f"{probability:.2g}"
+    return f"{word} at level {facts['alpha']:.4g} ({p}, {side} {bound})."
 
 
 def rerun_words(facts: Facts) -> str:
-    """How often another seed would decide otherwise, where that is more than one time in ten or cannot be told."""
+    """How often another seed would decide otherwise, with its interval."""
     rerun = facts["rerun"]
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
-    if rerun is None and facts["kind"] == "audit":
-        return f"One repetition cannot tell whether {source} would decide otherwise. Make several."
-    if rerun is None or rerun["otherwise"] <= OFTEN:
-        return ""
-    return f"With {source} this audit would decide otherwise about {_one_in(rerun['otherwise'])}."
+    if rerun is None:
+        single = f"One repetition cannot tell whether {source} would decide otherwise. Make several."
+        return single if facts["kind"] == "audit" else ""
+    chance, count = rerun_chance(rerun), rerun["repetitions"]
+    if max(rerun["otherwise_range"]) >= SELDOM:
+        return f"{source.capitalize()} would decide otherwise in {chance} of runs ({rerun_range(rerun)})."
+    every = "Both" if count == 2 else f"All {COUNTED.get(count, count)}"
+    agree = f"{every} repetitions agree; {source}" if rerun["rejecting"] in (0, count) else source.capitalize()
+    return f"{agree} would hardly decide otherwise ({chance})."
 
 
-def _one_in(probability: float) -> str:
-    """A probability above a tenth as people say it.
+def rerun_chance(rerun: RerunFacts) -> str:
+    """The probability that a rerun decides otherwise, to one digit: a few repetitions tell no more."""
+    percent = 100 * rerun["otherwise"]
+    return f"under {100 * SELDOM:g}%" if rerun["otherwise"] < SELDOM else f"about {float(f'{percent:.1g}'):g}%"
 
-    Examples
-    --------
-    >>> _one_in(0.21), _one_in(0.12), _one_in(0.47)
-    ('one time in five', 'one time in eight', 'every other time')
-    """
-    times = round(1 / probability)
-    return "every other time" if times <= 2 else f"one time in {COUNTED[times]}"
+
+def rerun_range(rerun: RerunFacts) -> str:
+    """Its interval in whole percent, rounded outward."""
+    low, high = (round(100 * end, 4) for end in rerun["otherwise_range"])
+    return f"{math.floor(low)} to {math.ceil(high)}%"
 
 
 def shortfall_words(facts: Facts) -> str:
@@ -334,16 +335,16 @@ def draws_text(facts: Mapping[str, Any]) -> str:
 
 
 def training_text(facts: Mapping[str, Any]) -> str:
-    """How an engine divided the rows, and how many of them a rule saw.
+    """What the order of the rows follows from, and how many of them a rule saw.
 
     Examples
     --------
     >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
-    "A hash of 'person' divides the rows; a rule, and thresholds, see at most 100,000 training rows of each repetition."
+    "A hash of 'person' orders the rows; a rule, and cutoffs, learn from at most 100,000 of the rows before a block."
     """
     key = facts["cluster"] or facts["row_id"]
     of = f"'{key}'" if key else "their content"
     return (
-        f"A hash of {of} divides the rows; a rule, and thresholds, see at most {facts['train_rows']:,} "
-        f"training rows of each block."
+        f"A hash of {of} orders the rows; a rule, and cutoffs, learn from at most {facts['train_rows']:,} of the rows "
+        "before a block."
     )

@@ -11,7 +11,7 @@ from improvable.question.challenge import parse_source
 from improvable.question.declaration import Declaration, digest_of, from_declaration
 from improvable.trust.seal import Seal, read_seal, seal_path
 
-UNSEALED = "say --unsealed to accept that whoever ran it chose the repetitions"
+UNSEALED = "say --unsealed to accept that whoever ran it chose the order of the rows"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Every p-value is a function of draws, draws are a function of cells and a seed, 
 with how often each occurs. A bundle holds these, so anyone can draw again and must find the same p-values bit for bit.
 
 It proves that the p-values, the verdict and the estimates follow from these cells. It does not prove that the cells
-come from the data, that candidates were found as declared, or that training and test rows are apart: for that the run
+come from the data, that candidates were found as declared, or that no row was tested by what it taught: for that the run
 itself is verified with the data, and the bundle's digests say which run it is.
 
 Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
@@ -192,7 +192,8 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
     if not pool:
         what = "clusters share" if repetition.counted.clusters is not None else "rows share"
         raise OptionError(
-            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} {what}.",
+            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
+            f"{what}.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
     merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
@@ -307,6 +308,7 @@ def _repetition_again(plain: Mapping[str, Any], question: Question, kind: str) -
         sums=counted.sums().reshape(shape),
         draws=np.empty((0, *shape)),
         training=np.array(plain["training"], dtype=np.float64).reshape(shape[:3]),
+        units=counted.units,
         method=plain["method"],
         chosen_here=plain["chosen_here"],
     )

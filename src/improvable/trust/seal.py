@@ -1,4 +1,4 @@
-"""A seal binds a protocol to data before the audit runs, and its repetitions to a challenge that the other side chose."""
+"""A seal binds a protocol to data before the audit runs, and the order of rows to a challenge from the other side."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ class Seal:
         Those columns: patterns and defaults of the protocol, spelled out.
     rows : int
     challenge : str
-        What the other side chose; the repetitions follow from it and from the data. Empty where a source is named.
+        What the other side chose; the order of rows follows from it and from the data. Empty where a source is named.
     challenge_source : str
         The public value, not yet known, that will be the challenge.
     rule_source : str
@@ -62,7 +62,7 @@ def seal_path(protocol: str | Path) -> Path:
 
 
 def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Seal:
-    """Check that a protocol can be run on the data, and seal both; no repetition is made."""
+    """Check that a protocol can be run on the data, and seal both; nothing is tested."""
     named = declared.get("test", {}).get("challenge_source")
     if named is not None:
         source = parse_source(named)

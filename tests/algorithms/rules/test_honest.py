@@ -6,16 +6,18 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import improvable
+from improvable.algorithms.models import final_step
 from improvable.algorithms.rules import as_rule
 from improvable.algorithms.rules.base import Training, run_rule
-from improvable.algorithms.rules.honest import honest_scores, map_by_rank
+from improvable.algorithms.rules.honest import cutoff_folds, honest_scores, map_by_rank
+from improvable.algorithms.rules.lasso import FoldedLasso
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.selecting import complete_status_quo
@@ -117,7 +119,7 @@ def test_linear_with_many_features_selects_its_capacity() -> None:
 
 @pytest.mark.parametrize("signal", [0.0, 1.0])
 def test_lasso_with_many_features_selects_its_capacity(signal: float) -> None:
-    """Refits for the cutoff keep the penalty that all training rows chose; the share is right all the same."""
+    """Models for the cutoff keep the penalty that all training rows chose; the share is right all the same."""
     shares = []
     for seed in range(6):
         training, status_quo = learned(people(400, 100, seed, signal=signal), "lasso", 0.1)
@@ -126,16 +128,32 @@ def test_lasso_with_many_features_selects_its_capacity(signal: float) -> None:
     assert np.mean(shares) == pytest.approx(0.1, abs=3 * (0.1 * 0.9 / 400 / 6) ** 0.5)
 
 
-@pytest.mark.parametrize("monotone", [{}, {"x0": "+"}])
-def test_a_lasso_refitted_for_its_cutoff_keeps_its_penalty(monotone: dict[str, str]) -> None:
-    training, _ = learned(people(300, 4, 1), "lasso", 0.2, monotone=monotone)
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_lasso_is_cross_fitted_with_the_penalty_that_all_rows_chose(weighted: bool, clustered: bool) -> None:
+    """Against refits of scikit-learn's on all rows but those of a fold, in units of all rows."""
+    rng = np.random.default_rng(0)
+    frame = people(400, 4, 1).with_columns(
+        w=pl.Series(rng.exponential(size=400)), clinic=pl.Series(np.arange(400) // 4)
+    )
+    options = {"weight": "w"} if weighted else {}
+    training, _ = learned(frame, "lasso", 0.2, **options, **({"cluster": "clinic"} if clustered else {}))
     rule = as_rule("lasso")
     assert isinstance(rule, PredictiveRule)
-    assert rule.again is not None
-    fitted = rule.fit(training).estimator
-    again = rule.fit(training, rule.again(fitted)).estimator
-    assert again[-1].coef_ == pytest.approx(fitted[-1].coef_, abs=1e-6)
-    assert type(again[-1]).__name__ == ("MonotoneLasso" if monotone else "Lasso")
+    fitted = rule.fit(training)
+    matrix = StandardScaler().fit_transform(training.rows.matrix(training.features))
+    weights, fold, own = training.sample.relative_weights, cutoff_folds(training), fitted.score(training.rows)
+    if clustered:
+        clusters = training.sample.unit_codes()
+        assert all(len(np.unique(fold[clusters == one])) == 1 for one in range(100))
+    expected = np.empty(400)
+    for k in range(5):
+        learn, judge = fold != k, fold == k
+        model = Lasso(fitted.estimator[-1].alpha_, tol=1e-8)
+        model.fit(matrix[learn], training.target[learn], sample_weight=None if weights is None else weights[learn])
+        scores = model.predict(matrix)
+        expected[judge] = map_by_rank(scores[judge], scores[learn], own[learn])
+    np.testing.assert_allclose(rule.honest_scores(fitted, training), expected, atol=0.02 * float(own.std()))
 
 
 @pytest.mark.parametrize("features", [6, 120])
@@ -183,11 +201,14 @@ def test_ties_of_one_model_become_ties_of_the_other() -> None:
     np.testing.assert_array_equal(map_by_rank(np.array([2.5, 0.0]), before, after), [25.0, 9.0])
 
 
-def test_a_candidate_keeps_nothing_of_its_training_rows() -> None:
-    training, status_quo = learned(people(300, 4, 1), "forest:100", 0.2)
-    algorithm = run_rule(as_rule("forest:100"), training, status_quo).algorithm
-    assert isinstance(algorithm.scorer.estimator, RandomForestRegressor)
-    assert not hasattr(algorithm.scorer.estimator, "oob_prediction_")
+@pytest.mark.parametrize("options", [{}, {"selection_gap": 0.9}])
+@pytest.mark.parametrize(("rule", "final"), [("forest:100", RandomForestRegressor), ("lasso", FoldedLasso)])
+def test_a_candidate_keeps_nothing_of_its_training_rows(rule: str, final: type, options: dict[str, Any]) -> None:
+    training, status_quo = learned(people(300, 4, 1), rule, 0.2, **options)
+    model = run_rule(as_rule(rule), training, status_quo).algorithm.scorer
+    estimator = final_step(model.estimator)
+    assert isinstance(estimator, final)
+    assert not {"oob_prediction_", "coef_by_fold_", "intercept_by_fold_"} & vars(estimator).keys()
 
 
 def test_the_substitute_selects_its_capacity_of_other_people() -> None:

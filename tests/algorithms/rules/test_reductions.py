@@ -124,7 +124,7 @@ def test_candidates_decide_the_same_way_each_time_and_row_by_row(people: pl.Data
     np.testing.assert_array_equal(np.concatenate([first.decide(people[[i]]) for i in range(5)]), decided[:5])
 
 
-def test_splits_in_threads_give_the_same_result(people: pl.DataFrame) -> None:
+def test_repetitions_in_threads_give_the_same_result(people: pl.DataFrame) -> None:
     one, two = (audited(people, "grid_search", repetitions=2, n_jobs=jobs).to_dict() for jobs in (1, 2))
     assert one == two
 

@@ -100,15 +100,16 @@ class Spy:
 
 def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> None:
     spy = Spy()
-    result = audited(people, rule=spy, train_fraction=0.25, repetitions=3)
+    result = audited(people, rule=spy, scheme="split", train_fraction=0.25, repetitions=3)
     for training, repetition in zip(spy.seen, result.repetitions, strict=True):
         assert len(training.rows) + repetition.rows == 900
         assert abs(len(training.rows) - 225) < 4 * (900 * 0.25 * 0.75) ** 0.5
     assert result.to_dict()["rule"] == "spy"
 
 
-def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
-    """A rule sees exactly the rows on which the status quo is not judged, in every repetition."""
+@pytest.mark.parametrize("scheme", ["forward", "split"])
+def test_training_and_test_rows_never_meet(people: pl.DataFrame, scheme: str) -> None:
+    """What the status quo is judged on by a candidate is exactly what comes after the rows that the rule saw."""
     numbered = people.with_columns(number=pl.int_range(len(people)).cast(pl.Float64))
     judged: list[set[float]] = []
 
@@ -117,18 +118,24 @@ def test_training_and_test_rows_never_meet(people: pl.DataFrame) -> None:
         return (frame["score"] > 0.5).to_numpy()
 
     spy = Spy()
-    audited(numbered, rule=spy, status_quo=watched, capacity=0.2, repetitions=3)
-    everyone = set(range(len(people)))
+    result = audited(numbered, rule=spy, status_quo=watched, capacity=0.2, repetitions=7, scheme=scheme)
+    everyone, blocks = set(range(len(people))), len(result.facts["blocks"]["cuts"])
     assert judged[0] == everyone
-    for training in spy.seen:
-        seen = set(training.rows.numbers("number"))
-        assert seen in judged, "the status quo decides for the training rows"
-        assert everyone - seen in judged, "and is judged on all others, and on nothing else"
+    learned = [set(training.rows.numbers("number")) for training in spy.seen]
+    assert len(learned) == 7 * blocks
+    expected = [everyone]
+    for k, seen in enumerate(learned):
+        after = everyone if (k + 1) % blocks == 0 else learned[k + 1]
+        assert seen < after
+        expected += [seen, after - seen]
+    # Functions are asked again about some of the rows: whether they decide for each row by itself.
+    assert [rows for rows in judged if rows not in expected and not any(rows < one for one in expected[1:])] == []
+    assert all(rows in judged for rows in expected)
 
 
 def test_a_target_other_than_the_outcome(people: pl.DataFrame) -> None:
     spy = Spy()
-    audited(people, rule=spy, target="cost")
+    audited(people, rule=spy, target="cost", repetitions=7)
     rows = spy.seen[0].rows
     np.testing.assert_array_equal(spy.seen[0].target, rows.numbers("cost"))
 
@@ -166,7 +173,12 @@ class Broken(LinearRegression):  # type: ignore[misc]
     ("options", "error", "message"),
     [
         (
-            {"rule": Broken()},
+            {"rule": Broken(), "repetitions": 7},
+            improvable.RuleError,
+            "repetition 1, block 1: rule 'Broken' failed on 109 training rows: .*singular matrix",
+        ),
+        (
+            {"rule": Broken(), "scheme": "split"},
             improvable.RuleError,
             "repetition 1: rule 'Broken' failed on 424 training rows: .*singular matrix",
         ),
@@ -176,7 +188,7 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": LogisticRegression()},
             improvable.RuleError,
-            "repetition 1: rule 'LogisticRegression' is a classifier",
+            "repetition 1, block 1: rule 'LogisticRegression' is a classifier",
         ),
         (
             {"rule": "linear", "status_quo": "sick"},
@@ -199,8 +211,8 @@ def test_what_a_rule_cannot_use_says_why(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1: .* shape \(3,\) for \d+ rows"),
-        (lambda frame: np.full(len(frame), np.nan), r"in repetition 1: .* missing or infinite answer for \d+ rows"),
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1, block 1: .* shape \(3,\) for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+ rows"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )
@@ -214,7 +226,7 @@ def test_a_rule_whose_candidate_answers_badly_names_the_repetition(
             return answer
 
     with pytest.raises(improvable.ImprovableError, match=message):
-        audited(people, rule=Odd())
+        audited(people, rule=Odd(), repetitions=7)
 
 
 def test_a_capacity_of_less_than_one_row_is_refused(people: pl.DataFrame) -> None:

@@ -10,6 +10,10 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import as_rule, as_tournament
+from improvable.algorithms.rules.folding import folds_of
+from improvable.data.sample import Sample
+from improvable.procedure.preparing import prepare_audit
+from improvable.question.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +59,20 @@ class By:
 
 
 def test_the_better_rule_wins_and_is_what_gets_tested(people: pl.DataFrame) -> None:
-    contest = audited(people, rule=as_tournament([By("noise"), By("need")]))
-    alone = audited(people, rule=By("need"))
+    contest = audited(people, rule=as_tournament([By("noise"), By("need")]), repetitions=7)
+    alone = audited(people, rule=By("need"), repetitions=7)
     for repetition, expected in zip(contest.to_dict()["repetitions"], alone.to_dict()["repetitions"], strict=True):
-        assert repetition["selection"]["winner"] == "by need"
-        assert repetition["selection"]["margins"]["by need"] > repetition["selection"]["margins"]["by noise"]
+        for block in repetition["selection"]["blocks"]:
+            assert block["winner"] == "by need"
+            assert block["margins"]["by need"] > block["margins"]["by noise"]
         assert repetition["components"] == expected["components"]
-    assert "Won inside the training rows: by need (3)." in contest.summary()
+    assert "Won inside the training rows: by need (28)." in contest.summary()
 
 
-def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(people: pl.DataFrame) -> None:
+@pytest.mark.parametrize("options", [{}, {"scheme": "split", "train_fraction": 0.4}])
+def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(
+    people: pl.DataFrame, options: dict[str, Any]
+) -> None:
     """Every call sees four fifths of the training rows, or, to refit, all of them; never a row from outside."""
     seen: list[set[float]] = []
 
@@ -74,20 +82,39 @@ def test_contenders_never_see_test_rows_nor_the_fold_they_are_judged_on(people: 
             seen.append(set(training.rows.numbers("noise")))
             return super().select(training, status_quo)
 
-    audited(people, rule=as_tournament([Spy("need"), By("noise")]), repetitions=1, train_fraction=0.4)
-    training = seen[-1]
-    assert len(seen) == 6
-    assert all(abs(len(rows) - 0.8 * len(training)) < 1 for rows in seen[:-1])
-    assert all(rows < training for rows in seen[:-1])
-    held_out = [training - rows for rows in seen[:-1]]
-    assert set.union(*held_out) == training
-    assert sum(map(len, held_out)) == len(training)
+    result = audited(people, rule=as_tournament([Spy("need"), By("noise")]), repetitions=7, **options)
+    learned = [block["learned_from"] for one in result.repetitions for block in one.notes["blocks"]]
+    assert len(seen) == 6 * len(learned) == 6 * 7 * (1 if options else 4)
+    for fit, rows_before in enumerate(learned):
+        *parts, training = seen[6 * fit : 6 * fit + 6]
+        assert len(training) == rows_before
+        assert all(abs(len(rows) - 0.8 * len(training)) < 1 for rows in parts)
+        assert all(rows < training for rows in parts)
+        held_out = [training - rows for rows in parts]
+        assert set.union(*held_out) == training
+        assert sum(map(len, held_out)) == len(training)
 
 
 def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
     result = audited(people, rule="tournament:linear,ridge:10", cluster="clinic", repetitions=1)
     assert result.repetitions[0].clusters is not None
-    assert abs(result.repetitions[0].clusters - 50) < 20
+    assert abs(result.repetitions[0].clusters - 90) < 12
+    sample = training_rows(people, cluster="clinic")
+    for clusters, folds in ((100, 5), (10, 5), (9, 4), (5, 2), (4, 2)):
+        some = sample.take(np.flatnonzero(sample.rows.numbers("clinic") < clusters))
+        parts = folds_of(some, 5, np.random.SeedSequence(0))
+        assert len(parts) == folds
+        judged = [{*some.rows.numbers("clinic")[judge]} for _, judge in parts]
+        assert all(len(own) >= 2 for own in judged)
+        assert sum(map(len, judged)) == len(set.union(*judged)) == clusters
+        for (learn, _), own in zip(parts, judged, strict=True):
+            assert not own & {*some.rows.numbers("clinic")[learn]}
+
+
+def training_rows(people: pl.DataFrame, **options: Any) -> Sample:
+    status_quo = improvable.threshold("score", capacity=0.2)
+    asked = Settings(outcome="outcome", group="group", status_quo=status_quo, rule="linear", features=["need"], **options)
+    return prepare_audit(people, asked).sample()
 
 
 def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
@@ -123,7 +150,8 @@ def test_a_rule_can_be_named_by_module_and_object(
         "rule = Need()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert audited(people, rule="my_rules:rule").p_value == audited(people, rule=By("need")).p_value
+    named = audited(people, rule="my_rules:rule", repetitions=7)
+    assert named.p_value == audited(people, rule=By("need"), repetitions=7).p_value
 
 
 def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
@@ -133,10 +161,10 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
         def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
             return improvable.Selection(None, {"status": "infeasible"})
 
-    result = audited(people, rule=Nothing())
+    result = audited(people, rule=Nothing(), repetitions=7)
     assert result.p_value == 1.0
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
-    assert "infeasible in 3 repetitions" in result.summary()
+    assert "infeasible in 28 blocks" in result.summary()
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()
 
@@ -179,6 +207,7 @@ def test_a_blend_needs_a_score(people: pl.DataFrame) -> None:
 
 
 def test_too_few_training_rows_for_folds(people: pl.DataFrame) -> None:
-    few = people.with_columns(clinic=pl.col("clinic") % 19)
-    with pytest.raises(improvable.ImprovableError, match=r"has 10 clusters for training|too few for 5 folds"):
-        audited(few, rule="tournament:linear,ridge:1", cluster="clinic")
+    sample = training_rows(people, cluster="clinic")
+    few = sample.take(np.flatnonzero(sample.rows.numbers("clinic") < 3))
+    with pytest.raises(improvable.DataError, match="3 training clusters are too few to judge a rule by rows left out"):
+        folds_of(few, 5, np.random.SeedSequence(0))

@@ -61,8 +61,8 @@ def test_times_have_one_fingerprint_however_they_are_written(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("lever", "words"),
     [
-        ({"train_fraction": 0.02}, "learns from only 2% of the rows"),
-        ({"train_fraction": 0.97}, "tested on only 3% of the rows"),
+        ({"scheme": "split", "train_fraction": 0.02}, "learns from only 2% of the rows"),
+        ({"scheme": "split", "train_fraction": 0.97}, "tested on only 3% of the rows"),
         ({"delta_fairness": 0.9}, "asks that the gap shrink by 90%"),
         ({"delta_accuracy": 0.9}, "asks that accuracy rise by 90%"),
     ],

@@ -31,7 +31,7 @@ rule = Rule()
 """
 OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.1"),
-    *("--features", "gagne_sum_tm1,dem_female", "--repetitions", "3", "--draws", "300"),
+    *("--features", "gagne_sum_tm1,dem_female", "--repetitions", "7", "--draws", "300"),
 ]
 
 
@@ -132,7 +132,7 @@ def test_a_candidate_sees_its_features_and_nothing_else(
     with pytest.raises(ImprovableError) as refused:
         improvable.audit(
             people if engine == "memory" else room / "people", outcome="gagne_sum_t", group="race", rule=rule,
-            features=["gagne_sum_tm1", "dem_female"], repetitions=1, draws=200, engine=engine, row_id="person",
+            features=["gagne_sum_tm1", "dem_female"], repetitions=7, draws=200, engine=engine, row_id="person",
             status_quo=improvable.threshold("risk_score_t", capacity=0.1),
         )  # fmt: skip
     message = str(refused.value)

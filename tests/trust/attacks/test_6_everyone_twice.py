@@ -1,7 +1,7 @@
 """Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
 
-Rows that repeat the features and outcome of others more than chance makes are refused before the first repetition, in every
-engine, unless a row id or a cluster says what they are, or `--duplicates` does. Near copies are a caution.
+Rows that repeat the features and outcome of others more than chance makes are refused before anything is fitted, in
+every engine, unless a row id or a cluster says what they are, or `--duplicates` does. Near copies are a caution.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ def audited(data: Any, **more: Any) -> improvable.Audit:
 
 
 @pytest.mark.parametrize("engine", ["memory", "arrow"])
-def test_copies_are_refused_before_the_first_split_in_every_engine(engine: Any, tmp_path: Path) -> None:
+def test_copies_are_refused_before_anything_is_fitted_in_every_engine(engine: Any, tmp_path: Path) -> None:
     people = noise(600, 1)
     twice = pl.concat([people, people.with_columns(score=pl.col("score") + 0.5)])
     assert not twice.is_duplicated().any(), "the copies differ in what is neither feature nor outcome"
@@ -50,7 +50,7 @@ def test_copies_are_refused_before_the_first_split_in_every_engine(engine: Any, 
 
 
 def test_copies_that_are_kept_make_noise_look_like_an_improvement_and_clusters_do_not() -> None:
-    """The attack itself, and the answer to it: copies stay together when rows are split and resampled."""
+    """The attack itself, and the answer to it: copies stay together in every block and every draw."""
     twice = pl.concat([noise(1_000, 1)] * 2)
     kept = audited(twice, duplicates="keep")
     together = audited(twice, duplicates="cluster")

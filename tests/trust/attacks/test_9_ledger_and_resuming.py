@@ -1,8 +1,8 @@
 """Attack 9: runs that leave no line, lines that say two things, clocks turned back, repetitions forged before a resume.
 
 A line is written before anything is tested, by verifications, plans and every engine too. A torn last line is repaired,
-and said; a key said twice is refused; time that goes backward is flagged. Each repetition carries a digest chained to its
-run, so that forged repetitions, and those of another run, are found at the resume.
+and said; a key said twice is refused; time that goes backward is flagged. Each repetition carries a digest chained to
+its run, so that forged repetitions, and those of another run, are found at the resume.
 """
 
 import json
@@ -123,7 +123,7 @@ def _without_chain(arrays: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("forge", [_more_draws, _more_rows, _without_chain])
-def test_forged_splits_are_found_when_the_run_is_resumed(
+def test_forged_repetitions_are_found_when_the_run_is_resumed(
     forge: Callable[[dict[str, Any]], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*AUDIT, "--out", "run"]) == 0
@@ -139,7 +139,7 @@ def test_forged_splits_are_found_when_the_run_is_resumed(
 
 
 @pytest.mark.usefixtures("room")
-def test_splits_of_another_run_are_found_when_the_run_is_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_repetitions_of_another_run_are_found_when_the_run_is_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     """The other run has the same question and seed, and a rule that suits better."""
     assert run([*AUDIT, "--out", "run"]) == 0
     assert run([*AUDIT, "--rule", "ridge:10", "--out", "other"]) == 0

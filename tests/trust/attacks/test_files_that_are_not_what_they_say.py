@@ -208,7 +208,7 @@ def test_a_run_folder_whose_head_is_not_as_written(
         put("meta", "cells", value=5),
     ],
 )
-def test_a_split_whose_arrays_are_not_as_written(
+def test_a_repetition_whose_arrays_are_not_as_written(
     change: Callable[[dict[str, Any]], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rewritten(change)
@@ -294,7 +294,7 @@ def test_an_algorithm_that_is_a_pipe_or_inflates_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("room")
-@pytest.mark.parametrize("option", ["--draws", "--repetitions", "--folds", "--seed"])
+@pytest.mark.parametrize("option", ["--draws", "--repetitions", "--seed"])
 def test_numbers_that_no_machine_could_serve(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = said_in_one_line(["audit", "people.csv", *OPTIONS, option, str(10**60)], capsys)
     assert "It must be a whole number" in told

@@ -134,6 +134,34 @@ def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, m
         write_bundle("kept")
 
 
+@pytest.mark.parametrize(("scheme", "blocks"), [("forward", 4), ("split", 1)])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_both_schemes_have_a_bundle_with_two_groups_and_with_more(
+    scheme: Any, blocks: int, groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forward, the reference pair of groups is chosen on the rows that are tested, and the bundle says so."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(groups)
+    need, group = rng.normal(size=3_000), rng.integers(0, groups, 3_000)
+    people = pl.DataFrame(
+        {
+            "y": (need + rng.normal(size=3_000) > 0).astype(int), "g": np.array(["a", "b", "c"])[group],
+            "s": need + 2 * rng.normal(size=3_000) + 0.5 * group, "x": need + rng.normal(size=3_000),
+        }
+    )  # fmt: skip
+    result = improvable.audit(
+        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
+        features=["x"], scheme=scheme, repetitions=3, draws=300, run_folder="run",
+    )  # fmt: skip
+    assert len(result.facts["blocks"]["cuts"]) == blocks
+    write_bundle("run", smallest=1)
+    found = verify_bundle("run.bundle.json")
+    assert found.same
+    assert [one["p_value"] for one in found.stated["repetitions"]] == [one.p_value for one in result.repetitions]
+    kept = json.loads(Path("run.bundle.json").read_text())["repetitions"]
+    assert {one["chosen_here"] for one in kept} == {scheme == "forward"}
+
+
 def test_a_comparison_has_a_bundle_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     people = improvable.datasets.care_management(2_000, seed=3)

@@ -83,15 +83,18 @@ def is_own_rule(rule: Any) -> bool:
 
 
 def runs_foreign_code(rule: Any) -> bool:
-    """Whether code that is neither ours nor scikit-learn's chooses the candidate."""
+    """Whether code that is neither ours nor of a library that we build on chooses the candidate."""
     if isinstance(rule, PredictiveRule):
-        parts = [rule.estimator(False, None), *rule.estimator(False, None).get_params(deep=True).values()]
-        return any(hasattr(one, "fit") and not _known(one) for one in parts)
+        estimator = rule.estimator(False, None)
+        parts = [estimator, *estimator.get_params(deep=True).values()]
+        return any((hasattr(one, "fit") or callable(one)) and not _known(one) for one in parts)
     return not type(rule).__module__.startswith("improvable.") or any(map(runs_foreign_code, _inside(rule)))
 
 
-def _known(estimator: Any) -> bool:
-    return (type(estimator).__module__ or "").split(".")[0] in ("sklearn", "improvable", "skrub")
+def _known(part: Any) -> bool:
+    """Whether an estimator, or a function inside one, is of a library that we build on."""
+    module = getattr(part, "__module__", None) or type(part).__module__
+    return str(module).split(".")[0] in ("improvable", "numpy", "scipy", "skrub", "sklearn")
 
 
 def blends(rule: Any) -> bool:

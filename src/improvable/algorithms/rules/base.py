@@ -93,7 +93,7 @@ class Selection:
     Attributes
     ----------
     algorithm : anything that decides, or None
-        None where the rule found no candidate: that repetition's p-value is 1.
+        None where the rule found no candidate: the status quo then stands in for it.
     notes : mapping
         Plain data for the outputs: who won, whether an optimum was proven.
     """
@@ -138,14 +138,3 @@ def run_rule(
 def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
     """Rows as a candidate is shown them: its features, and neither outcome nor group."""
     return rows if sight is None else rows.select(sight)
-
-
-def fold_rows(training: Training, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
-    """Rows to learn from and rows to judge, for every fold; clusters stay whole."""
-    unit = training.sample.unit_codes()
-    units = int(unit.max()) + 1
-    order = np.random.default_rng(seed).permutation(units)
-    fold_of_unit = np.empty(units, dtype=np.int64)
-    fold_of_unit[order] = np.arange(units) % folds
-    fold = fold_of_unit[unit]
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(min(folds, units))]

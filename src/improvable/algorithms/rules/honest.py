@@ -6,7 +6,8 @@ the candidate then selects a fraction of its capacity. Three ways to out-of-samp
 - a least-squares or ridge regression: each row left out, exactly, by the hat matrix;
 - a forest of at least `FEWEST_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
   these scores are too noisy beside those of the whole forest;
-- anything else: cross-fitted in `FOLDS` folds, and mapped from each fold's model to the final one by rank.
+- anything else: cross-fitted in `FOLDS` folds, and mapped from each fold's model to the final one by rank. The LASSO
+  has these models from its cross-validation, with the penalty that it chose; others are fitted again.
 
 Rows left out or out of bag that equal another training row in all features keep the final model's own score. A new row
 like them gets exactly that score, and rows that tie for the model must still tie for the cutoff. The share of the
@@ -14,14 +15,16 @@ other rows, which have no equal, estimates how many new rows are unlike any trai
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from improvable.algorithms.cutoffs import score_unit, settle
-from improvable.algorithms.models import FittedModel
-from improvable.algorithms.rules.base import Training, fold_rows
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable.algorithms.models import FittedModel, final_step
+from improvable.algorithms.rules.base import Training
+from improvable.algorithms.rules.folding import fold_of_row
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.keys import Keying
 from improvable.inference.resampling import child
 
@@ -48,7 +51,7 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
     if found is None and training.sample.clusters is None:
         found = _out_of_bag(fitted.estimator)
     if found is None:
-        return _cross_fitted(own, training, refit)
+        return _cross_fitted(fitted, training, own, refit)
     return np.where(_recurring(training), own, found)
 
 
@@ -71,11 +74,12 @@ def _out_of_bag(estimator: Any) -> FloatArray | None:
     return found if bool(np.isfinite(found).all()) else None
 
 
-def forget_out_of_bag(estimator: Any) -> None:
-    """Training rows' own predictions are no part of a candidate, which may be exported."""
-    for name in ("oob_decision_function_", "oob_prediction_", "oob_score_"):
-        if hasattr(estimator, name):
-            delattr(estimator, name)
+def forget_training(estimator: Any) -> None:
+    """Training rows' own predictions, and models of some of them, are no part of a candidate, which may be exported."""
+    final = final_step(estimator)
+    for name in ("oob_decision_function_", "oob_prediction_", "oob_score_", "coef_by_fold_", "intercept_by_fold_"):
+        if hasattr(final, name):
+            delattr(final, name)
 
 
 def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> FloatArray | None:
@@ -84,16 +88,11 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     A row that alone carries a coefficient (h = 1) gets the mean of the target.
     """
     from sklearn.linear_model import LinearRegression, Ridge
-    from sklearn.pipeline import Pipeline
 
-    estimator = fitted.estimator
-    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    final = final_step(fitted.estimator)
     if type(final) not in (LinearRegression, Ridge) or not final.fit_intercept or getattr(final, "positive", False):
         return None
-    matrix: Any = fitted.input(training.rows)
-    if final is not estimator:
-        matrix = estimator[:-1].transform(matrix)
-    matrix = np.asarray(matrix, dtype=np.float64)
+    matrix = _final_input(fitted, training)
     relative = training.sample.relative_weights
     weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
@@ -120,25 +119,44 @@ def _leverage(matrix: FloatArray, penalty: float) -> FloatArray:
     return np.asarray((along**2 / (values[seen] + penalty)).sum(axis=1))
 
 
-def _cross_fitted(own: FloatArray, training: Training, refit: Fit) -> FloatArray:
+def cutoff_folds(training: Training) -> IntArray:
+    """The fold of every training row."""
+    return fold_of_row(training.sample, FOLDS, child(training.seed, CUTOFF))
+
+
+def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refit: Fit) -> FloatArray:
     """Every fold is scored by a model of the others, and the score mapped to the final model's own by its rank."""
-    out = own.copy()
-    folds = fold_rows(training, FOLDS, child(training.seed, CUTOFF))
-    for k, (learn, judge) in enumerate(folds):
-        part = training.take(learn)
-        if training.binary_target and part.target.min() == part.target.max():
+    out, fold, target = own.copy(), cutoff_folds(training), training.target
+    known = _scores_by_fold(fitted, training)
+    folds = int(fold.max()) + 1
+    for k in range(folds):
+        learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        if training.binary_target and target[learn].min() == target[learn].max():
             return own  # too few of one outcome to leave any out
-        training.report(f"cutoff, fold {k + 1} of {len(folds)}")
-        model = refit(_with_seed(part, child(training.seed, CUTOFF, k)))
-        scores = model.score(training.rows)
+        if known is not None:
+            scores = known[k]
+        else:
+            training.report(f"cutoff, fold {k + 1} of {folds}")
+            part = replace(training.take(learn), seed=child(training.seed, CUTOFF, k))
+            scores = refit(part).score(training.rows)
         out[judge] = map_by_rank(scores[judge], scores[learn], own[learn])
     return out
 
 
-def _with_seed(training: Training, seed: np.random.SeedSequence) -> Training:
-    from dataclasses import replace
+def _scores_by_fold(fitted: FittedModel, training: Training) -> FloatArray | None:
+    """The scores of all rows by the model without each fold, shape (folds, rows), where the final model has these."""
+    final = final_step(fitted.estimator)
+    if not hasattr(final, "coef_by_fold_"):
+        return None
+    return np.asarray(final.coef_by_fold_ @ _final_input(fitted, training).T + final.intercept_by_fold_[:, None])
 
-    return replace(training, seed=seed)
+
+def _final_input(fitted: FittedModel, training: Training) -> FloatArray:
+    """The training rows as what predicts gets them."""
+    matrix, estimator = fitted.input(training.rows), fitted.estimator
+    if final_step(estimator) is not estimator:
+        matrix = estimator[:-1].transform(matrix)
+    return np.asarray(matrix, dtype=np.float64)
 
 
 def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:

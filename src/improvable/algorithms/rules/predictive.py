@@ -1,6 +1,6 @@
 """Predict the target from the features and select the highest predictions: the rules of Section 6."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,12 @@ from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules.base import Selection, Training
-from improvable.algorithms.rules.honest import forget_out_of_bag, honest_scores, may_keep_out_of_bag
+from improvable.algorithms.rules.honest import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import RuleError
 
 TREES = 300
-STEPS = 50_000
 Maker = Callable[[bool, IntArray | None], Any]
 
 
@@ -41,17 +40,12 @@ class PredictiveRule:
         The constraints that it respects.
     raw : bool
         Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
-    again : callable or None
-        Called with the estimator that was fitted on all training rows; gives an unfitted one that keeps what it chose
-        by cross-validation. Refits for a cutoff use it: choosing again in every fold is most of a LASSO's work, and one
-        number that all rows chose does not move the share selected.
     """
 
     name: str
     estimator: Maker
     honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
     raw: bool = False
-    again: Callable[[Any], Any] | None = None
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
         from sklearn.base import is_classifier
@@ -87,13 +81,12 @@ class PredictiveRule:
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:
         """The scores that the training rows would have as new rows."""
-        model = None if self.again is None else self.again(fitted.estimator)
-        scores = honest_scores(fitted, training, lambda part: self.fit(part, model))
-        forget_out_of_bag(fitted.estimator)
+        scores = honest_scores(fitted, training, self.fit)
+        forget_training(fitted.estimator)
         return scores
 
-    def fit(self, training: Training, estimator: Any = None) -> FittedModel:
-        """The fitted estimator, before any threshold; another one than the rule's own where it is given."""
+    def fit(self, training: Training) -> FittedModel:
+        """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
 
         encoder, signs = None, training.constraints.monotone
@@ -105,9 +98,10 @@ class PredictiveRule:
             encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
             matrix, columns = encoder.encode(training.rows), encoder.outputs
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
-        model = clone(self.estimator(training.binary_target, rising) if estimator is None else estimator)
+        model = clone(self.estimator(training.binary_target, rising))
         _seed(model, training.seed)
-        if training.constraints.capacity is not None and may_keep_out_of_bag(model):
+        cutoff_follows = training.constraints.capacity is not None and training.constraints.selection_gap is None
+        if cutoff_follows and may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
         target: Any = training.target
         if is_classifier(model):
@@ -117,21 +111,23 @@ class PredictiveRule:
                     "Use a regression such as 'linear'.",
                 )
             target = target.astype(np.int64)
-        model.fit(matrix, target, **_weights(model, training.sample.relative_weights))
+        about_rows = {"sample_weight": training.sample.relative_weights, "fold_of_row": cutoff_folds(training)}
+        model.fit(matrix, target, **_taken(model, about_rows))
+        if not cutoff_follows:
+            forget_training(model)
         if "n_jobs" in model.get_params():
             model.set_params(n_jobs=None)  # threads that predict add up trees in any order, and the last bits differ
         return FittedModel(model, training.features, encoder)
 
 
-def _weights(model: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """Row weights by the name under which the estimator, or a pipeline's last step, takes them; none if it cannot."""
+def _taken(model: Any, about_rows: Mapping[str, FloatArray | IntArray | None]) -> dict[str, FloatArray | IntArray]:
+    """Of what is known about rows, that which the estimator, or a pipeline's last step, takes when it is fitted."""
     from sklearn.utils.validation import has_fit_parameter
 
-    if weights is None:
-        return {}
     steps = getattr(model, "steps", None)
-    last, name = (steps[-1][1], f"{steps[-1][0]}__sample_weight") if steps else (model, "sample_weight")
-    return {name: weights} if has_fit_parameter(last, "sample_weight") else {}
+    last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
+    known = {name: values for name, values in about_rows.items() if values is not None}
+    return {f"{before}{name}": values for name, values in known.items() if has_fit_parameter(last, name)}
 
 
 def _seed(model: Any, seed: np.random.SeedSequence) -> None:
@@ -154,20 +150,9 @@ def _linear(_: bool, signs: IntArray | None) -> Any:
 
 
 def _lasso(_: bool, signs: IntArray | None) -> Any:
-    from sklearn.linear_model import LassoCV
+    from improvable.algorithms.rules.lasso import FoldedLasso
 
-    from improvable.algorithms.rules.monotone import MonotoneLasso
-
-    return _standardised(LassoCV(cv=5, max_iter=STEPS) if signs is None else MonotoneLasso(signs))
-
-
-def _lasso_again(fitted: Any) -> Any:
-    """A LASSO with the penalty of a fitted one."""
-    from sklearn.base import clone
-    from sklearn.linear_model import Lasso, LassoCV
-
-    chosen = fitted[-1]
-    return _standardised(Lasso(chosen.alpha_, max_iter=STEPS) if isinstance(chosen, LassoCV) else clone(chosen))
+    return _standardised(FoldedLasso(signs))
 
 
 def _ridge(strength: float) -> Maker:
@@ -213,7 +198,7 @@ def _standardised(estimator: Any) -> Any:
 _MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
 PREDICTIVE = {
     "linear": PredictiveRule("linear", _linear, _MONOTONE),
-    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE, again=_lasso_again),
+    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE),
     "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
     "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
     "logistic": PredictiveRule("logistic", _logistic),

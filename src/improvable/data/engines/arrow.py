@@ -49,8 +49,8 @@ class Arrow:
 
         for fragment in self.dataset.get_fragments():
             try:
-                if hasattr(fragment, "repetition_by_row_group"):
-                    for piece in fragment.repetition_by_row_group():
+                if hasattr(fragment, "split_by_row_group"):
+                    for piece in fragment.split_by_row_group():
                         yield piece.to_table(schema=self.dataset.schema, columns=columns)
                 else:
                     yield from fragment.to_batches(

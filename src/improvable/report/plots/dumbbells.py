@@ -1,4 +1,4 @@
-"""Utilities of every group as dumbbells, status quo to candidate, with intervals over all repetitions; the gap below."""
+"""Every group's utility as a dumbbell, status quo to candidate, with intervals over all repetitions; the gap below."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -31,8 +31,7 @@ def p_values(result: "Result") -> "alt.LayerChart":
 def p_value_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
     several = len(facts["repetitions"]) > 1
-    one = "repetition"
-    each = f"Each dot is a {one}; the diamond is the lower median of all conditions. " if several else ""
+    each = "Each dot is a repetition; the diamond is the lower median of all conditions. " if several else ""
     words = [f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is left of the dashed line."]
     if any(row["zero"] for row in p_rows(facts)):
         words.append(f"A p-value of none of {facts['draws']:,} draws stands at the left edge, 1/{facts['draws']:,}.")

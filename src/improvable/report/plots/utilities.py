@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def utilities(result: "Result") -> "alt.LayerChart":
     """Figure 2: the accuracy of one group against that of another, for the status quo and for the candidates.
 
-    With more than two groups, it shows the pair with the status quo's widest gap on the training rows.
+    With more than two groups, it shows the pair with the status quo's widest gap in the first repetition.
 
     Parameters
     ----------

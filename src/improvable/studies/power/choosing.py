@@ -1,18 +1,17 @@
 """The reference pair of groups chosen on the rows that are tested, in simulated forward repetitions.
 
-`inference.rivals` says what the test is. Here the utilities of a simulated test are normal with a known covariance, so
-that errors are known, and only the largest of several correlated deviations is drawn: the same draws serve all
-simulated tests with the same rivals.
+`inference.reference_pair` says what the test is. Here the utilities of a simulated test are normal with a known
+covariance, so that errors are known, and only the largest of several correlated deviations is drawn: the same draws
+serve all simulated tests in which the same pairs count.
 """
-
-from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.rivals import CHOSEN_AT, SMALLEST_SPREAD, SURE, doubt, surcharge_of
+from improvable.inference.pvalues import TIE
+from improvable.inference.reference_pair import standard_errors
 from improvable.inference.statistics import ordered_pairs
 from improvable.question.claim import Form
 from improvable.studies.power.outlook import root
@@ -22,10 +21,10 @@ LARGEST = 8.0
 """In standard errors: p-values below are as good as 0."""
 
 
-def doubts_about(
-    values: FloatArray, covariance: FloatArray, references: IntArray, protected: int | None
-) -> tuple[list[tuple[int, int]], FloatArray]:
-    """Pairs of groups, and in each simulated test the level below which a pair may be the status quo's widest.
+def contact_sets(
+    values: FloatArray, covariance: FloatArray, references: IntArray, reach: float, protected: int | None
+) -> BoolArray:
+    """In each simulated test, which of `ordered_pairs` may be the status quo's widest; shape (points, pairs).
 
     Parameters
     ----------
@@ -33,112 +32,92 @@ def doubts_about(
         The status quo's utilities, turned.
     covariance : array of shape (groups, groups)
     references : array of shape (points, 2)
-        The pair that is the widest; it counts at any level.
+        The pair that is the widest.
+    reach : float
+        `kappa`.
     protected : int or None
-
-    Returns
-    -------
-    pairs : list of (int, int)
-    doubts : array of shape (points, pairs)
     """
-    groups = values.shape[1]
-    pairs = ordered_pairs(groups, protected)
-    contrasts = np.array([_contrast(pair, groups) for pair in pairs])
-    gaps = values @ contrasts.T
-    doubts = np.zeros(gaps.shape)
-    for i, j in product(range(len(pairs)), repeat=2):
-        here = (references == pairs[i]).all(axis=1)
-        apart = contrasts[i] - contrasts[j]
-        spread = float(np.sqrt(max(apart @ covariance @ apart, 0.0)))
-        short = gaps[here, i] - gaps[here, j]
-        errors = short / spread if spread > 0 else np.where(short > 0, np.inf, 0.0)
-        about = doubt(errors, groups, reverse=pairs[j] == pairs[i][::-1]) * bool(contrasts[j].any())
-        doubts[here, j] = 1.0 if i == j else about
-    return pairs, doubts
+    contrasts, pairs = _contrasts(values.shape[1], protected), np.array(ordered_pairs(values.shape[1], protected))
+    widest = (references[:, None] == pairs).all(axis=2).argmax(axis=1)
+    gaps, together = values @ contrasts.T, contrasts @ covariance @ contrasts.T
+    variances = np.diag(together)[:, None] + np.diag(together) - 2 * together
+    short = np.take_along_axis(gaps, widest[:, None], axis=1) - gaps
+    tie = TIE * np.abs(values).max(axis=1, keepdims=True)
+    near = short <= reach * np.sqrt(np.maximum(variances, 0.0))[widest] + tie
+    return np.asarray(near & contrasts.any(axis=1))
 
 
 def chosen_margin(
     plain: FloatArray,
     values: FloatArray,
     covariance: FloatArray,
-    pairs: list[tuple[int, int]],
-    doubts: FloatArray,
+    counted: BoolArray,
     delta: float,
     form: Form,
+    protected: int | None,
     seed: int,
 ) -> FloatArray:
     """The margins of tests that account for the choice, from those of tests that do not.
 
-    `inference.rivals` says how: with the pairs that count at 5%, but no p-value below the largest doubt about the
-    others; or with all of them.
-    """
-    near, wide = doubts >= CHOSEN_AT, doubts >= SURE
-    doubtful = wide & ~near
-    margins = []
-    for counted in (near, wide):
-        z = plain.copy()
-        several = np.isfinite(plain) & (counted.sum(axis=1) > 1)
-        for some in np.unique(counted[several], axis=0):
-            points = several & (counted == some).all(axis=1)
-            z[points] = rivals_margin(values[points], covariance, pairs, np.flatnonzero(some), delta, form, seed)
-        margins.append(z)
-        if not doubtful.any():
-            return z
-    firm = np.where(doubtful, doubts, 0.0).max(axis=1)
-    firmly = np.clip(-ndtri(firm), -LARGEST, LARGEST)
-    return np.asarray(np.maximum(np.minimum(margins[0], firmly), margins[1]))
-
-
-def rivals_margin(
-    values: FloatArray,
-    covariance: FloatArray,
-    pairs: list[tuple[int, int]],
-    rivals: IntArray,
-    delta: float,
-    form: Form,
-    seed: int,
-) -> FloatArray:
-    """The weakest margin of tests that have the same rivals: the normal quantile of one minus their p-values.
-
     Parameters
     ----------
+    plain : array of shape (points,)
     values : array of shape (points, groups, 2)
         Turned utilities of both algorithms.
     covariance : array of shape (groups * 2, groups * 2)
-    pairs : list of (int, int)
-        Between which the candidate's gap must be small.
-    rivals : array of int
-        Which of the pairs may be the widest.
-    delta : float
-        By how much the gap must be smaller.
-    form : str
-        As a ratio or as a difference.
+    counted : array of shape (points, pairs)
+        Of `contact_sets`.
+    delta, form
+        By how much the gap must be smaller, as a ratio or as a difference.
+    protected : int or None
     seed : int
     """
-    points, groups, _ = values.shape
-    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-    contrasts, surcharge = (
-        np.array([_contrast(pair, groups) for pair in pairs]),
-        surcharge_of([pairs[i] for i in rivals]),
-    )
+    z = plain.copy()
+    contrasts = _contrasts(values.shape[1], protected)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,)))
-    noise = (rng.standard_normal((DRAWS, 2 * groups)) @ root(covariance).T).reshape(DRAWS, groups, 2)
-    drawn, gaps = noise[..., STATUS_QUO] @ contrasts[rivals].T, values[..., STATUS_QUO] @ contrasts[rivals].T
-    z = np.full(points, np.inf)
-    for contrast in contrasts:
-        after, candidate = noise[..., CANDIDATE] @ contrast, values[..., CANDIDATE] @ contrast
-        apart = (drawn - after[:, None]).std(axis=0)
-        weights = 1 / np.maximum(apart, SMALLEST_SPREAD * np.hypot(drawn.std(axis=0), after.std()))
-        statistic = (weights * (share * gaps - amount - candidate[:, None])).max(axis=1)
-        largest = np.sort((weights * (share * drawn - after[:, None])).max(axis=1))
-        against = DRAWS - np.searchsorted(largest, statistic, side="left")
-        p = np.minimum(surcharge * against / DRAWS, 1.0)
-        z = np.minimum(z, np.clip(-ndtri(p), -LARGEST, LARGEST))
+    noise = (rng.standard_normal((DRAWS, len(covariance))) @ root(covariance).T).reshape(DRAWS, -1, 2)
+    gaps, drawn = (np.einsum("pgt,ig->pit", one, contrasts) for one in (values, noise))
+    spread = np.einsum("ig,gthu,jh->itju", contrasts, covariance.reshape(2 * noise.shape[1:]), contrasts, optimize=True)
+    several = np.isfinite(plain) & (counted.sum(axis=1) > 1)
+    for some in np.unique(counted[several], axis=0):
+        points = several & (counted == some).all(axis=1)
+        z[points] = _margin(gaps[points], drawn, spread, some, delta, form)
     return z
 
 
-def _contrast(pair: tuple[int, int], groups: int) -> FloatArray:
-    out: FloatArray = np.zeros(groups)
-    out[pair[0]] += 1.0
-    out[pair[1]] -= 1.0
-    return out
+def _margin(
+    gaps: FloatArray, drawn: FloatArray, spread: FloatArray, counted: BoolArray, delta: float, form: Form
+) -> FloatArray:
+    """The weakest margin of tests in which the same pairs count: the normal quantile of one minus their p-values.
+
+    Parameters
+    ----------
+    gaps : array of shape (points, pairs, 2)
+    drawn : array of shape (DRAWS, pairs, 2)
+        Deviations of the gaps.
+    spread : array of shape (pairs, 2, pairs, 2)
+        Covariance of the gaps.
+    counted : array of shape (pairs,)
+    delta, form
+    """
+    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
+    before, moved = gaps[:, counted, STATUS_QUO], drawn[:, counted, STATUS_QUO]
+    variances = np.diag(spread[:, STATUS_QUO, :, STATUS_QUO])[counted]
+    z = np.full(len(gaps), LARGEST)
+    for i in range(gaps.shape[1]):
+        after, noise = gaps[:, [i], CANDIDATE], drawn[:, i, CANDIDATE]
+        own, together = float(spread[i, CANDIDATE, i, CANDIDATE]), spread[i, CANDIDATE, counted, STATUS_QUO]
+        weights = 1 / standard_errors(variances, own, together)
+        statistic = (weights * (share * before - amount - after)).max(axis=1)
+        if statistic.min() >= LARGEST:
+            continue
+        largest = np.sort((weights * (share * moved - noise[:, None])).max(axis=1))
+        against = DRAWS - np.searchsorted(largest, statistic, side="left")
+        z = np.minimum(z, np.maximum(-ndtri(against / DRAWS), -LARGEST))
+    return z
+
+
+def _contrasts(groups: int, protected: int | None) -> FloatArray:
+    """What makes gaps of utilities, shape (pairs, groups); zeros for a protected group beside itself."""
+    high, low = np.array(ordered_pairs(groups, protected)).T
+    return np.asarray(np.eye(groups)[high] - np.eye(groups)[low])

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
 from improvable.inference.pvalues import TIE
+from improvable.inference.reference_pair import kappa
 from improvable.inference.statistics import (
     accuracy_statistic,
     folded_statistic,
@@ -22,7 +23,7 @@ from improvable.inference.statistics import (
     with_formulas,
 )
 from improvable.question.claim import Claim
-from improvable.studies.power.choosing import chosen_margin, doubts_about
+from improvable.studies.power.choosing import chosen_margin, contact_sets
 from improvable.studies.power.outlook import Outlook, root
 
 FOLDED_DRAWS = 400
@@ -35,6 +36,7 @@ def margins(
     claim: Claim,
     mean: FloatArray,
     covariance: FloatArray,
+    units: int,
     test: FloatArray,
     train: FloatArray | None,
     seed: int = 0,
@@ -50,6 +52,8 @@ def margins(
         The population's mean contribution.
     covariance : array of shape (width, width)
         Covariance of a test sample's mean contribution.
+    units : int
+        How many rows or clusters a test sample has.
     test, train : arrays of shape (points, width)
         Mean contributions over test rows, and over training rows, which fix the reference pair of groups; None where
         it is chosen on the test rows.
@@ -73,7 +77,8 @@ def margins(
     for which, statistic in _accuracy_statistics(outlook, claim, places):
         z = np.minimum(z, _margin(values, scale, spread, which, statistic))
     for which, block in _fairness_blocks(outlook, claim):
-        margin = _fairness_margin(values, scale, spread, which, block, before, claim, seed, chosen_here=train is None)
+        chosen_among = units if train is None else None
+        margin = _fairness_margin(values, scale, spread, which, block, before, claim, seed, chosen_among)
         z = np.minimum(z, margin)
     return z
 
@@ -217,8 +222,9 @@ def _fairness_margin(
     training: FloatArray,
     claim: Claim,
     seed: int,
-    chosen_here: bool,
+    chosen_among: int | None,
 ) -> FloatArray:
+    """The margin of one gap; the reference is chosen among so many units tested, or was given."""
     if claim.gap == "absolute":
         return _folded_margin(values, scale, spread, which, block, claim, seed)
     status_quo = training[:, block.first : block.first + block.groups, block.measure, STATUS_QUO]
@@ -235,12 +241,13 @@ def _fairness_margin(
             return -signed_statistics(both[..., STATUS_QUO], both[..., CANDIDATE], *rest)
 
         z[points] = _margin(values[points], scale[points], spread, which, _affine(statistic, len(which)))
-    if not chosen_here:
+    if chosen_among is None:
         return z
     both = block.direction * values[:, which].reshape(len(values), -1, 2)
     covariance = spread[np.ix_(which, which)]
-    pairs, doubts = doubts_about(status_quo, covariance[STATUS_QUO::2, STATUS_QUO::2], references, block.protected)
-    return chosen_margin(z, both, covariance, pairs, doubts, block.delta, claim.form, seed)
+    reach, own = kappa(block.groups, chosen_among), covariance[STATUS_QUO::2, STATUS_QUO::2]
+    counted = contact_sets(status_quo, own, references, reach, block.protected)
+    return chosen_margin(z, both, covariance, counted, block.delta, claim.form, block.protected, seed)
 
 
 def _references(status_quo: FloatArray, protected: int | None) -> IntArray:

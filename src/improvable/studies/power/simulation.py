@@ -121,7 +121,7 @@ def weakest_margins(outlook: Outlook, setting: Setting, simulations: int, seed: 
     """The normal quantile of one minus each repetition's p-value, shape (simulations, repetitions)."""
     mean, covariance = mixture_moments(outlook, setting)
     test, train = repetition_means(outlook, setting, mean, covariance, simulations, seed)
-    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, test, train, seed)
+    z = margins(outlook, setting.claim, mean, covariance / setting.test_rows, setting.test_rows, test, train, seed)
     return z.reshape(simulations, -1)
 
 

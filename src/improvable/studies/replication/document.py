@@ -26,9 +26,9 @@ from improvable.studies.replication.study import (
 from improvable.studies.replication.tables import Row, SplitRow, columns_of, not_comparable
 
 HEADS = ("", "published", "ours", "difference")
-REPETITION_HEADS = (
-    "repetition", "", "Black, status quo", "candidate", "p", "White, status quo", "candidate", "p",
-    "gap, status quo", "candidate", "p", "p of the repetition",
+SPLIT_HEADS = (
+    "split", "", "Black, status quo", "candidate", "p", "White, status quo", "candidate", "p",
+    "gap, status quo", "candidate", "p", "p of the split",
 )  # fmt: skip
 ACCURACY, FAIRNESS = np.linspace(-1, 1, 81), np.linspace(0, 1, 51)
 """The window of the paper's figures."""
@@ -78,7 +78,7 @@ def write_documents(folder: Path, found: Replication) -> list[Path]:
                 "comparable": not one.differs,
                 "not_comparable_because": one.differs or None,
                 "rows": [asdict(row) for row in one.rows],
-                "repetitions": [asdict(row) for row in one.repetitions],
+                "splits": [asdict(row) for row in one.splits],
             }
             for one in found.sections
         ],
@@ -155,10 +155,10 @@ def _markdown(found: Replication, captions: Mapping[str, str]) -> str:
     parts = [
         "# The paper beside our numbers",
         found.words,
-        f"{_effort_words(found)} Its repetition seeds are not published, so numbers agree in distribution, not repetition by "
-        "repetition. Published: the mean over repetitions, and in parentheses the smallest and the largest.",
-        "The test below uses the paper's gap statistic, which folds the gap at zero. The signed statistic beside it "
-        "keeps its level near perfect fairness, where the folded one does not.",
+        f"{_effort_words(found)} Its split seeds are not published, so numbers agree in distribution, not split by "
+        "split. Published: the mean over splits, and in parentheses the smallest and the largest.",
+        "The tests below split the rows in half, as the paper does, and use its gap statistic, which folds the gap at "
+        "zero. The signed statistic beside it keeps its level near perfect fairness, where the folded one does not.",
         "## Section 5: manipulation",
         _table(found.manipulation),
     ]
@@ -180,9 +180,9 @@ def _markdown(found: Replication, captions: Mapping[str, str]) -> str:
                 "The paper expects that rules trained to predict cost might yield other conclusions, and runs none; "
                 "this is one."
             )
-        if section.repetitions:
+        if section.splits:
             which = "the held-out third last" if section.name == HELD_OUT else "ours below the published one"
-            parts += [f"Every repetition, {which}:", _repetition_table(section.repetitions)]
+            parts += [f"Every split, {which}:", _split_table(section.splits)]
         parts += _shown(shown.get(section.name, []), captions)
     parts += ["## Appendix E: power of the fairness test", _table(found.power)]
     parts += _shown([f"appendix-e-{size}" for size in SIZES], captions)
@@ -193,7 +193,7 @@ def _effort_words(found: Replication) -> str:
     effort = found.effort
     if isinstance(main_result(found.sections), Audit):
         return (
-            f"{effort.repetitions} repetitions, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has 7, 10,000 "
+            f"{effort.splits} splits, {effort.draws:,} draws, forests of {effort.trees} trees; the paper has 7, 10,000 "
             "and 300."
         )
     return (
@@ -211,9 +211,9 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _repetition_table(rows: Sequence[SplitRow]) -> str:
-    lines = ["| " + " | ".join(REPETITION_HEADS) + " |", "|" + "---|" * len(REPETITION_HEADS)]
-    lines += ["| " + " | ".join([row.repetition, row.whose, *row.cells()]) + " |" for row in rows]
+def _split_table(rows: Sequence[SplitRow]) -> str:
+    lines = ["| " + " | ".join(SPLIT_HEADS) + " |", "|" + "---|" * len(SPLIT_HEADS)]
+    lines += ["| " + " | ".join([row.split, row.whose, *row.cells()]) + " |" for row in rows]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Section 5's numbers: the bound on the repetitions, and equilibria of the game at a few costs and correlations."""
+"""Section 5's numbers: the bound on the splits, and equilibria of the game at a few costs and correlations."""
 
 import math
 
@@ -13,46 +13,44 @@ from improvable.studies.game.lemma import lemma_bounds
 from improvable.studies.game.mixing import BetaMixing
 from improvable.studies.replication.tables import Row
 
-ALPHA, REPETITIONS = 0.05, 7
+ALPHA, SPLITS = 0.05, 7
 GAMES = ((0.01, 0.0), (0.001, 0.0), (0.001, 0.3))
-"""Cost of a repetition, and correlation of two rejections of one data set."""
+"""Cost of a split, and correlation of two rejections of one data set."""
 
 
 def manipulation_rows() -> list[Row]:
-    """Proposition 1 at the paper's level and repetitions, Theorem 3's conclusion, and the lemma without Assumption 4."""
+    """Proposition 1 at the paper's level and splits, Theorem 3's conclusion, and the lemma without Assumption 4."""
     bound = -2 * math.log(ALPHA) / (1 - ALPHA) ** 2
     smallest = hoeffding_repetitions(ALPHA)
-    once = float(rejection_probability([1], alpha=ALPHA, repetitions=REPETITIONS)[0])
+    once = float(rejection_probability([1], alpha=ALPHA, repetitions=SPLITS)[0])
     rows = [
         Row(
-            "Proposition 1: repetitions enough at 5%, independent p-values",
-            f"{REPETITIONS} or more",
+            "Proposition 1: splits enough at 5%, independent p-values",
+            f"{SPLITS} or more",
             f"{smallest} or more (above {bound:.2f})",
-            "same" if smallest == REPETITIONS else "DIFFERENT",
+            "same" if smallest == SPLITS else "DIFFERENT",
         ),
         Row(
-            "repetitions enough where the median costs at least as much as one repetition",
+            "splits enough where the median costs at least as much as one split",
             "",
             f"{sufficient_repetitions(ALPHA)} or more",
         ),
         Row(
-            f"one simulation of the median of {REPETITIONS} rejects",
+            f"one attempt at the median of {SPLITS} rejects",
             f"below {ALPHA:g}",
-            f"{once:.2g} (Hoeffding: {math.exp(-REPETITIONS * (1 - ALPHA) ** 2 / 2):.3f})",
+            f"{once:.2g} (Hoeffding: {math.exp(-SPLITS * (1 - ALPHA) ** 2 / 2):.3f})",
             "same" if once < ALPHA else "DIFFERENT",
         ),
     ]
     for cost, correlation in GAMES:
-        solved = play(
-            *linear_costs(cost, REPETITIONS), repetitions=REPETITIONS, alpha=ALPHA, mixing=BetaMixing(correlation)
-        )
+        solved = play(*linear_costs(cost, SPLITS), repetitions=SPLITS, alpha=ALPHA, mixing=BetaMixing(correlation))
         rows.append(
             Row(
-                f"more robust at {cost:g} per repetition, correlation {correlation:g}",
-                "median of repetitions",
-                f"{'median of repetitions' if solved.more_robust == 's2' else 'one repetition'}: false rejection "
-                f"{solved.repeated.rejection:.2g} (m* = {solved.repeated.simulations:,}) against "
-                f"{solved.single.rejection:.2g} (m* = {solved.single.simulations:,})",
+                f"more robust at {cost:g} per split, correlation {correlation:g}",
+                "median of splits",
+                f"{'median of splits' if solved.more_robust == 's2' else 'one split'}: false rejection "
+                f"{solved.repeated.rejection:.2g} (m* = {solved.repeated.attempts:,}) against "
+                f"{solved.single.rejection:.2g} (m* = {solved.single.attempts:,})",
                 "same" if solved.more_robust == "s2" else "DIFFERENT",
             )
         )
@@ -60,10 +58,10 @@ def manipulation_rows() -> list[Row]:
     bounds = lemma_bounds(lambda m: cost * m, epsilon=epsilon, alpha=ALPHA, mixing=BetaMixing(correlation))
     rows.append(
         Row(
-            f"repetitions that keep the median below {ALPHA + epsilon:g} ({cost:g} per simulation, correlation "
+            f"splits that keep the median below {ALPHA + epsilon:g} ({cost:g} per attempt, correlation "
             f"{correlation:g}: no Assumption 4)",
             "finite",
-            f"more than {bounds.k_bar} (fewer than {bounds.m_bar} simulations pay)",
+            f"more than {bounds.k_bar} (fewer than {bounds.m_bar} attempts pay)",
         )
     )
     return rows

@@ -17,14 +17,14 @@ from improvable.studies.replication.tables import Row
 def kept_appendix_e(effort: Effort, folder: Path, seed: int, workers: int) -> list[GapRejections]:
     """Simulate the curves, or read them where the same simulation was done before."""
     place = folder / "appendix-e.json"
-    identity = {"simulations": effort.simulations, "draws": effort.repetition_draws, "seed": seed}
+    identity = {"simulations": effort.simulations, "draws": effort.simulation_draws, "seed": seed}
     if place.exists():
         plain = read_json(place)
         if plain["simulation"] == identity:
             return [GapRejections(**one) for one in plain["results"]]
     etas = sorted({*ETAS, MEAN_GAP})
     results = appendix_e(
-        etas, simulations=effort.simulations, draws=effort.repetition_draws, seed=seed, workers=workers
+        etas, simulations=effort.simulations, draws=effort.simulation_draws, seed=seed, workers=workers
     )
     plain = {"format": FORMAT, "simulation": identity, "results": [asdict(one) for one in results]}
     write_whole(place, as_json(plain))
@@ -56,12 +56,12 @@ def curve_rows_beside_paper(results: list[GapRejections]) -> list[Row]:
 
 
 def calibration_rows(result: Audit | Comparison) -> list[Row]:
-    """Gamma calibrated from our own median repetition, as Appendix E does, beside the paper's."""
+    """Gamma calibrated from our own median split, as Appendix E does, beside the paper's."""
     try:
         process = gap_process(result)
     except OptionError as error:
         return [Row("mean of Gamma_0", f"{MEAN_GAP:g}", f"none: {error}")]
-    where = f"our median repetition: {process.repetition}" if isinstance(result, Audit) else "the held-out third"
+    where = f"our median split: {process.repetition}" if isinstance(result, Audit) else "the held-out third"
     letter, own = process.scaled("known"), process.scaled("estimated")
     return [
         Row(

@@ -1,8 +1,8 @@
 """The numbers of the paper's tables and figures, for comparison with ours.
 
 Auerbach, Liang, Okumura and Tabord-Meehan, *Testing the Fairness-Accuracy Improvability of Algorithms*, Section 6 and
-Appendices E and H. The authors' repetition seeds are not published, so a replication agrees with these in distribution,
-not repetition by repetition.
+Appendices E and H. The authors' split seeds are not published, so a replication agrees with these in distribution,
+not split by split.
 """
 
 from typing import Final
@@ -93,7 +93,7 @@ FRONTIER_ACCURACY: Final = 0.09
 
 
 def published_mean(table: str, column: str) -> float:
-    """The mean over the seven repetitions of a column of a table.
+    """The mean over the seven splits of a column of a table.
 
     Examples
     --------
@@ -105,6 +105,6 @@ def published_mean(table: str, column: str) -> float:
 
 
 def published_range(table: str, column: str) -> tuple[float, float]:
-    """The smallest and the largest of a column over the seven repetitions."""
+    """The smallest and the largest of a column over the seven splits."""
     values = [row[COLUMNS.index(column)] for row in TABLES[table]]
     return min(values), max(values)

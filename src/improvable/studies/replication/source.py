@@ -63,7 +63,7 @@ def read_study(path: str | Path) -> StudyData:
         words = f"the held-out third of the published data, {size}, with a LASSO score trained on the rest"
         differs = (
             f"{len(rows):,} held-out rows instead of {PUBLISHED_ROWS:,}, and one LASSO score trained on the others "
-            "instead of seven repetitions"
+            "instead of seven splits"
         )
         return StudyData(rows, f"{Path(path).name}: {words}.", covariates=False, differs=differs)
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -16,7 +16,7 @@ from improvable.studies.replication.tables import (
     SplitRow,
     cost_rows,
     frontier_rows,
-    repetition_rows,
+    split_rows,
     table_rows,
 )
 
@@ -36,18 +36,18 @@ class Effort:
 
     Attributes
     ----------
-    repetitions, draws, trees : int
-    simulations, repetition_draws : int
+    splits, draws, trees : int
+    simulations, simulation_draws : int
         Of Appendix E.
     rows : int
         Of simulated data.
     """
 
-    repetitions: int = 7
+    splits: int = 7
     draws: int = 10_000
     trees: int = 300
     simulations: int = 5_000
-    repetition_draws: int = 2_000
+    simulation_draws: int = 2_000
     rows: int = 48_784
 
     def rule(self, name: str) -> str:
@@ -57,15 +57,15 @@ class Effort:
     def differs(self) -> str:
         """Why a verdict of so much work is not comparable with the published one; empty for the paper's."""
         full = Effort()
-        if (self.repetitions, self.draws, self.trees) == (full.repetitions, full.draws, full.trees):
+        if (self.splits, self.draws, self.trees) == (full.splits, full.draws, full.trees):
             return ""
         return (
-            f"{self.repetitions} repetitions, {self.draws:,} draws and forests of {self.trees} trees instead of {full.repetitions}, "
+            f"{self.splits} splits, {self.draws:,} draws and forests of {self.trees} trees instead of {full.splits}, "
             f"{full.draws:,} and {full.trees}"
         )
 
 
-FAST = Effort(repetitions=7, draws=2_000, trees=6, simulations=400, repetition_draws=400)
+FAST = Effort(splits=7, draws=2_000, trees=6, simulations=400, simulation_draws=400)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Section:
     result : Audit or Comparison
         With the paper's absolute statistic.
     rows : list of Row
-    repetitions : list of SplitRow
-        Every repetition, published and ours; empty where the paper prints no table.
+    splits : list of SplitRow
+        Every split, published and ours; empty where the paper prints no table.
     differs : str
         Why its verdict is not comparable with the published one; empty where it is.
     """
@@ -90,7 +90,7 @@ class Section:
     title: str
     result: Audit | Comparison
     rows: list[Row]
-    repetitions: list[SplitRow] = field(default_factory=list)
+    splits: list[SplitRow] = field(default_factory=list)
     differs: str = ""
 
 
@@ -103,7 +103,7 @@ class Run:
     data : StudyData
     effort : Effort
     folder : Path
-        Where finished repetitions are kept.
+        Where finished splits are kept.
     seed : int
     n_jobs : int or None
     target : str
@@ -128,7 +128,7 @@ class Run:
 
 
 def run_study(run: Run) -> Iterator[Section]:
-    """Every audit that the data allow; finished repetitions are kept in the folder and not run again."""
+    """Every audit that the data allow; finished splits are kept in the folder and not run again."""
     check_target(run.data, run.target)
     yield from _audits(run) if run.data.covariates else _held_out(run)
 
@@ -147,7 +147,7 @@ def _audits(run: Run) -> Iterator[Section]:
             run.announce(name)
             result = _audit(run, name, accuracy="calibration")
             rows = [*table_rows(result, name, run.differs), *frontier_rows(result, name == MAIN)]
-            yield Section(name, _title(period, rule), result, rows, repetition_rows(result, name), run.differs)
+            yield Section(name, _title(period, rule), result, rows, split_rows(result, name), run.differs)
     run.announce(COST)
     result = _audit(run, COST, **COST_UTILITIES)
     title = "Appendix H.3: accuracy measured by cost, forest trained on conditions"
@@ -173,7 +173,8 @@ def _audit(run: Run, name: str, **how: Any) -> Audit:
         features=[column for column in CARE_MANAGEMENT_COVARIATES if column not in (outcome, how.get("target"))],
         gap="absolute",
         ties="strict",
-        repetitions=run.effort.repetitions,
+        scheme="split",
+        repetitions=run.effort.splits,
         draws=run.effort.draws,
         seed=run.seed,
         n_jobs=run.n_jobs,
@@ -203,7 +204,7 @@ def _held_out(run: Run) -> Iterator[Section]:
     table = "next_year/lasso"
     rows = [*table_rows(result, table, run.differs), *frontier_rows(result, beside_paper=False)]
     title = f"Section 6 on the held-out third: {trained}, beside the paper's LASSO table"
-    yield Section(HELD_OUT, title, result, rows, repetition_rows(result, table), run.differs)
+    yield Section(HELD_OUT, title, result, rows, split_rows(result, table), run.differs)
     run.announce(HELD_OUT_COST)
     result = compare(HELD_OUT_SCORE, **COST_UTILITIES)
     title = f"Appendix H.3 on the held-out third: accuracy measured by cost, {trained} (the paper has a forest)"

@@ -1,4 +1,4 @@
-"""Numbers of the paper beside ours: one row for each, and one table row for each repetition."""
+"""Numbers of the paper beside ours: one row for each, and one table row for each split."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class Row:
 
 @dataclass(frozen=True)
 class SplitRow:
-    """One row of a seven-repetition table, in the order of `published.COLUMNS`.
+    """One row of a seven-split table, in the order of `published.COLUMNS`.
 
     Attributes
     ----------
-    repetition : str
+    split : str
         Its number, or what stands in for it.
     whose : {"published", "ours"}
     values : tuple of float
@@ -39,7 +39,7 @@ class SplitRow:
         Behind the p-values.
     """
 
-    repetition: str
+    split: str
     whose: str
     values: tuple[float | None, ...]
     draws: int = 10_000
@@ -52,23 +52,21 @@ class SplitRow:
         ]
 
 
-def repetition_rows(result: Audit | Comparison, table: str) -> list[SplitRow]:
-    """Every repetition of a published table beside ours; repetitions agree in distribution, not one by one."""
+def split_rows(result: Audit | Comparison, table: str) -> list[SplitRow]:
+    """Every split of a published table beside ours; splits agree in distribution, not one by one."""
     draws = result.question.draws
     theirs = [SplitRow(str(k), "published", row) for k, row in enumerate(published.TABLES[table], start=1)]
     if isinstance(result, Comparison):
         return [*theirs, SplitRow("held-out third", "ours", _values(result), draws)]
-    ours = [
-        SplitRow(str(k), "ours", _values(repetition), draws) for k, repetition in enumerate(result.repetitions, start=1)
-    ]
+    ours = [SplitRow(str(k), "ours", _values(split), draws) for k, split in enumerate(result.repetitions, start=1)]
     out: list[SplitRow] = []
     for place in range(max(len(theirs), len(ours))):
         out += [*theirs[place : place + 1], *ours[place : place + 1]]
     return out
 
 
-def _values(repetition: Comparison) -> tuple[float | None, ...]:
-    (facts,) = repetition.to_dict()["repetitions"]
+def _values(split: Comparison) -> tuple[float | None, ...]:
+    (facts,) = split.to_dict()["repetitions"]
     out: list[float | None] = []
     for name, p in (("black", facts["p_accuracy"]["black"]), ("white", facts["p_accuracy"]["white"])):
         out += [facts["accuracy"][name]["status_quo"], facts["accuracy"][name]["candidate"], p]
@@ -76,13 +74,13 @@ def _values(repetition: Comparison) -> tuple[float | None, ...]:
 
 
 def table_rows(result: Audit | Comparison, table: str, differs: str) -> list[Row]:
-    """Means over repetitions of every utility and gap, both median p-values, and the verdict."""
-    repetitions = [repetition for repetition in repetition_rows(result, table) if repetition.whose == "ours"]
+    """Means over splits of every utility and gap, both median p-values, and the verdict."""
+    splits = [split for split in split_rows(result, table) if split.whose == "ours"]
     rows = []
     for column in published.MEANS:
         name, algorithm = column.split("_", 1)
         place = published.COLUMNS.index(column)
-        known = [value for repetition in repetitions if (value := repetition.values[place]) is not None]
+        known = [value for split in splits if (value := split.values[place]) is not None]
         theirs, (low, high) = published.published_mean(table, column), published.published_range(table, column)
         words = "gap" if name == "gap" else f"accuracy of {name}"
         ours = sum(known) / len(known) if known else None
