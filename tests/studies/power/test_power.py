@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import improvable
-from assumed import GROUPS, LEARNED, needs
+from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from improvable.errors import DataError, ImprovableError, OptionError
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
@@ -137,6 +137,12 @@ def test_beyond_the_pilot_the_candidate_stays_as_it_is() -> None:
         "studied",
         "beyond",
     ]
+
+
+def test_what_the_audit_would_refuse_is_not_planned_for() -> None:
+    question: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": "now", "rule": AlwaysNew()}
+    with pytest.raises(OptionError, match="is code of its own, and fewer than 7 forward"):
+        power_from_pilot(assumed_rows(1_000, np.random.default_rng(1)), **question, repetitions=3)
 
 
 def test_a_pilot_that_is_too_small_is_refused() -> None:
