@@ -135,7 +135,8 @@ def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame,
     found = {
         improvable.audit(
             Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
-            accuracy="profit", rule=rule, features=["signal", "small", "insured"], repetitions=2, draws=100, row_id="person",
+            accuracy="profit", rule=rule, features=["signal", "small", "insured"],
+            repetitions=2, draws=100, row_id="person",
             train_rows=900,
         ).repetitions[1].evidence.draws.tobytes()
         for size in (5, 97, 1_000, 3_000)

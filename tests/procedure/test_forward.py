@@ -289,7 +289,7 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
         ),
         (
             180,
-            "Forward, with too few rows for blocks, of which the first must hold 100 rows: half of the rows teach and the "
+            "Forward, with too few rows for blocks (the first must hold 100 rows): half of the rows teach and the "
             "others are tested, as in the paper's split.",
             "The candidate is what the rule found on 50% of the rows.",
         ),
@@ -390,7 +390,7 @@ def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
             return lambda frame: frame["signal"].to_numpy() / 2
 
     options: dict[str, Any] = {"status_quo": "price", "accuracy": "profit", "outcome": "cost"}
-    with pytest.raises(improvable.OptionError, match=r"rule 'half' is code of its own that decides amounts.* scheme='split'"):
+    with pytest.raises(improvable.OptionError, match=r"rule 'half' is code of its own that decides amounts"):
         asked(people, rule=Half(), **options)
     assert asked(people, rule=Half(), **options, scheme="split").facts["scheme"] == "split"
     assert asked(people, rule="price", **options).facts["scheme"] == "forward"

@@ -24,7 +24,7 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document, make_document
-from improvable.report.opening import chance, deciding
+from improvable.report.opening import deciding
 from improvable.report.sections import bound_words
 from improvable.report.spread import combined, spreads
 from improvable.results.facts import by_component
@@ -260,11 +260,6 @@ def test_nothing_shown_is_a_sentence_and_not_an_empty_picture() -> None:
     assert "map" in [one.name for one in flat(shown.blocks) if isinstance(one, Picture)]
     assert "map" not in [one.name for one in flat(not_shown.blocks) if isinstance(one, Picture)]
     assert any("no map of sizes" in one.text for one in flat(not_shown.blocks) if isinstance(one, Sentence))
-
-
-def test_small_chances_are_said_as_people_do() -> None:
-    assert chance(0.01) == "about 1 time in 100"
-    assert chance(0.004) == "about 4 times in 1,000"
 
 
 def test_bounds_that_are_not_shown_share_a_sentence() -> None:

@@ -37,7 +37,9 @@ def audit(
     ] = None,
     export_rows: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write each row's block in every repetition and both decisions, .csv or .parquet."),
+        typer.Option(
+            metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
+        ),
     ] = None,
     write_protocol: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")

@@ -65,6 +65,7 @@ class Plan:
             "target": self.target,
             **self.constraints.facts(),
             "ties": self.settings.ties,
+            "scheme": self.scheme,
             "train_fraction": self.train_fraction if self.scheme == "split" else None,
             "train_rows": self.train_rows,
             "row_id": self.settings.row_id,

@@ -70,8 +70,8 @@ def error_words(facts: Facts) -> str:
         return ""
     what = "this audit" if facts["kind"] == "audit" else "this test"
     return (
-        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: proven "
-        "for large samples, simulated for small ones."
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: "
+        "proven for large samples, simulated for small ones."
     )
 
 

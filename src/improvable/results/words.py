@@ -64,7 +64,7 @@ def scheme_words(facts: Facts) -> str:
         return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
     if len(cuts) == 1:
         return (
-            f"Forward, with too few rows for blocks, of which the first must hold {grown}: half of the rows teach and the "
+            f"Forward, with too few rows for blocks (the first must hold {grown}): half of the rows teach and the "
             "others are tested, as in the paper's split."
         )
     blocks = (

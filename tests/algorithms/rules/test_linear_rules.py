@@ -77,7 +77,8 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
 def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people: pl.DataFrame) -> None:
     few = people.head(300).with_columns(pl.col("visits", "record").round(0))
     result = audited(
-        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
+        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate",
+        repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=-0.5),
     )  # fmt: skip
     note = result.to_dict()["repetitions"][0]["selection"]
@@ -122,7 +123,8 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
         score=pl.col("sick").cast(pl.Float64) + pl.when(pl.int_range(200) % 29 == 0).then(-1).otherwise(0)
     )
     result = audited(
-        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
+        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate",
+        repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=0.5),
     )  # fmt: skip
     assert result.to_dict()["repetitions"][0]["selection"]["status"] == "infeasible"

@@ -212,7 +212,7 @@ def test_what_a_rule_cannot_use_says_why(
     ("answer", "message"),
     [
         (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1, block 1: .* shape \(3,\) for \d+ rows"),
-        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )

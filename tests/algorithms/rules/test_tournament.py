@@ -122,7 +122,8 @@ def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
 
 def training_rows(people: pl.DataFrame, **options: Any) -> Sample:
     status_quo = improvable.threshold("score", capacity=0.2)
-    asked = Settings(outcome="outcome", group="group", status_quo=status_quo, rule="linear", features=["need"], **options)
+    named: dict[str, Any] = {"outcome": "outcome", "group": "group", "rule": "linear", "features": ["need"]}
+    asked = Settings(status_quo=status_quo, **named, **options)
     return prepare_audit(people, asked).sample()
 
 
