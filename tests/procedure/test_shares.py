@@ -44,7 +44,7 @@ def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
 
 @pytest.mark.parametrize("engine", ["memory", "arrow"])
 def test_a_rare_share_of_the_status_quo_is_found_before_every_block(engine: Any) -> None:
-    """Sixty of 3,000: a tenth of the rows would hold none of them in one repetition of 400; the first block grows."""
+    """Sixty of 3,000: a tenth of the rows would hold none of them in one repetition of 550; the first block grows."""
     result = audited(
         improvable.threshold("score", above=float(people()["score"].sort()[-61])), capacity="status_quo",
         repetitions=15, engine=engine,
