@@ -41,7 +41,7 @@ NAMED: dict[Learning, int] = {
     },
     Learning("`lasso`", "3 features", classes(*COIN), "lasso"): 1_000,
     Learning("`linear`, clusters", "150 clusters of 10 rows", in_clusters(*COIN), "linear", 1_500): 1_000,
-    Learning("`linear`, strata", "200 clusters in 20 strata", in_clusters(*COIN, strata=20), "linear", 2_000): 1_000,
+    Learning("`linear`, strata", "200 clusters in 5 strata", in_clusters(*COIN, strata=5), "linear", 2_000): 1_000,
     Learning("`linear`, weights", "of 1, 2 and 4", with_weights(*COIN), "linear"): 1_000,
     Learning(
         "`linear`, rare outcomes", "5% in group a; calibration, capacity 10%", rare, "linear", 3_000,
