@@ -170,6 +170,15 @@ def test_near_copies_have_near_twins() -> None:
     assert near_twins(read_rows(pl.DataFrame({"x": np.arange(0, 9_000, 9.0), "z": apart["income"]})), ["x", "z"]) < 0.3
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_near_twins_are_those_of_a_naive_twin(seed: int) -> None:
+    rounded = np.random.default_rng(seed).integers(0, 3, (40, 3)).astype(float)
+    slow = [any(i != j and (one == other).all() for j, other in enumerate(rounded)) for i, one in enumerate(rounded)]
+    rows = read_rows(pl.DataFrame({f"x{j}": column for j, column in enumerate(rounded.T)}))
+    assert near_twins(rows, rows.columns) == np.mean(slow)
+    assert near_twins(rows.take(slice(0, 1)), rows.columns) == 0
+
+
 def test_counting_is_the_same_for_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("improvable.data.duplicates.MOST_CONTENTS", 400)
     keys = Keying(3).of(read_rows(resampled(fine(3_000, 1), 1)), fine(10, 1).columns)

@@ -240,6 +240,11 @@ def with_clinics(clinics: int) -> pl.DataFrame:
     return make_people(3_000).with_columns(clinic=pl.int_range(3_000) % clinics)
 
 
+def with_selected(people: int) -> pl.DataFrame:
+    """Of 2,000 people the status quo has chosen so many."""
+    return make_people(2_000).with_columns(chosen=(pl.int_range(2_000) < people).cast(pl.Int8))
+
+
 RARER = "10 of the rarer 'visits' in group 'b'"
 AT_CUTOFF = "10 rows on either side of the cutoff"
 GROWN: list[tuple[Callable[..., pl.DataFrame], int | None, dict[str, Any], tuple[float, ...], str | None]] = [
@@ -259,6 +264,10 @@ GROWN: list[tuple[Callable[..., pl.DataFrame], int | None, dict[str, Any], tuple
     (binary_people, 1_000, {}, CUTS, None),
     (make_people, 2_000, {"capacity": 0.02}, (0.25, 0.4, 0.7), AT_CUTOFF),
     (make_people, 2_000, {"capacity": 0.98}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (make_people, 2_000, {"status_quo": improvable.threshold("score", capacity=0.02)}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (with_selected, 40, {"status_quo": "chosen", "capacity": "status_quo"}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (with_selected, 40, {"status_quo": "chosen"}, CUTS, None),
+    (with_selected, 0, {"status_quo": "chosen", "capacity": "status_quo"}, CUTS, None),
 ]
 
 

@@ -42,6 +42,17 @@ def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
             assert shares["candidate"]["test"] == pytest.approx(shares["status_quo"]["test"], abs=0.05)
 
 
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+def test_a_rare_share_of_the_status_quo_is_found_before_every_block(engine: Any) -> None:
+    """Sixty of 3,000: a tenth of the rows would hold none of them in one repetition of 550; the first block grows."""
+    result = audited(
+        improvable.threshold("score", above=float(people()["score"].sort()[-61])), capacity="status_quo",
+        repetitions=15, engine=engine,
+    )  # fmt: skip
+    assert result.facts["blocks"] == {"cuts": [0.17, 0.4, 0.7], "grown_for": "10 rows on either side of the cutoff"}
+    assert len(result.repetitions) == 15
+
+
 def test_of_a_score_with_a_capacity_that_share_is_the_capacity() -> None:
     result = audited(improvable.threshold("score", capacity=0.2), capacity="status_quo")
     assert result.to_dict()["capacity"] == 0.2
@@ -60,7 +71,9 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     with pytest.warns(improvable.ImprovableWarning, match="which alone can change"):
         result = audited(capacity=0.1)
     (text,) = result.to_dict()["verdict_warnings"]
-    assert "the candidate selects 8.7% of the rows and the status quo 42.3%" in text
+    shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].shares.items()}
+    assert shares == {"status_quo": "42.9%", "candidate": "8.8%"}
+    assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
     assert f"But: {text[:40]}" in result.summary()
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
