@@ -52,11 +52,7 @@ def main() -> None:
     ):
         found = [tried(candidate, seed) for seed in range(sets)]
         rejected, scatter = (np.stack([one[i] for one in found]) for i in range(2))
-        error = scatter.std(axis=0) / np.sqrt(sets)
-        told += [
-            f"{name}, {scheme} {1 - one.mean():.2f} ± {e:.2f}"
-            for scheme, one, e in zip(SCHEMES, scatter.T, error, strict=True)
-        ]
+        told += [f"{name}, {scheme} {1 - one.mean():.2f}" for scheme, one in zip(SCHEMES, scatter.T, strict=True)]
         for procedure, shares in zip(procedures(), rejected.mean(axis=0), strict=True):
             cells = [f"{p:.3f} ± {np.sqrt(p * (1 - p) / sets):.3f}".replace("0.", ".") for p in shares]
             lines.append(f"| {name} | {procedure} | {' | '.join(cells)} |")

@@ -91,7 +91,7 @@ ELEMENTS = (
     Element(
         "Corollary 1",
         "the median of splits keeps the level at alpha/2",
-        ("inference.combining.combined_threshold",),
+        ("inference.combining.threshold_for",),
         "audit --alpha",
     ),
     Element(
@@ -118,7 +118,7 @@ ELEMENTS = (
     ),
     Element("Section 6", "the application", (REPLICATE,), "replicate"),
     Element("Figure 2", "utilities of both algorithms", ("report.plots.mean_utilities.mean_utilities",), "replicate"),
-    Element("Table 1", "seven splits, random forest", ("studies.replication.tables.repetition_rows",), "replicate"),
+    Element("Table 1", "seven splits, random forest", ("studies.replication.tables.split_rows",), "replicate"),
     Element(
         "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
     ),
@@ -204,17 +204,17 @@ ELEMENTS = (
     Element("Appendix H.1", "other selection rules", (REPLICATE,), "replicate"),
     Element("Appendix H.2", "conditions of the same year as the decision", (REPLICATE,), "replicate"),
     Element("Appendix H.3", "accuracy measured by cost", (REPLICATE,), "replicate --target"),
-    Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.repetition_rows",), "replicate"),
+    Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
     Element(
         "Figure 6",
         "utilities, conditions of the same year",
         ("report.plots.mean_utilities.mean_utilities",),
         "replicate",
     ),
-    Element("Table 4", "same year, linear regression", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element("Table 5", "same year, LASSO", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element("Table 6", "same year, random forest", ("studies.replication.tables.repetition_rows",), "replicate"),
+    Element("Table 4", "same year, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 5", "same year, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 6", "same year, random forest", ("studies.replication.tables.split_rows",), "replicate"),
     Element("Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), "replicate --target"),
 )
 
