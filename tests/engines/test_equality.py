@@ -163,7 +163,7 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "draws from the normal limit" in page
-    assert "at most 900 training rows" in page
+    assert "learn from at most 900 of the rows before a block" in page
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
     assert result.frontier().p_value() == result.p_value
