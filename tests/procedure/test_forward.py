@@ -369,7 +369,7 @@ def squared(x: Any) -> Any:
         "test_forward_rules:rule",
         "tournament:linear,test_forward_rules:rule",
     ],
-    ids=str,
+    ids=["rule", "estimator", "estimator in a pipeline", "function in a pipeline", "module", "contender"],
 )
 def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_forward_rules.py").write_text(
