@@ -123,9 +123,8 @@ candidates, and these need not converge. **What is simulated**: how close levels
 and the median where that condition fails, since code can make it fail on purpose. `audit` therefore refuses code fewer
 than seven forward repetitions: its column "one" shows why.
 
-In all processes but one, outcomes of group a are coin tosses or chosen without regard to who is selected, so that every
-candidate is exactly as accurate for a as the status quo, and group b gains: the accuracy of a binds alone. In "gap" the
-gap binds instead.
+In all processes but one, nothing tells the outcomes of group a, so that every candidate is exactly as accurate for a as
+the status quo, and group b gains: the accuracy of a binds alone. In "gap" the gap binds instead.
 
 ### A few candidates, none of which improves
 
@@ -148,11 +147,11 @@ paper's split there is one block, and nothing to act on.
 
 Through `audit`. In "eight districts" a rule chooses, in effect, the districts in which to select.
 
-{level_table([*NAMED], named)}
+{level_table(sorted(NAMED, key=lambda case: (case.rule, case.words, case.rows)), named)}
 
 ### Power
 
-The same where the claim is true, and both schemes with the same guarantee.
+The same where the claim is true. The two medians have the same guarantee.
 
 {power_table(powers)}
 

@@ -163,6 +163,7 @@ class Limit:
             sizes=np.ones(1),
             means=mean[None],
             covariances=covariance[None],
+            teaching=(0.0, ""),
             fit=nothing,
             shared=nothing,
             uncertainty=nothing,
