@@ -59,7 +59,7 @@ def limit_power_table(study: Study) -> str:
 def batches(found: Found, name: str) -> Rate:
     """The share of all tests. Those of a batch share their draws: its error is no less than that of separate tests."""
     one = found.share(name)
-    tests = TESTS * one.repetitions
+    tests = TESTS * one.samples
     return Rate(one.share, max(one.error, (one.share * (1 - one.share) / tests) ** 0.5), tests)
 
 
