@@ -75,7 +75,7 @@ def test_a_candidate_learns_from_exactly_the_rows_before_its_block(engine: str, 
         assert own["person"].n_unique() == 1_500
         for block in range(1, 5):
             before = own.filter(pl.col("block") < block)
-            assert learned[4 * (repetition - 1) + block - 1] == {*before["number"].to_list()}
+            assert learned[4 * repetition - block] == {*before["number"].to_list()}  # the last is fitted first
         tested = own.filter(pl.col("block") > 0)
         assert len(tested) == result.repetitions[repetition - 1].rows
         assert tested.select("status_quo", "candidate").null_count().sum_horizontal().item() == 0
@@ -145,7 +145,7 @@ def test_killed_at_any_block_and_resumed_gives_the_same_bytes(
     whole = asked(people, **options, run_folder=tmp_path / "whole")
     for repetition, block in [(1, 1), (1, 4), (2, 1), (3, 2), (4, 3), (7, 1), (7, 4)]:
         place = tmp_path / f"killed-{repetition}-{block}"
-        monkeypatch.setattr(Mortal, "fits_left", 4 * (repetition - 1) + block - 1)
+        monkeypatch.setattr(Mortal, "fits_left", 4 * repetition - block)  # the last block is fitted first
         with pytest.raises(Killed):
             asked(people, **options, run_folder=place)
         kept = sorted(path.name for path in place.glob("repetition-*.npz"))

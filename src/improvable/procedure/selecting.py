@@ -104,9 +104,12 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
 def fit_parts(
     plan: Plan, features: Features, drawn: Drawn, reading: Reading, parts: Sequence[Part], seed: int, progress: Progress
 ) -> list[Fitted]:
-    """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit."""
+    """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
+
+    The last comes first: rows that are too many for a rule are refused before it has worked on fewer.
+    """
     found: dict[Part, Fitted] = {}
-    for part in parts:
+    for part in reversed(parts):
         teacher = drawn.teacher(part)
         if teacher not in found:
             found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)
