@@ -90,6 +90,16 @@ def test_people_who_are_alike_by_chance_are_not_copies(rows: int, seed: int) -> 
         assert not copies
 
 
+def test_a_flag_and_its_opposite_are_one_among_many_flags() -> None:
+    """With both, nobody would be alike but for one thing."""
+    rng = np.random.default_rng(0)
+    flags = pl.DataFrame({f"d{j}": (rng.random(2_000) < 0.03).astype(int) for j in range(20)})
+    both = flags.with_columns((pl.all() == 0).name.suffix("_not"))
+    assert by_chance(exact_words(read_rows(both), both.columns)) == pytest.approx(
+        by_chance(exact_words(read_rows(flags), flags.columns))
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
