@@ -106,10 +106,10 @@ def fit_parts(
 ) -> list[Fitted]:
     """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
 
-    The last comes first: rows that are too many for a rule are refused before it has worked on fewer.
+    In the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
     """
     found: dict[Part, Fitted] = {}
-    for part in reversed(parts):
+    for part in parts:
         teacher = drawn.teacher(part)
         if teacher not in found:
             found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)

@@ -48,8 +48,10 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
 
 
 def reached(result: improvable.Audit) -> dict[str, Any]:
+    """What the last block's rule says of its candidate, and what the repetition reached on test rows."""
     notes: dict[str, Any] = result.to_dict()["repetitions"][0]["selection"]
-    return notes
+    last = notes["blocks"][-1]
+    return {**last, "reached": {"train": last["reached"], "test": notes["reached"]}}
 
 
 @pytest.mark.parametrize("rule", ["linear", "lasso", "boosting", "forest:50", "ridge:1", "blend:0.5:linear"])
