@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simulation.choosing import ADVERSARIES, FEW
 from simulation.learning import Learning
-from simulation.learning_study import MEMORIZING, NAMED, POWERS
+from simulation.learning_study import CODE, MEMORIZING, NAMED, POWERS
 from simulation.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
 from simulation.study import ALPHA, Found, Rate
 
@@ -83,8 +83,8 @@ def audited_words(study: Study) -> str:
     each = sorted({one.samples for one in found})
     number = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     return (
-        f"The first {number} samples of each went through `audit` as well, {audits:,} in all:\n"
-        f"p-values differ in {differ} of them."
+        f"The first {number} samples of {len(found)} of these {len(CODE)} rules went through `audit` as well,\n"
+        f"{audits:,} in all: p-values differ in {differ} of them."
     )
 
 
