@@ -163,8 +163,8 @@ rows. {times([*found["limit"].values()])} batches of {TESTS} tests; the referenc
 {limit_table(found["limit"])}
 
 κ does not depend on the level. Where the status quo has no gap at all, which Assumption 1 excludes, and the candidate's
-is known far more precisely, two groups keep 5% from 1,000 rows on, but reject up to 8% with 100 rows; and up to 2% at a
-level of 1%.
+is known far more precisely, two groups keep 5% from 1,000 rows on. With 100 rows they reject 8%, and at levels below 5%
+up to twice as often as they may.
 
 Power at 5%, where the candidate's gap is {NARROWER:g} standard errors narrower:
 
