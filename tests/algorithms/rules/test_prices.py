@@ -66,8 +66,8 @@ def test_a_utility_of_ones_own_is_what_prices_are_set_for(customers: pl.DataFram
         audited(customers, rule="price:linear", accuracy=accuracy, form="difference").to_dict()["repetitions"][0]
         for accuracy in ("profit", margin)
     )
-    for high, low in zip(dear["selection"]["blocks"], cheap["selection"]["blocks"], strict=True):
-        assert high["multiple"] > low["multiple"]
+    for most, least in zip(dear["selection"]["blocks"], cheap["selection"]["blocks"], strict=True):
+        assert most["multiple"] > least["multiple"]
 
 
 def test_what_prices_cannot_do_is_said(customers: pl.DataFrame) -> None:
