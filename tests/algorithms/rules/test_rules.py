@@ -125,7 +125,7 @@ def test_training_and_test_rows_never_meet(people: pl.DataFrame, scheme: str) ->
     assert len(learned) == 7 * blocks
     expected = [everyone, set(range(0, len(people), 2))]
     for k, seen in enumerate(learned):
-        after = everyone if k % blocks == 0 else learned[k - 1]  # the last block is fitted first
+        after = everyone if k % blocks == blocks - 1 else learned[k + 1]  # blocks are fitted in order
         assert seen < after
         expected += [seen, after - seen]
     # Functions are asked again about some of the rows: whether they decide for each row by itself.
