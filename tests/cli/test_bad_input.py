@@ -179,7 +179,7 @@ AUDITS = {
     f"audit good.csv {SCORE} --score flat": "'flat' is constant",
     f"audit no_gap.csv {BASE} --decision decision --capacity 0.2": "outcome 'outcome' is 1 in every row",
     f"audit good.csv {SCORE} --rule forrest": "Did you mean 'forest'",
-    f"audit good.csv {SCORE} --rule logistic": "repetition 1, block 4: rule 'logistic' is a classifier",
+    f"audit good.csv {SCORE} --rule logistic": "repetition 1, block 1: rule 'logistic' is a classifier",
     f"audit good.csv {SCORE} --features need,absent": "no column 'absent'",
     f"audit good.csv {SCORE} --exclude 'zz*'": "no column",
     f"audit good.csv {BASE}": "Give --score S --capacity 0.03",

@@ -175,7 +175,7 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": Broken(), "repetitions": 7},
             improvable.RuleError,
-            "repetition 1, block 4: rule 'Broken' failed on 608 training rows: .*singular matrix",
+            "repetition 1, block 1: rule 'Broken' failed on [0-9]+ training rows: .*singular matrix",
         ),
         (
             {"rule": Broken(), "scheme": "split"},
@@ -188,7 +188,7 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": LogisticRegression()},
             improvable.RuleError,
-            "repetition 1, block 4: rule 'LogisticRegression' is a classifier",
+            "repetition 1, block 1: rule 'LogisticRegression' is a classifier",
         ),
         (
             {"rule": "linear", "status_quo": "sick"},
@@ -211,8 +211,8 @@ def test_what_a_rule_cannot_use_says_why(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1, block 4: .* shape \(3,\) for \d+ rows"),
-        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 4: .* missing or infinite answer for \d+"),
+        (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1, block 1: .* shape \(3,\) for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )

@@ -201,7 +201,7 @@ def test_rules_that_cannot_be_read_say_how_to_write_them(rule: str, message: str
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("drop:zzz*:linear", "repetition 1, block 4: 'zzz.' matches no feature"),
+        ("drop:zzz*:linear", "repetition 1, block 1: 'zzz.' matches no feature"),
         ("drop:*:linear", "matches every feature"),
         ("tournament:linear,logistic", "contender 'logistic': rule 'logistic' is a classifier"),
     ],
