@@ -25,7 +25,7 @@ from simulation.schemes import SCHEMES, audit_of, found_by, p_values_of, summari
 from simulation.study import DRAWS, Unit
 
 SEED = 20_240_716
-FAST, THROUGH_AUDIT, POWER, SEEDS = 4_000, 1_000, 1_000, 20
+FAST, THROUGH_AUDIT, POWER, SEEDS = 1_000, 100, 500, 20
 THREE = ((0.5, 0.65, 0.65), (0.5, 0.05, 0.05))
 MEMORIZING = (
     Learning("nearest neighbor, twins", "every row of features is there twice", classes(*COIN, twins=True),
