@@ -274,10 +274,15 @@ def limits(facts: Facts) -> str:
 
 
 def limits_of_rejecting(facts: Facts) -> str:
+    return f"{error_words(facts)} It does not say that the status quo is unlawful, or which algorithm should replace it."
+
+
+def error_words(facts: Facts) -> str:
+    """What yes is worth: how often it would be said where it is not so."""
+    what = "this audit" if facts["kind"] == "audit" else "this test"
     return (
-        f"If there were no such improvement, this test would reject at most {100 * facts['alpha']:g}% of the time "
-        "(in large samples). Rejecting does not say that the status quo is unlawful, or which algorithm should "
-        "replace it."
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: "
+        "proven for large samples, simulated for small ones."
     )
 
 
