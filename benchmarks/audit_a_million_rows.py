@@ -5,9 +5,8 @@ What is measured
 `improvable.audit` of 1,000,000 rows with 10 numeric features, a counted outcome and two groups, on a Polars frame.
 The status quo is a score thresholded at a capacity of 3%, the rule is 'linear', with 7 repetitions and 10,000
 draws. The measure of time is the least that any program must do for it: in each repetition a fit of LinearRegression
-for every block, on the 10 to 70% of rows before it (at most 100,000 of them, which is all that a rule sees), from
-matrices that are already NumPy arrays (BLAS with one thread, as in the audit, so that results do not depend on the
-number of cores).
+for every block, on the 10 to 70% of rows before it, from matrices that are already NumPy arrays (BLAS with one thread,
+as in the audit, so that results do not depend on the number of cores).
 
 How
 ---
@@ -35,7 +34,6 @@ from pathlib import Path
 FEATURES = 10
 REPETITIONS = 7
 DRAWS = 10_000
-MOST_SEEN = 100_000
 CAPACITY = 0.03
 TARGET_MEMORY = 1.5
 TARGET_RATIO = 6.0
@@ -94,7 +92,7 @@ def run_once(rows: int, n_jobs: int) -> Run:
         rng = np.random.default_rng(1)
         names = [f"x{j}" for j in range(FEATURES)]
         for cut in REPETITIONS * FORWARD:
-            train = np.sort(rng.permutation(rows)[: min(round(cut * rows), MOST_SEEN)])
+            train = np.sort(rng.permutation(rows)[: round(cut * rows)])
             target = frame["y"].to_numpy()[train].astype(np.float64)
             matrix = np.stack([frame[name].to_numpy()[train] for name in names], axis=1)
             matrix = np.ascontiguousarray(matrix)

@@ -1,16 +1,14 @@
 """What an analyst gains who tries several seeds and reports the best: the share of true nulls rejected.
 
 Outcomes of group a are coin tosses, so that every candidate is exactly as accurate for a as the status quo: the null
-holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one split,
-the median of seven splits, one forward repetition, or the median of seven; p-values are those of the bootstrap's normal
-limit, which `agrees` checks against `improvable.compare`. All schemes of a data set share one set of random orders, 140
-of them.
+holds with equality. For b a rule finds a real improvement, so that the accuracy of a decides. One seed gives one
+repetition or seven, by the paper's split or forward; 140 random orders of a data set serve all of them. p-values are
+those of the bootstrap's normal limit, which `agrees` checks against `improvable.audit`.
 
 `--write` puts the table into docs/explanation/manipulation.md.
 """
 
 import argparse
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,26 +18,26 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 import improvable
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.arrays import BoolArray, FloatArray
 from improvable.inference.combining import lower_median, threshold_for
 from improvable.procedure.blocks import FORWARD, HALF
+from improvable.question.settings import Scheme
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"
 ALPHA, REPETITIONS, SEEDS = 0.05, 7, (1, 5, 20)
-FEATURES, ROWS = 3, 600
+SCHEMES: dict[Scheme, tuple[float, ...]] = {"split": (HALF,), "forward": FORWARD}
+FEATURES, ROWS = 3, 1_000
 SHARE_OF_A = 0.5
-MISSED = 2.0**-48
-"""How seldom no row that taught is among the nearest rows that are looked through."""
-SCHEMES = {"split": (HALF,), "forward": FORWARD}
-"""Where the blocks of each scheme end."""
+SEARCHED = 250
+"""Nearest rows among which one that teaches is looked for; of a tenth of the rows it is missing once in 10^11."""
 
-Candidate = Callable[[FloatArray, BoolArray, BoolArray], BoolArray]
-"""Features, outcomes and which rows teach, shape (orders, rows); decisions of the same shape."""
+Candidate = Callable[[FloatArray, BoolArray, BoolArray, FloatArray, FloatArray], BoolArray]
+"""From features, outcomes, who is judged, places and cuts to decisions for those who are judged, in each order."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--samples", type=int, default=20_000, help="data sets for OLS; a tenth for the neighbor")
+    parser.add_argument("--data-sets", type=int, default=10_000, help="for OLS; a fifth of them for the neighbor")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
     options = parser.parse_args()
     agrees()
@@ -48,16 +46,15 @@ def main() -> None:
         "|---|---|" + "---|" * len(SEEDS),
     ]
     told: list[str] = []
-    for name, candidate, samples in (
-        ("OLS", least_squares, options.samples),
-        ("1 nearest neighbor", nearest_neighbor, options.samples // 10),
+    for name, candidate, sets in (
+        ("OLS", least_squares, options.data_sets),
+        ("1 nearest neighbor", nearest_neighbor, options.data_sets // 5),
     ):
-        found = [tried(candidate, seed) for seed in range(samples)]
+        found = [tried(candidate, seed) for seed in range(sets)]
         rejected, scatter = (np.stack([one[i] for one in found]) for i in range(2))
-        split, forward = 1 - scatter.mean(axis=0)
-        told.append(f"{name} {split:.2f} between splits, {forward:.2f} between forward repetitions")
-        for procedure, shares in zip(PROCEDURES, rejected.mean(axis=0), strict=True):
-            cells = [f"{p:.3f} ± {np.sqrt(p * (1 - p) / samples):.3f}".replace("0.", ".") for p in shares]
+        told += [f"{name}, {scheme} {1 - one.mean():.2f}" for scheme, one in zip(SCHEMES, scatter.T, strict=True)]
+        for procedure, shares in zip(procedures(), rejected.mean(axis=0), strict=True):
+            cells = [f"{p:.3f} ± {np.sqrt(p * (1 - p) / sets):.3f}".replace("0.", ".") for p in shares]
             lines.append(f"| {name} | {procedure} | {' | '.join(cells)} |")
     words = f"Correlation of normal scores across the repetitions of one data set: {'; '.join(told)}."
     table = "\n".join([*lines, "", words])
@@ -68,43 +65,41 @@ def main() -> None:
         PAGE.write_text(re.sub(marked, rf"\g<1>\n{table}\n\g<2>", page, flags=re.DOTALL), encoding="utf-8")
 
 
-PROCEDURES = (
-    "one split, 5%", "median of 7 splits, 2.5%", "one forward repetition, 5%", "median of 7 forward, 2.5%",
-)  # fmt: skip
+def procedures() -> list[str]:
+    """The rows of the table for one rule, in the order of `tried`."""
+    return [
+        f"{scheme}, {what}, {100 * threshold_for(ALPHA, count):g}%"
+        for scheme in SCHEMES
+        for what, count in (("one repetition", 1), (f"median of {REPETITIONS}", REPETITIONS))
+    ]
 
 
 def tried(candidate: Candidate, seed: int) -> tuple[FloatArray, FloatArray]:
     """Whether the best of so many seeds rejects in one data set, shape (procedures, SEEDS).
 
-    And the variance of normal scores between the repetitions of each scheme.
+    And the variance of normal scores between repetitions, for each scheme.
     """
     rng = np.random.default_rng((16, seed))
     features, outcome, status_quo, is_a = draw(rng)
     places = rng.random((max(SEEDS) * REPETITIONS, ROWS))
-    right_before = (status_quo == outcome)[is_a].astype(np.int8)
     by_seed, scatter = [], []
     for cuts in SCHEMES.values():
-        block = blocks_of(places, cuts)
-        decided = decisions(candidate, features, outcome, block)
-        gain = (decided == outcome)[:, is_a].astype(np.int8) - right_before
-        p = p_values(gain, block[:, is_a] > 0).reshape(max(SEEDS), REPETITIONS)
-        by_seed += [p[:, 0] < threshold_for(ALPHA, 1), lower_median(p.T) < threshold_for(ALPHA, REPETITIONS)]
+        p = scheme_p_values(candidate, features, outcome, status_quo, is_a, places, np.array(cuts))
         scatter.append(ndtri(np.clip(p, 1e-9, 1 - 1e-9)).var(ddof=1))
-    every = np.stack(by_seed)
-    return np.stack([every[:, :m].any(axis=1) for m in SEEDS], axis=1).astype(np.float64), np.array(scatter)
+        p = p.reshape(max(SEEDS), REPETITIONS)
+        by_seed += [p[:, 0] < threshold_for(ALPHA, 1), lower_median(p.T) < threshold_for(ALPHA, REPETITIONS)]
+    best = np.stack([np.stack(by_seed)[:, :m].any(axis=1) for m in SEEDS], axis=1)
+    return best.astype(np.float64), np.array(scatter)
 
 
-def blocks_of(places: FloatArray, cuts: tuple[float, ...]) -> IntArray:
-    """The block of each row in each order; 0 for the one that only teaches."""
-    return np.searchsorted(np.array(cuts), places, side="right")
-
-
-def decisions(candidate: Candidate, features: FloatArray, outcome: BoolArray, block: IntArray) -> BoolArray:
-    """What is decided for each row by the candidate that learned from the blocks before the row's own."""
-    out = np.zeros(block.shape, dtype=np.bool_)
-    for tested in range(1, int(block.max()) + 1):
-        out = np.where(block == tested, candidate(features, outcome, block < tested), out)
-    return out
+def scheme_p_values(
+    candidate: Candidate, features: FloatArray, outcome: BoolArray, status_quo: BoolArray, is_a: BoolArray,
+    places: FloatArray, cuts: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """The p-value of each order of the rows: that the accuracy of a does not improve."""
+    decided = candidate(features, outcome, is_a, places, cuts)
+    gain = (decided == outcome[is_a]).astype(np.int8) - (status_quo == outcome)[is_a].astype(np.int8)
+    return p_values(gain, places[:, is_a] >= cuts[0])
 
 
 def draw(rng: np.random.Generator) -> tuple[FloatArray, BoolArray, BoolArray, BoolArray]:
@@ -124,41 +119,57 @@ def p_values(gain: FloatArray, tested: BoolArray) -> FloatArray:
     return np.where(variance > 0, ndtr(-mean / np.sqrt(np.maximum(variance, 1e-12) / rows)), 1.0)
 
 
-def least_squares(features: FloatArray, outcome: BoolArray, learn: BoolArray) -> BoolArray:
-    """Decisions above one half by least squares."""
+def edges(places: FloatArray, cuts: FloatArray) -> FloatArray:
+    """For each row, the cut before its block: rows with places below it teach the candidate that decides for it."""
+    return np.asarray(np.concatenate([[0.0], cuts])[np.searchsorted(cuts, places, side="right")])
+
+
+def least_squares(
+    features: FloatArray, outcome: BoolArray, judged: BoolArray, places: FloatArray, cuts: FloatArray
+) -> BoolArray:
+    """Decisions above one half by least squares on the rows before each row's block."""
     design = np.column_stack([np.ones(len(features)), features])
     squares = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
-    weights = learn.astype(np.float64)
-    gram = (weights @ squares).reshape(-1, design.shape[1], design.shape[1])
-    fitted = np.linalg.solve(gram, (weights @ (design * outcome[:, None]))[..., None])[..., 0]
-    return np.asarray(fitted @ design.T > 0.5)
+    products = design * outcome[:, None]
+    before = edges(places[:, judged], cuts)
+    out = np.zeros(before.shape, dtype=np.bool_)
+    for cut in cuts:
+        teaches = (places < cut).astype(np.float64)
+        gram = (teaches @ squares).reshape(-1, design.shape[1], design.shape[1])
+        fitted = np.linalg.solve(gram, (teaches @ products)[..., None])[..., 0]
+        out = np.where(before == cut, fitted @ design[judged].T > 0.5, out)
+    return out
 
 
-def nearest_neighbor(features: FloatArray, outcome: BoolArray, learn: BoolArray) -> BoolArray:
-    """The outcome of the nearest row that taught, other than oneself."""
-    apart = ((features[:, None] - features[None]) ** 2).sum(axis=2)
-    np.fill_diagonal(apart, np.inf)
-    searched = min(math.ceil(math.log(MISSED) / math.log(1 - learn.mean())), ROWS - 1)
-    near = np.argsort(apart, axis=1)[:, :searched]
-    return np.asarray(outcome[near[np.arange(ROWS), learn[:, near].argmax(axis=2)]])
+def nearest_neighbor(
+    features: FloatArray, outcome: BoolArray, judged: BoolArray, places: FloatArray, cuts: FloatArray
+) -> BoolArray:
+    """The outcome of the nearest row before each row's block, which the row itself never is."""
+    apart = ((features[judged, None] - features[None]) ** 2).sum(axis=2)
+    near = np.argpartition(apart, SEARCHED, axis=1)[:, :SEARCHED]
+    near = np.take_along_axis(near, np.argsort(np.take_along_axis(apart, near, axis=1), axis=1), axis=1)
+    rows = np.arange(len(near))
+    pairs = zip(places, edges(places[:, judged], cuts), strict=True)
+    return np.stack([outcome[near[rows, (place[near] < edge[:, None]).argmax(axis=1)]] for place, edge in pairs])
 
 
 def agrees() -> None:
-    """The formula above is the test of the package: its accuracy component on the tested rows of either scheme."""
-    rng = np.random.default_rng(3)
-    features, outcome, status_quo, is_a = draw(rng)
-    places = rng.random((1, ROWS))
-    for cuts in SCHEMES.values():
-        block = blocks_of(places, cuts)
-        decided, tested = decisions(least_squares, features, outcome, block)[0], block[0] > 0
-        frame = pl.DataFrame({"y": outcome * 1, "g": np.where(is_a, "a", "b"), "d0": status_quo * 1, "d1": decided * 1})
-        result = improvable.compare(
-            frame.filter(tested), outcome="y", group="g", status_quo="d0", candidate="d1", method="delta",
-            accuracy="classification_rate", ask="accuracy", draws=100_000,
+    """The formulas above are the package's: least squares, and the p-values of a in audits of either scheme."""
+    features, outcome, status_quo, is_a = draw(np.random.default_rng(3))
+    frame = pl.DataFrame(
+        {"y": outcome * 1, "g": np.where(is_a, "a", "b"), "now": status_quo * 1, "id": np.arange(ROWS)}
+    )
+    frame = frame.with_columns(pl.Series(f"x{i}", column) for i, column in enumerate(features.T))
+    for scheme, cuts in SCHEMES.items():
+        result = improvable.audit(
+            frame, outcome="y", group="g", status_quo="now", rule="linear", features=["x0", "x1", "x2"], row_id="id",
+            accuracy="classification_rate", ask="accuracy", scheme=scheme, repetitions=7, method="delta", draws=100_000,
         )  # fmt: skip
-        gain = ((decided == outcome) * 1.0 - (status_quo == outcome))[None, is_a]
-        ours, theirs = float(p_values(gain, tested[None, is_a])[0]), result.assessment.p_accuracy["a"]
-        assert abs(ours - theirs) < 0.006, (ours, theirs)
+        blocks = result.repetition_rows().sort("repetition", "id")["block"].to_numpy().reshape(-1, ROWS)
+        places = np.array([0.0, *cuts])[blocks]
+        ours = scheme_p_values(least_squares, features, outcome, status_quo, is_a, places, np.array(cuts))
+        theirs = [one.assessment.p_accuracy["a"] for one in result.repetitions]
+        assert np.abs(ours - theirs).max() < 0.006, (ours, theirs)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ ELEMENTS = (
     Element(
         "Section 2", "a class of permissible algorithms", ("algorithms.constraints.Constraints",), "audit --capacity"
     ),
-    Element("Section 3.1", "repetition, select, test, repeat, take the median", (AUDIT,), "audit --repetitions"),
+    Element("Section 3.1", "split, select, test, repeat, take the median", (AUDIT,), "audit --repetitions"),
     Element("Figure 1", "the procedure as a flow chart", (AUDIT,), "audit"),
     Element(
         "Section 3.2",
@@ -90,8 +90,8 @@ ELEMENTS = (
     Element("Theorem 1", "one comparison keeps its level", (COMPARE,), "compare --alpha"),
     Element(
         "Corollary 1",
-        "the median of repetitions keeps the level at alpha/2",
-        ("inference.combining.combined_threshold",),
+        "the median of splits keeps the level at alpha/2",
+        ("inference.combining.threshold_for",),
         "audit --alpha",
     ),
     Element(
@@ -109,18 +109,16 @@ ELEMENTS = (
     Element("Section 5.1", "the analyst repeats a procedure at a cost", (f"{GAME}.best_response",), "game --cost"),
     Element("Definition 5", "more robust to manipulation", (PLAY,), "game"),
     Element("Assumption 4", "a second try is worth its cost", (f"{GAME}.low_cost_assumption",), "game"),
-    Element("Theorem 3", "many repetitions are more robust than one", (PLAY,), "game --repetitions"),
+    Element("Theorem 3", "many splits are more robust than one", (PLAY,), "game --repetitions"),
     Element(
         "Proposition 1",
-        "how many repetitions suffice for independent p-values",
+        "how many splits suffice for independent p-values",
         (f"{GAME}.hoeffding_repetitions", f"{GAME}.sufficient_repetitions"),
         "game",
     ),
     Element("Section 6", "the application", (REPLICATE,), "replicate"),
     Element("Figure 2", "utilities of both algorithms", ("report.plots.mean_utilities.mean_utilities",), "replicate"),
-    Element(
-        "Table 1", "seven repetitions, random forest", ("studies.replication.tables.repetition_rows",), "replicate"
-    ),
+    Element("Table 1", "seven splits, random forest", ("studies.replication.tables.split_rows",), "replicate"),
     Element(
         "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
     ),
@@ -174,13 +172,13 @@ ELEMENTS = (
     ),
     Element(
         "Lemma D.2",
-        "repeating one repetition rejects more often than alpha",
+        "repeating one split rejects more often than alpha",
         (f"{GAME}.rejection_probability",),
         "game",
     ),
     Element(
         "Lemma D.3",
-        "one repetition against the median at equal repetitions",
+        "one split against the median at equal attempts",
         (f"{GAME}.rejection_probability",),
         "game",
     ),
@@ -206,19 +204,17 @@ ELEMENTS = (
     Element("Appendix H.1", "other selection rules", (REPLICATE,), "replicate"),
     Element("Appendix H.2", "conditions of the same year as the decision", (REPLICATE,), "replicate"),
     Element("Appendix H.3", "accuracy measured by cost", (REPLICATE,), "replicate --target"),
-    Element("Table 2", "seven repetitions, LASSO", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element(
-        "Table 3", "seven repetitions, linear regression", ("studies.replication.tables.repetition_rows",), "replicate"
-    ),
+    Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
     Element(
         "Figure 6",
         "utilities, conditions of the same year",
         ("report.plots.mean_utilities.mean_utilities",),
         "replicate",
     ),
-    Element("Table 4", "same year, linear regression", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element("Table 5", "same year, LASSO", ("studies.replication.tables.repetition_rows",), "replicate"),
-    Element("Table 6", "same year, random forest", ("studies.replication.tables.repetition_rows",), "replicate"),
+    Element("Table 4", "same year, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 5", "same year, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Table 6", "same year, random forest", ("studies.replication.tables.split_rows",), "replicate"),
     Element("Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), "replicate --target"),
 )
 

@@ -14,7 +14,7 @@ from improvable.report import plots
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, styled
 from improvable.results.facts import Algorithm
 from improvable.studies.game.game import linear_costs, play
-from improvable.studies.game.mixing import BetaMixing
+from improvable.studies.game.mixing import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing
 from improvable.studies.game.picture import picture
 from improvable.studies.power.appendix_e import appendix_e, curve_rows
 
@@ -105,8 +105,9 @@ def care_program() -> None:
     )
     plots.save_chart(power, HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
-    game = play(*linear_costs(0.001, 7), repetitions=7, mixing=BetaMixing(0.3))
-    plots.save_chart(picture(game), HERE / "repetitions.svg")
+    alike: dict[str, Mixing] = {"split": BetaMixing(0.3), "forward": GaussianMixing(FORWARD_CORRELATION)}
+    games = {name: play(*linear_costs(0.001, 7), repetitions=7, mixing=mixing) for name, mixing in alike.items()}
+    plots.save_chart(picture(games), HERE / "repetitions.svg")
 
 
 if __name__ == "__main__":

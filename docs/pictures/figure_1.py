@@ -10,9 +10,9 @@ INK, LINE, PALE, WHITE = "#1a1a1a", "#444444", "#f0f0f0", "#ffffff"
 
 STEPS = (
     (
-        "1  repetition",
+        "1  split",
         ("A random share of the rows", "is for training,", "the rest for testing."),
-        ("audit(repetitions=, seed=,", "      train_fraction=)"),
+        ('audit(scheme="split",', "  repetitions=, seed=,", "  train_fraction=)"),
     ),
     (
         "2  select",
@@ -68,7 +68,7 @@ def step(
 
 def figure_1() -> str:
     """The picture as the text of an SVG file; black on white, so that it prints in gray."""
-    title = "The procedure: repetition, select and compare, K times over; then combine"
+    title = "The procedure: split, select and compare, K times over; then combine"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-label="{title}">',

@@ -22,6 +22,7 @@ from improvable.algorithms import exchange as export
 from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.decisions import Algorithm, DecisionColumn
 from improvable.algorithms.exchange import export_algorithm, import_algorithm
+from improvable.algorithms.mixture import Mixture
 from improvable.algorithms.models import FittedModel, RowFunction
 from improvable.algorithms.rules import PredictiveRule
 
@@ -98,6 +99,16 @@ def test_a_rules_algorithm_decides_the_same_after_reading(
     assert 0 < algorithm.decide(people).mean() < 1
     for frame in (people, people.to_pandas(), people[[3]]):
         np.testing.assert_array_equal(again.decide(frame), algorithm.decide(frame))
+
+
+def test_what_a_forward_repetition_tested_decides_the_same_after_reading(people: pl.DataFrame, tmp_path: Path) -> None:
+    result = improvable.audit(
+        people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="lasso",
+        features=FEATURES, repetitions=1, draws=100,
+    )  # fmt: skip
+    mixture = result.mixture()
+    assert isinstance(mixture, Mixture)
+    np.testing.assert_array_equal(there_and_back(mixture, tmp_path).decide(people), mixture.decide(people))
 
 
 @pytest.mark.parametrize("name", ["exponentiated_gradient", "grid_search", "threshold_optimizer"])

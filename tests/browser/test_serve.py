@@ -111,7 +111,7 @@ def test_from_a_file_to_a_sealed_report(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_a_run_that_is_stopped_reloaded_and_killed_has_the_same_bytes(browser: Browser, tmp_path: Path) -> None:
-    write_loans(tmp_path, rows=2_000)
+    write_loans(tmp_path)
     with serving(tmp_path) as server:
         visitor = Visitor(browser, server.address)
         to_run(visitor, rule="forest")
@@ -142,7 +142,7 @@ def _wait_for_a_repetition(folder: Path) -> None:
 
 def test_two_tabs_and_two_audits(browser: Browser, tmp_path: Path) -> None:
     """Two tabs show one run; a second audit waits for the first."""
-    write_loans(tmp_path, rows=2_000)
+    write_loans(tmp_path)
     with serving(tmp_path) as server:
         visitor = Visitor(browser, server.address)
         to_run(visitor, rule="forest")
@@ -352,8 +352,8 @@ def test_a_plan_is_shown(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         visitor = planned(browser, server)
         visitor.page.get_by_alt_text("Power against the number of rows").wait_for()
-        assert visitor.page.get_by_text("the test rejects with probability").is_visible()
-        assert visitor.page.get_by_text("Declare the procedure before the audit.").is_visible()
+        assert visitor.page.get_by_text("the audit rejects with probability").is_visible()
+        assert visitor.page.get_by_text("Declare the scheme before the audit.").is_visible()
         assert not serious(visitor)
         visitor.show("4-power")
 

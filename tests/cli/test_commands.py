@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -54,8 +55,13 @@ def test_json_to_a_file_leaves_the_summary_on_standard_output(
     assert sorted(p.name for p in patients.iterdir()) == ["out.json", "patients.csv", "patients.csv.ledger"]
 
 
-def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run([*AUDIT.split(), *QUICK.split(), "--json", "-", "--delta-accuracy", "black:0.01,white:0", "--gap", "absolute"])
+@pytest.mark.parametrize("options", [{}, {"scheme": "split", "train_fraction": 0.4}])
+def test_the_command_line_and_the_library_agree(
+    options: dict[str, Any], patients: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words += ["--delta-accuracy", "black:0.01,white:0", "--gap", "absolute", "--json", "-"]
+    assert run([*AUDIT.split(), *QUICK.split(), *words]) == 0
     result = improvable.audit(
         "patients.csv",
         outcome="gagne_sum_t",
@@ -67,6 +73,7 @@ def test_the_command_line_and_the_library_agree(patients: Path, capsys: pytest.C
         draws=300,
         delta_accuracy={"black": 0.01, "white": 0.0},
         gap="absolute",
+        **options,
     )
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(result.to_dict()))
 

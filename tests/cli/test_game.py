@@ -11,8 +11,10 @@ import improvable
 from conftest import Case
 from improvable import cli
 from improvable.inference.reruns import estimate_correlation, rerun_risk
-from improvable.studies.game.game import best_response, linear_costs, play, rejection_probability
-from improvable.studies.game.mixing import BetaMixing, GaussianMixing
+from improvable.question.settings import Scheme
+from improvable.results.words import rerun_words
+from improvable.studies.game.game import best_response, linear_costs, play
+from improvable.studies.game.mixing import FORWARD_CORRELATION, INDEPENDENT, BetaMixing, GaussianMixing, Mixing
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,9 @@ def test_the_text_has_both_procedures_and_the_choice(capsys: pytest.CaptureFixtu
     assert run("--cost 0.01") == 0
     out = capsys.readouterr().out
     for said in (
-        "one repetition  median of 7",
-        "The median of 7 repetitions is more robust",
+        "split, one  split, median of 7  forward, one  forward, median of 7",
+        "Split: the median of 7 repetitions is more robust",
+        "Forward: the median of 7 repetitions is more robust",
         "Assumption 4 holds",
         "0.806",
     ):
@@ -67,7 +70,7 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
     assert isinstance(result, improvable.Audit)
     p_values = [repetition.p_value for repetition in result.repetitions]
     assert facts["repetitions"] == 5
-    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values).to_dict()))
+    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values, draws=300).to_dict()))
     assert facts["rerun"]["reject"] == result.reject
     assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
     assert (
@@ -76,55 +79,49 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
     )
 
 
-def test_a_finished_audit_in_folds_says_what_reruns_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("scheme", ["split", "forward"])
+def test_a_run_gives_the_game_of_its_scheme_its_correlation(
+    scheme: Scheme, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     people = improvable.datasets.care_management(2_000, seed=2)
     result = improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, folds=2, draws=300,
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, scheme=scheme, draws=300,
     )  # fmt: skip
     result.save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'} --json -") == 0
     facts = json.loads(capsys.readouterr().out)
-    p_values = [one.p_value for one in result.repetitions]
-    assert facts["rerun"] == json.loads(json.dumps(rerun_risk(p_values, folds=2).to_dict()))
-    estimate = facts["fold_correlation"]["estimate"]
-    assert estimate == estimate_correlation(p_values, 300).estimate
-    assert facts["correlation"] is None
-    assert facts["mixing"] == "independent"
-    mixing = GaussianMixing(estimate)
-    expected = rejection_probability([1, 5, 20], repetitions=5, mixing=mixing, folds=2)
-    assert facts["best_of_seeds"]["folds"] == pytest.approx(expected.tolist())
-    assert facts["folded"]["honest_rejection"] == pytest.approx(expected[0])
+    estimate = estimate_correlation([one.p_value for one in result.repetitions], 300).estimate
+    assert facts["correlation"]["estimate"] == estimate
+    mixings: dict[str, Mixing] = {"split": INDEPENDENT, "forward": GaussianMixing(FORWARD_CORRELATION)}
+    mixings[scheme] = GaussianMixing(estimate) if estimate else INDEPENDENT
+    for name, mixing in mixings.items():
+        game = play(*linear_costs(0.001, 5), repetitions=5, mixing=mixing)
+        assert facts["best_of_seeds"][name] == game.best_of_seeds()
+        found = facts if name == "split" else facts["forward"]
+        assert {key: found[key] for key in game.to_dict()} == game.to_dict()
     assert run(f"--run {tmp_path / 'run'}") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "across the audit's attempts (normal scores)" in out
-    assert "of 5 attempts have a p-value below the threshold. With fresh random folds of the same data" in out
+    assert "across the audit's repetitions (normal scores)" in out
+    assert "of 5 repetitions have a p-value below 0.025. " in out
+    assert rerun_words(result.facts) in out
 
 
-@pytest.mark.parametrize(("folds", "level"), [(2, "0.05"), (5, "0.025")])
-def test_the_table_says_at_which_level_folds_are_judged(
-    folds: int, level: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(f"--folds {folds} --fold-correlation 0.8") == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "must be below" in line)
-    assert line.split()[-3:] == ["0.05", "0.025", level]
-
-
-def test_the_game_of_folds_is_that_of_its_correlation(capsys: pytest.CaptureFixture[str]) -> None:
-    """By simulation: normal scores with a common factor, the median of 7 at alpha, the best of 1, 5 and 20 runs."""
-    assert run("--fold-correlation 0.8 --cost 0.01 --json -") == 0
+def test_the_forward_game_is_that_of_its_correlation(capsys: pytest.CaptureFixture[str]) -> None:
+    """By simulation: normal scores with a common factor, the median of 7 at alpha / 2, the best of 1, 5 and 20 runs."""
+    assert run("--forward-correlation 0.8 --cost 0.01 --json -") == 0
     facts = json.loads(capsys.readouterr().out)
     rng, sets = np.random.default_rng(1), 20_000
     scores = 0.8**0.5 * rng.standard_normal((sets, 1, 1)) + 0.2**0.5 * rng.standard_normal((sets, 20, 7))
-    rejects = np.sort(scores, axis=2)[:, :, 3] < ndtri(0.05)
-    for seeds, share in zip((1, 5, 20), facts["best_of_seeds"]["folds"], strict=True):
+    rejects = np.sort(scores, axis=2)[:, :, 3] < ndtri(0.025)
+    for seeds, share in zip((1, 5, 20), facts["best_of_seeds"]["forward"]["s2"], strict=True):
         slow = rejects[:, :seeds].any(axis=1).mean()
         assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
-    assert facts["folded"]["attempts"] == best_response(lambda m: 0.14 * m, repetitions=7, mixing=GaussianMixing(0.8),
-                                                           folds=2).attempts  # fmt: skip
+    best = best_response(lambda m: 0.07 * m, repetitions=7, mixing=GaussianMixing(0.8))
+    assert facts["forward"]["repeated"]["attempts"] == best.attempts
 
 
-def test_equal_p_values_are_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_repetition_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
@@ -132,8 +129,10 @@ def test_equal_p_values_are_no_reason_to_stop(tmp_path: Path, capsys: pytest.Cap
     ).save(tmp_path / "run")  # fmt: skip
     assert run(f"--run {tmp_path / 'run'}") == 0
     captured = capsys.readouterr()
-    assert "warning: independence is assumed, since one repetition says nothing about correlation." in captured.err
-    assert "This audit" in captured.out
+    assert (
+        "warning: the default correlation is assumed, since one repetition says nothing about others." in captured.err
+    )
+    assert "One repetition cannot tell" in captured.out
 
 
 def test_the_picture_and_the_json_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,12 +149,12 @@ def test_costs_may_be_a_formula_or_a_table(tmp_path: Path, capsys: pytest.Captur
     assert {key: facts[key] for key in solved} == solved
     assert facts["cost"] == "m repetitions cost 0.001*m**2"
     table = tmp_path / "costs.csv"
-    table.write_text("attempt,cost\n" + "".join(f"{m},{0.001 * m * m}\n" for m in range(400)))
+    table.write_text("attempts,cost\n" + "".join(f"{m},{0.001 * m * m}\n" for m in range(400)))
     assert run(f"--cost-table {table} --repetitions 3 --json -") == 0
     again = json.loads(capsys.readouterr().out)
     for key in ("single", "repeated", "lemma"):
         assert again[key] == pytest.approx(facts[key])
-    table.write_text("attempt,cost,cost_median\n1,0.01,0.02\n")
+    table.write_text("attempts,cost,cost_median\n1,0.01,0.02\n")
     assert run(f"--cost-table {table}") == 0
     assert "the table prices a median of 7 alone" in " ".join(capsys.readouterr().out.split())
     assert run("--cost-formula 0.01*m --cost-formula-median 0.005*K*m --json -") == 0
@@ -195,8 +194,7 @@ def test_the_payoff_is_drawn(tmp_path: Path) -> None:
         ("--cost 0", "the cost of a repetition is 0.0."),
         ("--cost -1", "the cost of a repetition is -1.0."),
         ("--repetitions 1", "repetitions is 1."),
-        ("--folds 1", "folds is 1."),
-        ("--fold-correlation 1", "the correlation is 1.0."),
+        ("--forward-correlation 1", "the correlation is 1.0."),
         ("--alpha 0.9", "alpha is 0.9."),
         ("--mixing gaussian", "--mixing is 'gaussian'."),
         ("--plot missing/game.svg", "there is no folder"),

@@ -90,6 +90,16 @@ def test_people_who_are_alike_by_chance_are_not_copies(rows: int, seed: int) -> 
         assert not copies
 
 
+def test_a_flag_and_its_opposite_are_one_among_many_flags() -> None:
+    """With both, nobody would be alike but for one thing."""
+    rng = np.random.default_rng(0)
+    flags = pl.DataFrame({f"d{j}": (rng.random(2_000) < 0.03).astype(int) for j in range(20)})
+    both = flags.with_columns((pl.all() == 0).name.suffix("_not"))
+    assert by_chance(exact_words(read_rows(both), both.columns)) == pytest.approx(
+        by_chance(exact_words(read_rows(flags), flags.columns))
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [
@@ -168,6 +178,15 @@ def test_near_copies_have_near_twins() -> None:
     apart = fine(1_000, 2).with_columns(pl.col("income") * 1_000)
     assert near_twins(read_rows(pl.concat([people, jittered])), people.columns) > 0.99
     assert near_twins(read_rows(pl.DataFrame({"x": np.arange(0, 9_000, 9.0), "z": apart["income"]})), ["x", "z"]) < 0.3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_near_twins_are_those_of_a_naive_twin(seed: int) -> None:
+    rounded = np.random.default_rng(seed).integers(0, 3, (40, 3)).astype(float)
+    slow = [any(i != j and (one == other).all() for j, other in enumerate(rounded)) for i, one in enumerate(rounded)]
+    rows = read_rows(pl.DataFrame({f"x{j}": column for j, column in enumerate(rounded.T)}))
+    assert near_twins(rows, rows.columns) == np.mean(slow)
+    assert near_twins(rows.take(slice(0, 1)), rows.columns) == 0
 
 
 def test_counting_is_the_same_for_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,8 @@ def people() -> pl.DataFrame:
 
 def audit(frame: Any, **options: Any) -> improvable.Audit:
     asked: dict[str, Any] = {
-        "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear", "repetitions": 2,
-        "draws": 200, "features": ["need"], "row_id": "row",
+        "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear",
+        "repetitions": 2, "draws": 200, "features": ["need"], "row_id": "row",
     }  # fmt: skip
     return improvable.audit(frame, **(asked | options))
 

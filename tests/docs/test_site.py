@@ -105,13 +105,8 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"compare: {name}", improvable.compare(frame, candidate="new", **common, **options).to_dict()
     audited: dict[str, dict[str, Any]] = {
         "plain": {"rule": "linear", "repetitions": 3},
-        "sequential, sealed": {
-            "rule": "linear",
-            "combine": "sequential",
-            "repetitions": 3,
-            "most_repetitions": 5,
-            "challenge": "x",
-        },
+        "split, sealed": {"rule": "linear", "scheme": "split", "repetitions": 3, "challenge": "x"},
+        "a cutoff, blocks": {"rule": "linear", "capacity": 0.4, "repetitions": 1},
         "monotone, absolute": {"rule": "linear", "monotone": {"x": "+"}, "gap": "absolute", "repetitions": 1},
         "tournament": {"rule": "tournament:linear,logistic", "repetitions": 1},
         "a function decides": {"rule": "logistic", "status_quo": lambda rows: rows["now"], "repetitions": 1},

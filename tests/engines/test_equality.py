@@ -135,7 +135,8 @@ def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame,
     found = {
         improvable.audit(
             Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
-            accuracy="profit", rule=rule, features=["signal", "small", "insured"], repetitions=2, draws=100, row_id="person",
+            accuracy="profit", rule=rule, features=["signal", "small", "insured"],
+            repetitions=2, draws=100, row_id="person",
             train_rows=900,
         ).repetitions[1].evidence.draws.tobytes()
         for size in (5, 97, 1_000, 3_000)
@@ -162,7 +163,7 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "draws from the normal limit" in page
-    assert "at most 900 training rows" in page
+    assert "learn from at most 900 of the rows before a block" in page
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
     assert result.frontier().p_value() == result.p_value

@@ -210,7 +210,7 @@ def test_a_plan_for_a_formula_is_that_of_its_twin() -> None:
     frame = case.frame().with_columns(x=pl.Series(case.binary + np.random.default_rng(1).normal(0, 1, 1_500)))
     question: dict[str, Any] = {
         "outcome": "binary", "group": "group", "status_quo": "now", "rule": "logistic", "features": ["x"],
-        "ask": "accuracy", "rows": 2_000, "sizes": 2, "fits": 3, "repetitions": 600, "seed": 3,
+        "ask": "accuracy", "rows": 2_000, "sizes": 2, "fits": 3, "simulations": 600, "seed": 3,
     }  # fmt: skip
     mine, twin = (power_from_pilot(frame, accuracy=one, **question).asked for one in ("f_score", TWO_SUMS))
     assert mine.power == pytest.approx(twin.power, abs=4 * max(mine.error, twin.error) + 0.02)

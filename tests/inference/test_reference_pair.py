@@ -292,7 +292,7 @@ def test_units_are_rows_or_clusters_and_are_kept(tmp_path: Path, options: dict[s
     assert len(gap.references) > 1
     result.save(tmp_path / "kept")
     kept = improvable.load(tmp_path / "kept")
-    assert kept.splits[0].evidence.units == units
+    assert kept.repetitions[0].evidence.units == units
     assert kept.p_value == result.p_value
     path, _ = write_bundle(tmp_path / "kept", smallest=1)
     assert verify_bundle(path).same

@@ -75,7 +75,7 @@ def test_a_candidate_learns_from_exactly_the_rows_before_its_block(engine: str, 
         assert own["person"].n_unique() == 1_500
         for block in range(1, 5):
             before = own.filter(pl.col("block") < block)
-            assert learned[4 * (repetition - 1) + block - 1] == {*before["number"].to_list()}
+            assert learned[4 * repetition - 5 + block] == {*before["number"].to_list()}  # fitted in the order of the blocks
         tested = own.filter(pl.col("block") > 0)
         assert len(tested) == result.repetitions[repetition - 1].rows
         assert tested.select("status_quo", "candidate").null_count().sum_horizontal().item() == 0
@@ -145,7 +145,7 @@ def test_killed_at_any_block_and_resumed_gives_the_same_bytes(
     whole = asked(people, **options, run_folder=tmp_path / "whole")
     for repetition, block in [(1, 1), (1, 4), (2, 1), (3, 2), (4, 3), (7, 1), (7, 4)]:
         place = tmp_path / f"killed-{repetition}-{block}"
-        monkeypatch.setattr(Mortal, "fits_left", 4 * (repetition - 1) + block - 1)
+        monkeypatch.setattr(Mortal, "fits_left", 4 * repetition - block)  # the last block is fitted first
         with pytest.raises(Killed):
             asked(people, **options, run_folder=place)
         kept = sorted(path.name for path in place.glob("repetition-*.npz"))
@@ -240,6 +240,11 @@ def with_clinics(clinics: int) -> pl.DataFrame:
     return make_people(3_000).with_columns(clinic=pl.int_range(3_000) % clinics)
 
 
+def with_selected(people: int) -> pl.DataFrame:
+    """Of 2,000 people the status quo has chosen so many."""
+    return make_people(2_000).with_columns(chosen=(pl.int_range(2_000) < people).cast(pl.Int8))
+
+
 RARER = "10 of the rarer 'visits' in group 'b'"
 AT_CUTOFF = "10 rows on either side of the cutoff"
 GROWN: list[tuple[Callable[..., pl.DataFrame], int | None, dict[str, Any], tuple[float, ...], str | None]] = [
@@ -259,6 +264,10 @@ GROWN: list[tuple[Callable[..., pl.DataFrame], int | None, dict[str, Any], tuple
     (binary_people, 1_000, {}, CUTS, None),
     (make_people, 2_000, {"capacity": 0.02}, (0.25, 0.4, 0.7), AT_CUTOFF),
     (make_people, 2_000, {"capacity": 0.98}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (make_people, 2_000, {"status_quo": improvable.threshold("score", capacity=0.02)}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (with_selected, 40, {"status_quo": "chosen", "capacity": "status_quo"}, (0.25, 0.4, 0.7), AT_CUTOFF),
+    (with_selected, 40, {"status_quo": "chosen"}, CUTS, None),
+    (with_selected, 0, {"status_quo": "chosen", "capacity": "status_quo"}, CUTS, None),
 ]
 
 
@@ -289,7 +298,7 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
         ),
         (
             180,
-            "Forward, with too few rows for blocks, of which the first must hold 100 rows: half of the rows teach and the "
+            "Forward, with too few rows for blocks (the first must hold 100 rows): half of the rows teach and the "
             "others are tested, as in the paper's split.",
             "The candidate is what the rule found on 50% of the rows.",
         ),
@@ -300,7 +309,7 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
         result.report(tmp_path / "report.md")
         for text in (result.summary(), (tmp_path / "report.md").read_text()):
             assert words in " ".join(text.split())
-        assert candidate in " ".join(result.summary().split())
+        assert (candidate in " ".join(result.summary().split())) == (rows == 600)
         assert result.to_dict()["blocks"]["grown_for"] == "100 rows"
 
 
@@ -360,7 +369,7 @@ def squared(x: Any) -> Any:
         "test_forward_rules:rule",
         "tournament:linear,test_forward_rules:rule",
     ],
-    ids=str,
+    ids=["rule", "estimator", "estimator in a pipeline", "function in a pipeline", "module", "contender"],
 )
 def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_forward_rules.py").write_text(
@@ -370,13 +379,30 @@ def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monke
     monkeypatch.syspath_prepend(tmp_path)
     people = numbered(1_000)
     for repetitions in (1, 6):
-        message = f"is code of its own, and {repetitions} forward repetitions? do not keep the level"
+        message = "is code of its own, and fewer than 7 forward repetitions do not keep the level"
         with pytest.raises(improvable.OptionError, match=message) as caught:
             asked(people, rule=rule, capacity=0.2, repetitions=repetitions)
-        assert "at least 7, or scheme='split' (--scheme split)." in str(caught.value)
+        assert "Make at least 7, or use scheme='split' (--scheme split)." in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=1, scheme="split").repetitions) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=7).repetitions) == 7
+
+
+def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
+    """It could raise its stakes while it is behind."""
+    people = numbered(1_000).with_columns(price=pl.col("signal").clip(0).round(1))
+
+    class Half:
+        name = "half"
+
+        def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+            return lambda frame: frame["signal"].to_numpy() / 2
+
+    options: dict[str, Any] = {"status_quo": "price", "accuracy": "profit", "outcome": "cost"}
+    with pytest.raises(improvable.OptionError, match=r"rule 'half' is code of its own that decides amounts"):
+        asked(people, rule=Half(), **options)
+    assert asked(people, rule=Half(), **options, scheme="split").facts["scheme"] == "split"
+    assert asked(people, rule="price", **options).facts["scheme"] == "forward"
 
 
 @pytest.mark.parametrize(

@@ -328,11 +328,11 @@ def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(people
             return improvable.threshold(lambda rows: rows["need"].rank().to_numpy(), capacity=0.3)
 
     with pytest.raises(
-        improvable.ImprovableError, match="rule 'ranks' in repetition 1 decides otherwise for the same rows"
+        improvable.ImprovableError, match="rule 'ranks' in repetition 1, block 1 decides otherwise for the same rows"
     ):
         improvable.audit(
             people, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule=Ranks(),
-            features=["need"], repetitions=1, draws=200,
+            features=["need"], draws=200,
         )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def audited(status_quo: Any = "chosen", **options: Any) -> improvable.Audit:
 
 
 def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
-    """Learned on the training rows of each repetition, for a column of decisions and for a fixed cutoff."""
+    """Learned on the rows before each block, for a column of decisions and for a fixed cutoff."""
     for status_quo in ("chosen", improvable.threshold("score", above=1.5)):
         result = audited(status_quo, capacity="status_quo")
         facts = result.to_dict()
@@ -40,6 +40,17 @@ def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
             shares = repetition["share_selected"]
             assert shares["candidate"]["train"] == pytest.approx(shares["status_quo"]["train"], abs=0.01)
             assert shares["candidate"]["test"] == pytest.approx(shares["status_quo"]["test"], abs=0.05)
+
+
+@pytest.mark.parametrize("engine", ["memory", "arrow"])
+def test_a_rare_share_of_the_status_quo_is_found_before_every_block(engine: Any) -> None:
+    """Sixty of 3,000: a tenth of the rows would hold none of them in one repetition of 550; the first block grows."""
+    result = audited(
+        improvable.threshold("score", above=float(people()["score"].sort()[-61])), capacity="status_quo",
+        repetitions=15, engine=engine,
+    )  # fmt: skip
+    assert result.facts["blocks"] == {"cuts": [0.17, 0.4, 0.7], "grown_for": "10 rows on either side of the cutoff"}
+    assert len(result.repetitions) == 15
 
 
 def test_of_a_score_with_a_capacity_that_share_is_the_capacity() -> None:
@@ -60,13 +71,15 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     with pytest.warns(improvable.ImprovableWarning, match="which alone can change"):
         result = audited(capacity=0.1)
     (text,) = result.to_dict()["verdict_warnings"]
-    assert "the candidate selects 8.7% of the rows and the status quo 42.3%" in text
+    shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].shares.items()}
+    assert shares == {"status_quo": "42.9%", "candidate": "8.8%"}
+    assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
     assert f"But: {text[:40]}" in result.summary()
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
         improvable.audit(
-            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, repetitions=1,
-            draws=100,
+            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, draws=100,
+            repetitions=1,
         )  # fmt: skip
 
 
@@ -89,7 +102,7 @@ def test_a_rule_that_breaks_its_capacity_does_not_pass_in_silence() -> None:
             return lambda frame: np.ones(len(frame))
 
     with pytest.warns(improvable.ImprovableWarning, match=r"candidate selects 100\.00% .* more than its capacity"):
-        result = audited(improvable.threshold("score", capacity=0.1), rule=Everyone())
+        result = audited(improvable.threshold("score", capacity=0.1), rule=Everyone(), repetitions=7)
     assert any("more than its capacity of 10.00%" in text for text in result.verdict_warnings)
 
 

@@ -21,7 +21,8 @@ DAY = date(2020, 1, 1)
 Values = list[Any]
 Library = Callable[[dict[str, Values]], Any]
 ASKED: dict[str, Any] = {
-    "outcome": "outcome", "group": "group", "status_quo": "decision", "capacity": 0.4, "rule": "linear", "repetitions": 1,
+    "outcome": "outcome", "group": "group", "status_quo": "decision", "capacity": 0.4, "rule": "linear",
+    "repetitions": 1,
     "draws": 100,
 }  # fmt: skip
 

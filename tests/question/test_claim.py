@@ -166,7 +166,7 @@ def test_power_follows_the_question() -> None:
         AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
     ]
     both, accuracy, margin = (
-        power_from_assumptions(groups, rows=20_000, repetitions=300, **asked).asked.power
+        power_from_assumptions(groups, rows=20_000, simulations=300, **asked).asked.power
         for asked in ({}, {"ask": "accuracy"}, {"no_worse": 0.05})
     )
     assert both <= accuracy

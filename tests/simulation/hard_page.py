@@ -37,9 +37,11 @@ def limit_table(study: Study) -> str:
     lines = []
     for limit in LIMITS:
         found, small = _of_limit(study, limit), min(LEVELS)
-        given, tested = ([one.share(f"level {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
+        given, tested = ([batches(one, f"level {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
         cells = [f"{one.share:.3f} → {shown(other, True)}" for one, other in zip(given, tested, strict=True)]
-        worst = max((one.share(f"level {small:g} tested") for one in found), key=lambda rate: rate.share, default=None)
+        worst = max(
+            (batches(one, f"level {small:g} tested") for one in found), key=lambda rate: rate.share, default=None
+        )
         lines.append([limit.name, *cells, shown(worst, True, small) if worst else ""])
     return table(["groups", *(candidate.name for candidate in CANDIDATES), f"highest at {min(LEVELS):.0%}"], lines)
 
@@ -48,10 +50,17 @@ def limit_power_table(study: Study) -> str:
     lines = []
     for limit in (one for one in LIMITS if one.has_power):
         found = _of_limit(study, limit)
-        given, tested = ([one.share(f"power {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
+        given, tested = ([batches(one, f"power {ALPHA:g} {way}") for one in found] for way in ("given", "tested"))
         cells = [f"{one.share:.3f} → {shown(other)}" for one, other in zip(given, tested, strict=True)]
         lines.append([limit.name, *cells])
     return table(["groups", *(candidate.name for candidate in CANDIDATES)], lines)
+
+
+def batches(found: Found, name: str) -> Rate:
+    """The share of all tests. Those of a batch share their draws: its error is no less than that of separate tests."""
+    one = found.share(name)
+    tests = TESTS * one.samples
+    return Rate(one.share, max(one.error, (one.share * (1 - one.share) / tests) ** 0.5), tests)
 
 
 def _of_limit(study: Study, limit: Limit) -> list[Found]:
@@ -60,7 +69,7 @@ def _of_limit(study: Study, limit: Limit) -> list[Found]:
 
 
 def limits_above(study: Study) -> list[str]:
-    high = [name for name, one in study.items() if exceeds(one.share(f"level {ALPHA:g} tested"))]
+    high = [name for name, one in study.items() if exceeds(batches(one, f"level {ALPHA:g} tested"))]
     return [f"in the normal limit, {name.partition('/')[2]}" for name in high]
 
 
@@ -153,8 +162,9 @@ rows. {times([*found["limit"].values()])} batches of {TESTS} tests; the referenc
 
 {limit_table(found["limit"])}
 
-κ does not depend on the level. Where the status quo has no gap at all, which Assumption 1 excludes, a pair and its
-reverse are left out together, and levels below 5% are up to twice what they should be.
+κ does not depend on the level. Where the status quo has no gap at all, which Assumption 1 excludes, and the candidate's
+is known far more precisely, two groups keep 5% from 1,000 rows on. With 100 rows they reject 8%, and at levels below 5%
+up to twice as often as they may.
 
 Power at 5%, where the candidate's gap is {NARROWER:g} standard errors narrower:
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simulation.choosing import ADVERSARIES, FEW
 from simulation.learning import Learning
-from simulation.learning_study import MEMORIZING, NAMED, POWERS
+from simulation.learning_study import CODE, MEMORIZING, NAMED, POWERS
 from simulation.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
 from simulation.study import ALPHA, Found, Rate
 
@@ -83,8 +83,8 @@ def audited_words(study: Study) -> str:
     each = sorted({one.samples for one in found})
     number = f"{each[0]:,}" if len(each) == 1 else f"{each[0]:,} to {each[-1]:,}"
     return (
-        f"The first {number} samples of each went through `audit` as well, {audits:,} in all:\n"
-        f"p-values differ in {differ} of them."
+        f"The first {number} samples of {len(found)} of these {len(CODE)} rules went through `audit` as well,\n"
+        f"{audits:,} in all: p-values differ in {differ} of them."
     )
 
 
@@ -123,9 +123,8 @@ candidates, and these need not converge. **What is simulated**: how close levels
 and the median where that condition fails, since code can make it fail on purpose. `audit` therefore refuses code fewer
 than seven forward repetitions: its column "one" shows why.
 
-In all processes but one, outcomes of group a are coin tosses or chosen without regard to who is selected, so that every
-candidate is exactly as accurate for a as the status quo, and group b gains: the accuracy of a binds alone. In "gap" the
-gap binds instead.
+In all processes but one, nothing tells the outcomes of group a, so that every candidate is exactly as accurate for a as
+the status quo, and group b gains: the accuracy of a binds alone. In "gap" the gap binds instead.
 
 ### A few candidates, none of which improves
 
@@ -148,11 +147,11 @@ paper's split there is one block, and nothing to act on.
 
 Through `audit`. In "eight districts" a rule chooses, in effect, the districts in which to select.
 
-{level_table([*NAMED], named)}
+{level_table(sorted(NAMED, key=lambda case: (case.rule, case.words, case.rows)), named)}
 
 ### Power
 
-The same where the claim is true, and both schemes with the same guarantee.
+The same where the claim is true. The two medians have the same guarantee.
 
 {power_table(powers)}
 

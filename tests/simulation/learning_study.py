@@ -25,7 +25,7 @@ from simulation.schemes import SCHEMES, audit_of, found_by, p_values_of, summari
 from simulation.study import DRAWS, Unit
 
 SEED = 20_240_716
-FAST, THROUGH_AUDIT, POWER, SEEDS = 4_000, 1_000, 1_000, 20
+FAST, THROUGH_AUDIT, POWER, SEEDS = 1_000, 100, 500, 20
 THREE = ((0.5, 0.65, 0.65), (0.5, 0.05, 0.05))
 MEMORIZING = (
     Learning("nearest neighbor, twins", "every row of features is there twice", classes(*COIN, twins=True),
@@ -41,11 +41,11 @@ NAMED: dict[Learning, int] = {
     },
     Learning("`lasso`", "3 features", classes(*COIN), "lasso"): 1_000,
     Learning("`linear`, clusters", "150 clusters of 10 rows", in_clusters(*COIN), "linear", 1_500): 1_000,
-    Learning("`linear`, strata", "200 clusters in 20 strata", in_clusters(*COIN, strata=20), "linear", 2_000): 1_000,
+    Learning("`linear`, strata", "200 clusters in 5 strata", in_clusters(*COIN, strata=5), "linear", 2_000): 1_000,
     Learning("`linear`, weights", "of 1, 2 and 4", with_weights(*COIN), "linear"): 1_000,
     Learning(
         "`linear`, rare outcomes", "5% in group a; calibration, capacity 10%", rare, "linear", 3_000,
-        capacity=0.1, utility="calibration",
+        capacity=0.1, utility="calibration", ask="accuracy",
     ): 1_000,
     Learning("`linear`, three groups", "3 features", classes(*THREE), "linear", 1_500, 3): 1_000,
     Learning("`logistic`", "3 features", classes(*COIN), "logistic"): 1_000,
@@ -54,7 +54,7 @@ NAMED: dict[Learning, int] = {
     Learning("`lasso`, 3,000 rows", "3 features", classes(*COIN), "lasso", 3_000): 300,
     Learning("`lasso`, 400 rows", "3 features", classes(*COIN), "lasso", 400): 300,
     Learning("`forest:20`", "3 features", classes(*COIN), "forest:20"): 200,
-    Learning("`linear_search:balanced`", "3 features", classes(*COIN), "linear_search:balanced"): 200,
+    Learning("`linear_search:balanced`", "3 features", classes(*COIN), "linear_search:balanced"): 40,
     Learning(
         "`reductions:threshold_optimizer`", "3 features and the group", classes(*COIN),
         "reductions:threshold_optimizer", options=(("group_blind", False),),

@@ -163,6 +163,7 @@ class Limit:
             sizes=np.ones(1),
             means=mean[None],
             covariances=covariance[None],
+            teaching=(0.0, ""),
             fit=nothing,
             shared=nothing,
             uncertainty=nothing,
@@ -203,7 +204,7 @@ LIMITS = (
     Limit("3 groups, tied, unequal sizes", (WIDE, WIDE, 0.0), (1.0, 2.0, 1.0)),
     Limit("3 groups, tied, small and large", (WIDE, WIDE, 0.0), (2.0, 1.0, 0.5)),
     *(apart(groups, errors) for errors in (0.5, 1, 2, 3, 5) for groups in (3, 6)),
-    *(no_gap(groups) for groups in (2, 3, 6)),
+    *(no_gap(groups) for groups in (2, 3)),
     Limit("2 groups, a gap of 2 se", (2 * 2**0.5, 0.0), (1.0, 1.0)),
 )
 CANDIDATES = (

@@ -6,7 +6,6 @@ that an audit does besides. It takes rules that are functions of this study.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from improvable.inference.cells import count, pool_clusters
 from improvable.inference.combining import lower_median
 from improvable.inference.drawing import draw_clusters, draw_rows
 from improvable.inference.evidence import Evidence
+from improvable.procedure.blocks import forward_cuts
 from improvable.procedure.splitting import DRAWING, Splitting, make_splitting, seed_of
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
@@ -74,7 +74,7 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
 
 
 def cuts_of(case: Learning, table: Table, scheme: Scheme) -> tuple[float, ...]:
-    """Where blocks end: what the package does, in short."""
+    """Where blocks end; what the first must hold to teach is counted here as the package counts it."""
     if scheme == "split":
         return (0.5,)
     needs = [100 / len(table)]
@@ -86,10 +86,7 @@ def cuts_of(case: Learning, table: Table, scheme: Scheme) -> tuple[float, ...]:
         needs.append(30 / len(outcome))
         if np.isin(outcome, (0, 1)).all():
             needs.append(10 / min(np.sum(outcome == 0), np.sum(outcome == 1)))
-    if max(needs) <= 0.1:
-        return (0.1, 0.2, 0.4, 0.7)
-    first = ceil(100 * max(needs)) / 100
-    return (0.5,) if first >= 0.5 else (first, *(cut for cut in (0.2, 0.4, 0.7) if cut >= 1.5 * first))
+    return forward_cuts(max(needs), "small data").ends
 
 
 @dataclass(frozen=True)

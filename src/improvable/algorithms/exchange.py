@@ -39,7 +39,7 @@ TRUSTED = frozenset(
         "improvable.algorithms.cutoffs.ThresholdedScore",
         "improvable.algorithms.cutoffs.TieBreaking",
         "improvable.algorithms.encoding.Encoder",
-        "improvable.algorithms.mixture.EvenMixture",
+        "improvable.algorithms.mixture.Mixture",
         "improvable.algorithms.rules.lasso.FoldedLasso",
         "improvable.algorithms.rules.monotone.BoundedLinearRegression",
         "improvable.algorithms.rules.prices.ScaledPrice",

@@ -38,7 +38,7 @@ def audit(
     export_rows: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Write each row's block in every repetition and both decisions, .csv or .parquet."
+            metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
         ),
     ] = None,
     write_protocol: Annotated[

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation, RerunRisk
     from improvable.results.audit import Audit
     from improvable.studies.game.costs import Costs
-    from improvable.studies.game.folded import FoldedGame
     from improvable.studies.game.game import Game
     from improvable.studies.game.lemma import LemmaBounds
     from improvable.studies.game.mixing import Mixing
@@ -39,7 +38,7 @@ def game(
         ),
     ] = None,
     cost_table: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Instead: a CSV file with attempt,cost.")
+        str | None, typer.Option(metavar="FILE", help="Instead: a CSV file with attempts,cost.")
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -51,25 +50,22 @@ def game(
     correlation: Annotated[
         float | None,
         typer.Option(
-            help="Correlation of p-values across repetitions.", show_default="0, or that of the run's repetitions"
+            help="Correlation of p-values across the paper's splits.", show_default="0, or that of a run by split"
         ),
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Folds of the third procedure.", show_default="2, or as run")
-    ] = None,
-    fold_correlation: Annotated[
+    forward_correlation: Annotated[
         float | None,
         typer.Option(
-            help="Correlation of normal scores across attempts in folds.",
-            show_default="0.9, or that of the run's attempts",
+            help="Correlation of normal scores across forward repetitions.",
+            show_default="0.8, or that of a forward run",
         ),
     ] = None,
     mixing: Annotated[
         str | None,
         typer.Option(
             metavar="[beta|normal]",
-            help="beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
-            show_default="beta, or normal with --run",
+            help="Of splits; beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
+            show_default="beta, or normal with a run by split",
         ),
     ] = None,
     run: Annotated[
@@ -83,14 +79,14 @@ def game(
     ] = None,
     json: Json = None,
 ) -> int:
-    """Say how well one repetition, the median of K repetitions, and folds resist an analyst who secretly repeats the test.
+    """Say how well one repetition and the median of K resist an analyst who secretly repeats them.
 
     The null is true. The analyst repeats the procedure as often as pays, and reports the smallest p-value; the
-    policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). Beside the paper's
-    two procedures stand K attempts in folds, each of which tests all rows. With --run, also: would the audit have
-    decided otherwise with other random repetitions, or folds, of the same data?
+    policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). Forward repetitions
+    play the same game as the paper's splits, with p-values that are more alike. With --run, also: would the audit have
+    decided otherwise with another seed?
 
-    Costs increase and are weakly convex. A table has the columns attempt and cost (of that many repetitions together)
+    Costs increase and are weakly convex. A table has the columns attempts and cost (of that many together)
     and, where the median has its own price, cost_median.
 
     Example:
@@ -105,10 +101,14 @@ def game(
     """
     from improvable.data.files import write_whole
     from improvable.inference.reruns import rerun_risk
-    from improvable.question.checks import check_integer
     from improvable.report.text import paragraph
-    from improvable.studies.game.folded import SEEDS, best_of_seeds, play_folds
-    from improvable.studies.game.game import fewest_repetitions, hoeffding_repetitions, play, sufficient_repetitions
+    from improvable.studies.game.game import (
+        SEEDS,
+        fewest_repetitions,
+        hoeffding_repetitions,
+        play,
+        sufficient_repetitions,
+    )
     from improvable.studies.game.lemma import EPSILON, lemma_bounds
 
     for path in (json, plot, plot_payoff):
@@ -116,29 +116,24 @@ def game(
     costs = _costs(cost, cost_formula, cost_formula_median, cost_table)
     audit = None if run is None else _load(run, alpha)
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
+    p_values = [] if audit is None else [repetition.p_value for repetition in audit.repetitions]
     # An audit of one repetition is procedure s1; the other procedure is then the default audit.
-    count = (
-        repetitions
-        if repetitions is not None
-        else (len(audit.repetitions) if audit is not None and len(audit.repetitions) > 1 else 7)
-    )
-    as_run = None if audit is None else audit.question.folds
-    found, mixed = _mixing(audit, correlation, mixing)
-    found_folds, shared = _fold_correlation(audit, fold_correlation)
+    count = repetitions if repetitions is not None else len(p_values) if len(p_values) > 1 else 7
+    # Where data are small, a forward repetition is the paper's split.
+    is_forward = audit is not None and len(audit.facts["blocks"]["cuts"]) > 1
+    given = forward_correlation if is_forward else correlation
+    found = _estimate(p_values, audit.question.draws) if audit is not None and given is None else None
+    mixed = _split_mixing(correlation, None if is_forward else found, mixing)
     both = costs.both(count)
     solved = play(*both, repetitions=count, alpha=level, mixing=mixed)
-    in_folds = folds if folds is not None else as_run or 2
-    check_integer("folds", in_folds, 2)
-    # One attempt fits the rule once for every fold, as so many repetitions do.
-    price = costs.of(count * in_folds) if costs.every_k else both[1]
-    folded = play_folds(price, folds=in_folds, repetitions=count, alpha=level, correlation=shared)
+    alike = _forward_mixing(forward_correlation, found if is_forward else None)
+    games = {"split": solved, "forward": play(*both, repetitions=count, alpha=level, mixing=alike)}
     above = solved.single.rejection - level
     margin = epsilon if epsilon is not None else above if solved.low_cost.holds and above > 0 else EPSILON
     bounds = lemma_bounds(both[1], epsilon=margin, alpha=level, mixing=mixed)
     risk = None
-    if audit is not None:
-        p_values = [repetition.p_value for repetition in audit.repetitions]
-        risk = rerun_risk(p_values, alpha=level, threshold=audit.threshold, folds=as_run)
+    if audit is not None and len(p_values) > 1:
+        risk = rerun_risk(p_values, draws=audit.question.draws, alpha=level)
     facts = solved.to_dict() | {
         "cost": costs.words,
         "lemma": bounds.to_dict() | {"enough_repetitions": bounds.k_bar is not None and count > bounds.k_bar},
@@ -147,17 +142,16 @@ def game(
             "independent": sufficient_repetitions(level),
             "here": fewest_repetitions(costs.of, alpha=level, mixing=mixed) if costs.every_k else None,
         },
-        "folded": folded.to_dict(),
-        "best_of_seeds": {"seeds": list(SEEDS)} | best_of_seeds(folded, mixed),
+        "forward": games["forward"].to_dict(),
+        "best_of_seeds": {"seeds": list(SEEDS)} | {scheme: one.best_of_seeds() for scheme, one in games.items()},
         "correlation": None if found is None else vars(found),
-        "fold_correlation": None if found_folds is None else vars(found_folds),
         "rerun": None if risk is None else risk.to_dict(),
     }
     if plot is not None:
         from improvable.report.plots import save_chart
         from improvable.studies.game.picture import picture
 
-        save_chart(picture(solved, folded), plot)
+        save_chart(picture(games), plot)
     if plot_payoff is not None:
         from improvable.report.plots import save_chart
         from improvable.studies.game.payoff import payoff_picture
@@ -169,12 +163,12 @@ def game(
     if json == "-":
         say(document)
         return 0
-    say("\n\n".join(_words(solved, folded, facts, bounds, epsilon is not None, costs)))
-    for one, what in ((found, "repetitions"), (found_folds, "attempts")):
-        if one is not None:
-            say(f"\n{_correlation_words(one, what)}")
-    if risk is not None:
-        say("\n" + "\n\n".join(map(paragraph, _rerun_words(risk, as_run))))
+    said = _words(games, facts, bounds, epsilon is not None, costs)
+    if found is not None:
+        said.append(paragraph(_correlation_words(found)))
+    if audit is not None:
+        said.append(paragraph(_rerun_words(audit, risk)))
+    say("\n\n".join(said))
     return 0
 
 
@@ -203,55 +197,51 @@ def _load(folder: str, alpha: float | None) -> "Audit":
     return result if alpha is None else result.reconsider(alpha=alpha)
 
 
-def _mixing(audit: "Audit | None", correlation: float | None, name: str | None) -> "tuple[Correlation | None, Mixing]":
+def _estimate(p_values: list[float], draws: int) -> "Correlation | None":
+    """The correlation of p-values across a run's repetitions; None, with a warning, where they do not tell."""
     from improvable.errors import OptionError
     from improvable.inference.reruns import estimate_correlation
+
+    try:
+        return estimate_correlation(p_values, draws)
+    except OptionError as error:
+        say(f"warning: the default correlation is assumed, since {error}", err=True)
+        return None
+
+
+def _split_mixing(correlation: float | None, found: "Correlation | None", name: str | None) -> "Mixing":
     from improvable.question.checks import check_choice
     from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, GaussianMixing
 
-    in_repetitions = audit is not None and audit.question.folds is None
-    family = name or ("normal" if in_repetitions else "beta")
+    family = name or ("beta" if found is None else "normal")
     check_choice("--mixing", family, ("beta", "normal"))
-    found = None
-    if correlation is None and audit is not None and in_repetitions:
-        try:
-            found = estimate_correlation([repetition.p_value for repetition in audit.repetitions], audit.question.draws)
-        except OptionError as error:
-            say(f"warning: independence is assumed, since {error}", err=True)
-        correlation = 0.0 if found is None else found.estimate
-    if not correlation:
-        return found, INDEPENDENT
-    return found, BetaMixing(correlation) if family == "beta" else GaussianMixing(correlation)
+    shared = correlation if correlation is not None else 0.0 if found is None else found.estimate
+    if shared == 0:
+        return INDEPENDENT
+    return BetaMixing(shared) if family == "beta" else GaussianMixing(shared)
 
 
-def _fold_correlation(audit: "Audit | None", correlation: float | None) -> "tuple[Correlation | None, float]":
-    """How attempts in folds are correlated: as given, as the run's own are, or as in our simulation."""
-    from improvable.errors import OptionError
-    from improvable.inference.reruns import estimate_correlation
-    from improvable.studies.game.folded import CORRELATION
+def _forward_mixing(correlation: float | None, found: "Correlation | None") -> "Mixing":
+    from improvable.studies.game.mixing import FORWARD_CORRELATION, GaussianMixing
 
-    if correlation is not None or audit is None or audit.question.folds is None:
-        return None, CORRELATION if correlation is None else correlation
-    try:
-        found = estimate_correlation([one.p_value for one in audit.repetitions], audit.question.draws)
-    except OptionError as error:
-        say(f"warning: a correlation of {CORRELATION} is assumed, since {error}", err=True)
-        return None, CORRELATION
-    return found, found.estimate
+    default = FORWARD_CORRELATION if found is None else found.estimate
+    return GaussianMixing(default if correlation is None else correlation)
 
 
 def _words(
-    solved: "Game", folded: "FoldedGame", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs"
+    games: "dict[str, Game]", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs"
 ) -> list[str]:
     from improvable.report.text import paragraph
 
-    parts = [_table(solved, folded, facts), paragraph(_verdict(solved, facts)), paragraph(_folded_words(folded, facts))]
+    solved = games["split"]
+    verdicts = [paragraph(_verdict(scheme, game, facts)) for scheme, game in games.items()]
+    parts = [_table(games, facts), *verdicts]
     assumption = solved.low_cost
     parts.append(
         paragraph(
-            f"Assumption 4 {'holds' if assumption.holds else 'does not hold'}: after a first attempt of one repetition "
-            f"that does not reject, a second rejects with probability {assumption.probability:.3g}; it pays if that is "
-            f"above {assumption.bound:.3g}."
+            f"Assumption 4 {'holds' if assumption.holds else 'does not hold'} for splits: after a first attempt of one "
+            f"repetition that does not reject, a second rejects with probability {assumption.probability:.3g}; it pays "
+            f"if that is above {assumption.bound:.3g}."
         )
     )
     if asked or not assumption.holds:
@@ -259,21 +249,9 @@ def _words(
     return [*parts, paragraph(_needed_words(solved, facts["repetitions_needed"], costs))]
 
 
-def _folded_words(folded: "FoldedGame", facts: dict[str, Any]) -> str:
-    """What the analyst gains under folds."""
-    seeds, shares = facts["best_of_seeds"]["seeds"], facts["best_of_seeds"]["folds"]
+def _correlation_words(found: "Correlation") -> str:
     return (
-        f"In {folded.folds} folds all attempts test the same rows: {seeds[1]} seeds raise false rejections from "
-        f"{shares[0]:.3g} to {shares[1]:.3g}, and {seeds[2]} seeds to {shares[2]:.3g} (p-values of "
-        f"one data set: {folded.mixing.name})."
-    )
-
-
-def _correlation_words(found: "Correlation", what: str) -> str:
-    from improvable.report.text import paragraph
-
-    return paragraph(
-        f"Correlation of p-values across the audit's {what} (normal scores): {found.estimate:.2f}, 90% interval "
+        f"Correlation of p-values across the audit's repetitions (normal scores): {found.estimate:.2f}, 90% interval "
         f"{found.low:.2f} to {found.high:.2f}."
         + (f" {found.censored} of them are at a bound, so it is overstated." if found.censored else "")
     )
@@ -284,19 +262,19 @@ def _lemma_words(solved: "Game", bounds: "LemmaBounds") -> str:
     level = f"{solved.alpha + bounds.epsilon:.3g}"
     if bounds.k_bar is None:
         return (
-            f"The lemma of Theorem 3: the analyst repeats the median fewer than {bounds.m_bar:,} times. No number of "
+            f"The lemma of Theorem 3: the analyst tries the median fewer than {bounds.m_bar:,} times. No number of "
             f"repetitions up to a million keeps false rejections below {level} then."
         )
     first = (
-        f"The lemma of Theorem 3, for epsilon = {bounds.epsilon:.3g}: the analyst repeats the median fewer than m-bar "
-        f"= {bounds.m_bar:,} times, and with more than K-bar = {bounds.k_bar:,} repetitions that many attempts reject a "
+        f"The lemma of Theorem 3, for epsilon = {bounds.epsilon:.3g}: the analyst tries the median fewer than m-bar = "
+        f"{bounds.m_bar:,} times, and with more than K-bar = {bounds.k_bar:,} repetitions that many attempts reject a "
         f"true null with probability below {level}"
     )
     if solved.low_cost.holds:
         return f"{first}."
     return (
-        f"{first}. So without Assumption 4, with more than {bounds.k_bar:,} repetitions, the policymaker prefers the median "
-        f"to a single repetition that is run once, or loses at most {bounds.epsilon:.3g} with it."
+        f"{first}. So without Assumption 4, with more than {bounds.k_bar:,} repetitions, the policymaker prefers the "
+        f"median to a single repetition that is run once, or loses at most {bounds.epsilon:.3g} with it."
     )
 
 
@@ -307,65 +285,59 @@ def _needed_words(solved: "Game", needed: dict[str, Any], costs: "Costs") -> str
     elif not costs.every_k:
         here = f"not known here, since the table prices a median of {solved.repetitions} alone"
     return (
-        f"Repetitions needed for the median to be more robust: {here}; for independent "
+        f"Splits needed for the median to be more robust: {here}; for independent "
         f"p-values, {needed['independent']} at any costs that tempt the analyst to try one repetition and make another "
         f"attempt of the median no cheaper than one of a single repetition; {needed['hoeffding']} by the paper's "
         "bound."
     )
 
 
-def _table(solved: "Game", folded: "FoldedGame", facts: dict[str, Any]) -> str:
-    from improvable.inference.combining import combined_threshold
+def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
+    from improvable.inference.combining import threshold_for
+    from improvable.studies.game.game import PROCEDURES
 
-    head = ["one repetition", f"median of {solved.repetitions}", f"in {folded.folds} folds"]
-    every, best = (solved.single, solved.repeated, folded.response), facts["best_of_seeds"]
-    shares = [best[name] for name in ("one_repetition", "median", "folds")]
-    in_folds = combined_threshold(solved.alpha, solved.repetitions, "median", folded.folds)
-    levels = solved.alpha, solved.alpha / 2, in_folds
+    every = [(scheme, game, name) for scheme, game in games.items() for name in PROCEDURES]
+    seeds = facts["best_of_seeds"]["seeds"]
+    head = [f"{scheme}, {'one' if name == 's1' else f'median of {game.repetitions}'}" for scheme, game, name in every]
+    levels = [threshold_for(game.alpha, 1 if name == "s1" else game.repetitions) for _, game, name in every]
+    shares = [facts["best_of_seeds"][scheme][name] for scheme, _, name in every]
+    responses = [game.response(name) for _, game, name in every]
     body = [
         ("a p-value must be below", [f"{level:g}" for level in levels]),
-        ("false rejection, run once", [f"{one.honest_rejection:.3g}" for one in every]),
-        *(
-            (f"best of {seeds} seeds", [f"{one[i]:.3g}" for one in shares])
-            for i, seeds in enumerate(best["seeds"])
-            if seeds > 1
-        ),
-        ("attempts that pay best", [f"{one.attempts:,}" for one in every]),
-        ("false rejection then", [f"{one.rejection:.3g}" for one in every]),
-        ("analyst's payoff", [f"{one.analyst:.3f}" for one in every]),
-        ("policymaker's payoff", [f"{one.policymaker:.3f}" for one in every]),
+        ("false rejection, run once", [f"{one.honest_rejection:.3g}" for one in responses]),
+        *((f"best of {seed} seeds", [f"{one[i]:.3g}" for one in shares]) for i, seed in enumerate(seeds) if i),
+        ("attempts that pay best", [f"{one.attempts:,}" for one in responses]),
+        ("false rejection then", [f"{one.rejection:.3g}" for one in responses]),
+        ("analyst's payoff", [f"{one.analyst:.3f}" for one in responses]),
+        ("policymaker's payoff", [f"{one.policymaker:.3f}" for one in responses]),
     ]
-    width = max(len(text) for text in (*head, *(cell for _, cells in body for cell in cells)))
-    lines = [" " * 27 + "  ".join(text.rjust(width) for text in head)]
-    lines += [name.ljust(27) + "  ".join(cell.rjust(width) for cell in cells) for name, cells in body]
-    return "\n".join(lines)
-
-
-def _verdict(solved: "Game", facts: dict[str, Any]) -> str:
-    setting = f"p-values of one data set: {solved.mixing.name}; {facts['cost']}"
-    if solved.more_robust is None:
-        return f"Both procedures are equally robust to manipulation ({setting})."
-    robust = f"The median of {solved.repetitions} repetitions" if solved.more_robust == "s2" else "One repetition"
-    return f"{robust} is more robust to manipulation ({setting})."
-
-
-def _rerun_words(risk: "RerunRisk", folds: int | None) -> list[str]:
-    what, fresh = ("repetitions", "repetitions") if folds is None else ("attempts", "folds")
-    low, high = (_chance(chance) for chance in risk.otherwise_range)
-    decided = "rejected" if risk.reject else "did not reject"
-    first = (
-        f"This audit {decided}: {risk.rejecting} of {risk.repetitions} {what} have a p-value below the threshold. With "
-        f"fresh random {fresh} of the same data it would decide otherwise with probability {_chance(risk.otherwise)} "
-        f"(90% interval {low} to {high})."
+    widths = [max(map(len, column)) for column in zip(head, *(cells for _, cells in body), strict=True)]
+    return "\n".join(
+        name.ljust(25) + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        for name, cells in [("", head), *body]
     )
-    goal = f"under {_chance(risk.target)}"
-    second = (
-        f"So few {what} cannot exclude that half of all {what} reject, and then no number of {what} makes it {goal}."
-        if risk.enough_surely is None
-        else f"With {risk.enough_surely:,} {what} two runs disagree with probability {goal}, with 95% confidence."
+
+
+def _verdict(scheme: str, game: "Game", facts: dict[str, Any]) -> str:
+    setting = f"p-values of one data set: {game.mixing.name}; {facts['cost']}"
+    if game.more_robust is None:
+        return f"{scheme.capitalize()}: both procedures are equally robust to manipulation ({setting})."
+    robust = f"the median of {game.repetitions} repetitions" if game.more_robust == "s2" else "one repetition"
+    return f"{scheme.capitalize()}: {robust} is more robust to manipulation ({setting})."
+
+
+def _rerun_words(audit: "Audit", risk: "RerunRisk | None") -> str:
+    from improvable.results.words import rerun_words
+
+    decided = f"This audit {'rejected' if audit.reject else 'did not reject'}"
+    if risk is None:
+        return f"{decided}. {rerun_words(audit.facts)}"
+    enough = (
+        "So few repetitions cannot exclude that half of all repetitions reject, and then no number of them is enough."
+        if risk.enough is None
+        else f"With {risk.enough:,} repetitions two runs would disagree less than 1% of the time, with 95% confidence."
     )
-    return [first, second]
-
-
-def _chance(chance: float) -> str:
-    return "under 0.1%" if chance < 0.001 else f"{100 * chance:.2g}%" if chance < 0.995 else f"{100 * chance:.3g}%"
+    return (
+        f"{decided}: {risk.rejecting} of {risk.repetitions} repetitions have a p-value below {audit.threshold:g}. "
+        f"{rerun_words(audit.facts)} {enough}"
+    )

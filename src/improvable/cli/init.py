@@ -72,7 +72,7 @@ def init(
     say(
         f"Wrote {file}.\n"
         f"Run it:  improvable audit {shlex.quote(file)} --data {given} --out {shlex.quote(Path(file).stem)}\n"
-        f"Or first let the other side choose the order of the rows:  improvable seal {shlex.quote(file)} --data {given} "
-        "--challenge 'what they choose'"
+        f"Or first let the other side choose the order of the rows:  improvable seal {shlex.quote(file)} "
+        f"--data {given} --challenge 'what they choose'"
     )
     return 0

@@ -82,8 +82,8 @@ def power(
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
 
     After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
-    rows, as Appendix E of the paper does: the moments come from the audit's median repetition. Test rows and deltas to try
-    are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
+    rows, as Appendix E of the paper does: the moments come from the audit's median repetition. Test rows and deltas to
+    try are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
 
     \b
       improvable power --from-run run --plot power.svg

@@ -29,8 +29,8 @@ def replicate(
 
     Section 5: the bound on the splits, and the game. Section 6 and Appendix H: linear, LASSO and forest rules,
     conditions of the following and of the same year, every split's row, the frontier of Figure 3, accuracy measured by
-    cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's splits (--scheme split) and its
-    gap statistic, with our statistic beside it. The published data set is data/data_new.csv of
+    cost, and a rule trained on cost. Appendix E: power curves. The tests use the paper's splits (--scheme split) and
+    its gap statistic, with our statistic beside it. The published data set is data/data_new.csv of
     labsysmed/dissecting-bias on GitHub; without it, the simulated program is used, and no verdict is compared.
 
     Example:

@@ -37,8 +37,7 @@ def verify(
         str | None, typer.Option(help="The public value that the protocol names, as you looked it up yourself.")
     ] = None,
     unsealed: Annotated[
-        bool,
-        typer.Option("--unsealed", help="Accept a result that nobody sealed: the order of its rows could be chosen."),
+        bool, typer.Option("--unsealed", help="Accept a result that nobody sealed: its seed could be chosen.")
     ] = False,
     ledger: Annotated[
         str | None,

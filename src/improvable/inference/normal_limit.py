@@ -153,12 +153,12 @@ def _root(covariance: FloatArray) -> FloatArray:
 
 def _to_differences(values: FloatArray) -> FloatArray:
     """The candidate's columns become differences from the status quo's; the last axes are (algorithm, part)."""
-    out = np.array(values, dtype=np.float64).reshape(*values.shape[:-1], -1, 2, 2)
+    out = np.array(values, dtype=np.float64).reshape(*values.shape[:-1], values.shape[-1] // 4, 2, 2)
     out[..., 1, :] -= out[..., 0, :]
     return out.reshape(values.shape)
 
 
 def _from_differences(values: FloatArray) -> FloatArray:
-    out = values.reshape(*values.shape[:-1], -1, 2, 2).copy()
+    out = values.reshape(*values.shape[:-1], values.shape[-1] // 4, 2, 2).copy()
     out[..., 1, :] += out[..., 0, :]
     return out.reshape(values.shape)

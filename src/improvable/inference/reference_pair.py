@@ -104,7 +104,7 @@ def contact_set(
     return (widest, *filter(near, others))
 
 
-def standard_errors(before: FloatArray, after: float, together: FloatArray) -> FloatArray:
+def standard_errors(before: FloatArray, after: FloatArray, together: FloatArray) -> FloatArray:
     """Of the status quo's gaps less the candidate's, from the variances of both and their covariances."""
     apart = np.sqrt(np.maximum(before + after - 2 * together, 0.0))
     return np.asarray(np.maximum(apart, SMALLEST_SPREAD * np.sqrt(before + after)))
@@ -146,7 +146,7 @@ class SeveralReferences:
         if len(after) == 0:
             return np.zeros(len(self.before))
         together = np.einsum("qm,q->m", before, after) / len(after) - before.mean(axis=0) * after.mean()
-        spread = standard_errors(np.var(before, axis=0), float(np.var(after)), together)
+        spread = standard_errors(np.var(before, axis=0), np.asarray(np.var(after)), together)
         moves = spread > TIE * max(float(np.abs(self.before).max()), abs(self.after))
         return np.asarray(np.divide(1.0, spread, out=np.zeros(len(spread)), where=moves))
 

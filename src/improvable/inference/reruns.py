@@ -135,11 +135,12 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     Notes
     -----
     Given the data, the p-values of fresh repetitions are independent draws from one distribution. Their normal scores
-    are taken as normal, with unknown mean and variance. The threshold is then (mean - threshold) / deviation away, and
-    with the prior 1 / deviation this distance is distributed as d chi / sqrt(K - 1) + N / sqrt(K), where d is its
-    estimate: its quantiles are the confidence limits of the noncentral t, exact for normal scores, and `share` is the
-    predictive t. Scores vary at least as much as the draws behind them make them vary. A score on the side that did not
-    decide counts as no farther off than the farthest of the others: a candidate that changes nothing has p-value 1.
+    are taken as normal, with unknown mean and variance. What counts is how many deviations the mean is from the
+    threshold. With the prior 1 / deviation this distance is distributed as d chi / sqrt(K - 1) + N / sqrt(K), where d
+    is its estimate: its quantiles are the confidence limits of the noncentral t, exact for normal scores, and `share`
+    is the predictive t. Scores vary at least as much as the draws behind them make them vary. A score on the side that
+    did not decide counts as no farther off than the farthest of the others: a candidate that changes nothing has
+    p-value 1, which is no measure of how far.
 
     The number of rejecting repetitions is binomial without any model, but knows only the side of a p-value: after three
     near 1 a rerun would reject with probability 8%, and the interval of seven that agree would reach 20%.

@@ -66,6 +66,7 @@ class Plan:
             "direction": self.settings.direction,
             **self.constraints.facts(),
             "ties": self.settings.ties,
+            "scheme": self.scheme,
             "train_fraction": self.train_fraction if self.scheme == "split" else None,
             "train_rows": self.train_rows,
             "row_id": self.settings.row_id,

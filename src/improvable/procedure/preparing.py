@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.constraints import check_features
-from improvable.algorithms.decisions import DecisionColumn, reads_of
+from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.source import check_source
 from improvable.data.columns import Columns, make_columns
@@ -28,6 +28,7 @@ from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
+from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.procedure.twins import twin_cautions
@@ -187,13 +188,14 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     numeric = [*plan.design.outcome_columns, plan.target, *decided]
     engine = recode(engine, values_of(settings), numeric, plan.design.question.group, columns.features)
     surveyed = survey(engine, plan.design, columns, settings.drop_missing)
-    cuts = _cuts(plan, surveyed)
-    splitting = make_splitting(seed, cuts.ends, settings.row_id, columns.read)
+    splitting = make_splitting(seed, (), settings.row_id, columns.read)
     if isinstance(engine, Memory):
         engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
-    drawn = _bring(
-        plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
-    )
+    share = _rarest_share(plan, engine, columns, surveyed, splitting)
+    cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
+    splitting = replace(splitting, cuts=cuts.ends)
+    repetitions = range(1, plan.repetitions + 1)
+    drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
     check_keys(drawn, settings.row_id)
     some = drawn.sample(surveyed.reading, ALL_ROWS)
     features = _choose(plan, columns, surveyed, some, engine.columns)
@@ -201,10 +203,9 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
         surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
-        cuts = _cuts(plan, surveyed)
+        cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
         splitting = replace(splitting, cuts=cuts.ends)
-        parts = [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
-        drawn = _bring(plan, engine, columns, surveyed, splitting, parts)
+        drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
         some = drawn.sample(surveyed.reading, ALL_ROWS)
     twins = twin_cautions(engine, plan, surveyed, some, same)
     with limited_threads(workers=1, repetitions=1):
@@ -215,9 +216,19 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     return ready
 
 
-def _cuts(plan: Plan, surveyed: Surveyed) -> Cuts:
-    capacity = plan.constraints.capacity
-    return choose_cuts(plan.scheme, plan.train_fraction, surveyed, capacity)
+def _rarest_share(
+    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting
+) -> float | None:
+    """Of the shares that cutoffs leave above them, that of which the first block sees the fewest rows on one side.
+
+    Where the candidate's share is the status quo's own, it is counted, in a pass over the data.
+    """
+    shares = [share for share in (plan.constraints.capacity, capacity_of(plan.status_quo)) if share is not None]
+    if plan.constraints.same_share and plan.scheme == "forward":
+        some = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS]).sample(surveyed.reading, ALL_ROWS)
+        status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
+        shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
+    return min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
 
 
 def _bring(

@@ -259,8 +259,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     tested, and the test accounts for the choice.
     """
     plan, last, repetition = ready.plan, fitted[-1], fitted[0].part.repetition
-    reference = last.reference if plan.scheme == "split" else None
-    result = _conclude(ready, tally, repetition, reference, workers)
+    result = _conclude(ready, tally, repetition, last.reference, workers)
     shares = {
         name: {"train": _mean(ready, [one.shares[t] for one in fitted]), **result.shares[name]}
         for t, name in enumerate(result.shares)

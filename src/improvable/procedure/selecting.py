@@ -33,8 +33,8 @@ class Fitted:
         Complete; without a candidate the status quo takes its place.
     selection : Selection
         What the rule says of it.
-    reference : array of shape (strata, utilities, 2)
-        The status quo's sums.
+    reference : array of shape (strata, utilities, 2), or None
+        The status quo's sums, which choose the reference pair of groups in the paper's split.
     rows : int
         How many training rows there were.
     shares : tuple of two floats
@@ -51,7 +51,7 @@ class Fitted:
     status_quo: Algorithm
     candidate: Algorithm
     selection: Selection
-    reference: FloatArray
+    reference: FloatArray | None
     rows: int
     shares: tuple[float, float]
     errors: tuple[float, float]
@@ -83,8 +83,9 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
     if selection.algorithm is not None and selection.algorithm is not status_quo:
         candidate, sample = selection.algorithm, replace(training, rows=seen(training.rows, sight(plan, features)))
     after = decide(candidate, sample.rows, candidate_name(plan, part))
-    reference = status_quo_sums(plan.design, training, before)
+    reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
+        reference = status_quo_sums(plan.design, training, before)
         refuse_undefined_training(plan.design, reference, training.grouping.attributes, where)
     return Fitted(
         part=part,
@@ -103,7 +104,10 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
 def fit_parts(
     plan: Plan, features: Features, drawn: Drawn, reading: Reading, parts: Sequence[Part], seed: int, progress: Progress
 ) -> list[Fitted]:
-    """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit."""
+    """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
+
+    In the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
+    """
     found: dict[Part, Fitted] = {}
     for part in parts:
         teacher = drawn.teacher(part)

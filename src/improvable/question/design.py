@@ -10,7 +10,7 @@ from improvable.question.checks import as_names, as_specs, check_choice, check_i
 from improvable.question.claim import Claim, make_claim
 from improvable.question.conforming import check_types
 from improvable.question.describing import REPORT
-from improvable.question.settings import SETTINGS, Method, Scheme, Settings, Small, section_keys
+from improvable.question.settings import SETTINGS, Method, Settings, Small, section_keys
 from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
@@ -35,8 +35,6 @@ class Question:
         Columns.
     method : {"bootstrap", "delta"} or None
         How draws are made; None lets the number of cells decide.
-    scheme : {"forward", "split"}
-        How a repetition uses the rows.
     selection : {"benefit", "burden"}
         What being selected means.
     lower_is_better : bool
@@ -57,7 +55,6 @@ class Question:
     cluster: str | None = None
     stratum: str | None = None
     method: Method | None = None
-    scheme: Scheme = "forward"
     selection: Selection = "benefit"
     lower_is_better: bool = False
     about: dict[str, Any] = field(default_factory=dict)
@@ -208,7 +205,6 @@ def make_design(settings: Settings) -> Design:
         cluster=settings.cluster,
         stratum=settings.stratum,
         method=settings.method,
-        scheme=settings.scheme,
         selection=settings.selection,
         lower_is_better=lower,
         about=_about(settings),

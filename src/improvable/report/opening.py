@@ -10,6 +10,7 @@ from improvable.results.numbers import p_equals, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     component_name,
+    error_words,
     measure_words,
     rerun_chance,
     rerun_range,
@@ -45,7 +46,8 @@ def answer_block(facts: Facts) -> Answer:
     claim = alternative_hypothesis(facts)
     if not facts["reject"]:
         claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
-    said = [p_words(facts), rerun_words(facts), shortfall_words(facts), error_words(facts)]
+    said = [p_words(facts), rerun_words(facts), shortfall_words(facts)]
+    said += [error_words(facts)] if facts["reject"] else []
     return Answer(
         shown=facts["reject"],
         word=SHOWN if facts["reject"] else NOT_SHOWN,
@@ -62,17 +64,6 @@ def p_words(facts: Facts) -> str:
     side = "below" if facts["reject"] else "not below"
     half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
     return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
-
-
-def error_words(facts: Facts) -> str:
-    """What yes is worth: how often it would be said where it is not so."""
-    if not facts["reject"]:
-        return ""
-    what = "this audit" if facts["kind"] == "audit" else "this test"
-    return (
-        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: proven "
-        "for large samples, simulated for small ones."
-    )
 
 
 def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:

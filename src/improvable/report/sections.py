@@ -311,7 +311,7 @@ def limits_section(facts: Facts) -> list[Block]:
     otherwise = (
         limits_of_not_rejecting(facts)
         if facts["reject"]
-        else "Had the test rejected, it would say, with the stated error rate in large samples, that an improvement of "
+        else "Had the test rejected, it would say, with the stated error rate, that an improvement of "
         "the declared size can be found; it would not say that the status quo is unlawful."
     )
     said = (

@@ -28,8 +28,8 @@ from improvable.results.words import (
 from improvable.showing import shown_all
 
 WIDTH = 99
-NUMBERED = "repetition"
-"""The head of a column of numbers that name rows."""
+NUMBERED = ("repeti-", "tion")
+"""The head of a column of numbers that name rows: in one line it would push the p-values of two groups below."""
 ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
 
 
@@ -166,7 +166,7 @@ def aligned(table: PaperTable) -> str:
     ]
     # The combined p-value's row is blank but for one cell: its long name may run over the blanks.
     alone = [sum(map(bool, row[1:])) == 1 and len(table.rows) - i <= table.closing for i, row in enumerate(table.rows)]
-    width = max([len(name) for name, one in zip(names, alone, strict=True) if not one] + [len(NUMBERED)])
+    width = max(len(name) for name, one in zip([*NUMBERED, *names], [False, False, *alone], strict=True) if not one)
     used = width if named else -3
     panels: list[list[_Columns]] = [[]]
     for block in (piece for one in blocks for piece in one.pieces(WIDTH - used - 3)):
@@ -229,8 +229,9 @@ def _panel(blocks: list[_Columns], names: list[str], alone: list[bool], width: i
                 width = max(width, len(name))
     numbered, blank = any(name.isdigit() for name in names), " " * (width or 0)
     lines = [joined(blank, [block.title.center(block.width) for block in blocks])]
-    lines.append(joined(blank, [block.head(0) for block in blocks]))
-    lines.append(joined(NUMBERED.rjust(width or 0) if numbered else blank, [block.head(1) for block in blocks]))
+    for line, part in enumerate(NUMBERED):
+        name = part.ljust(len(NUMBERED[0])).rjust(width or 0) if numbered else blank
+        lines.append(joined(name, [block.head(line) for block in blocks]))
     lines.append(joined("-" * (width or 0), ["-" * block.width for block in blocks], "-+-"))
     for i, name in enumerate(names):
         cells = [block.line(block.rows[i]) for block in blocks]

@@ -164,7 +164,6 @@ class Facts(TypedDict):
     weight: str | None
     cluster: str | None
     stratum: str | None
-    scheme: str
     draws: int
     method: str
     seed: int
@@ -191,6 +190,7 @@ class Facts(TypedDict):
     monotone: NotRequired[dict[str, str]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
+    scheme: NotRequired[str]
     blocks: NotRequired[dict[str, Any]]
     train_fraction: NotRequired[float | None]
     train_rows: NotRequired[int]

@@ -60,7 +60,6 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "weight": question.weight,
         "cluster": question.cluster,
         "stratum": question.stratum,
-        "scheme": question.scheme,
         "draws": question.draws,
         # Repetitions with many cells and others may differ in how their draws are made.
         "method": " and ".join(sorted({repetition.evidence.method for repetition in result.repetitions})),

@@ -68,8 +68,9 @@ def repetition_path(folder: Path, repetition: int) -> Path:
 
 
 def run_key(question: Mapping[str, Any], setting: Mapping[str, Any], data: str | None) -> str:
-    """What the repetitions of one run have in common: the question, the rule and its code, and the data."""
-    named = {name: setting.get(name) for name in ("rule", "rule_source", "features", "row_id", "train_rows")}
+    """What the repetitions of one run have in common: the question, rule, code, blocks and data."""
+    names = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
+    named = {name: setting.get(name) for name in names}
     text = json.dumps([question, named, data], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 

@@ -64,7 +64,7 @@ def scheme_words(facts: Facts) -> str:
         return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
     if len(cuts) == 1:
         return (
-            f"Forward, with too few rows for blocks, of which the first must hold {grown}: half of the rows teach and the "
+            f"Forward, with too few rows for blocks (the first must hold {grown}): half of the rows teach and the "
             "others are tested, as in the paper's split."
         )
     blocks = (
@@ -274,10 +274,15 @@ def limits(facts: Facts) -> str:
 
 
 def limits_of_rejecting(facts: Facts) -> str:
+    return f"{error_words(facts)} It does not say that the status quo is unlawful, or which algorithm should replace it."
+
+
+def error_words(facts: Facts) -> str:
+    """What yes is worth: how often it would be said where it is not so."""
+    what = "this audit" if facts["kind"] == "audit" else "this test"
     return (
-        f"If there were no such improvement, this test would reject at most {100 * facts['alpha']:g}% of the time "
-        "(in large samples). Rejecting does not say that the status quo is unlawful, or which algorithm should "
-        "replace it."
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: "
+        "proven for large samples, simulated for small ones."
     )
 
 

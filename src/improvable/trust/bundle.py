@@ -4,8 +4,8 @@ Every p-value is a function of draws, draws are a function of cells and a seed, 
 with how often each occurs. A bundle holds these, so anyone can draw again and must find the same p-values bit for bit.
 
 It proves that the p-values, the verdict and the estimates follow from these cells. It does not prove that the cells
-come from the data, that candidates were found as declared, or that no row was tested by what it taught: for that the run
-itself is verified with the data, and the bundle's digests say which run it is.
+come from the data, that candidates were found as declared, or that no row was tested by what it taught: for that the
+run itself is verified with the data, and the bundle's digests say which run it is.
 
 Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
 They can be merged instead. Within a group, in the order of their values, cells are pooled from the first small one on

@@ -15,7 +15,7 @@ from improvable.errors import StorageError
 from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.running import run_prepared
 from improvable.question.conforming import conforms
-from improvable.question.declaration import digest_of, from_declaration
+from improvable.question.declaration import digest_of, from_declaration, gone
 from improvable.report.embedding import read_embedded
 from improvable.report.html import html_page
 from improvable.results.audit import Audit
@@ -96,6 +96,12 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read as a result"
         raise StorageError(f"'{place}'{why}.", NAME_ONE) from error
+    if isinstance(facts, dict) and "splits" in facts:
+        if facts.get("folds") is not None or facts.get("combine") == "sequential":
+            raise StorageError(*gone(f"'{place}'").args)
+        raise StorageError(
+            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
+        )
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     _check_shape(facts, place)

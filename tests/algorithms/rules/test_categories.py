@@ -88,6 +88,7 @@ def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
     result = improvable.audit(
         people, outcome="ill", group="group", status_quo="old", rule=BestCategory(), features=["sign"],
         accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), form="difference", repetitions=3, draws=500,
+        scheme="split",
     )  # fmt: skip
     assert result.p_value < 0.05
     assert set(np.unique(result.substitute().decide(people))) <= {0.0, 1.0, 2.0}

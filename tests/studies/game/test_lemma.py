@@ -56,7 +56,7 @@ def test_the_bounds_are_those_of_brute_force(mixing: Mixing, cost: Cost, epsilon
 @pytest.mark.paper("Lemma D.1", "Figure 4")
 @pytest.mark.parametrize("mixing", MIXINGS, ids=lambda mixing: mixing.name)
 @pytest.mark.parametrize("cost", COSTS)
-def test_the_analyst_repeats_less_than_m_bar_and_false_rejections_stay_below(mixing: Mixing, cost: Cost) -> None:
+def test_the_analyst_tries_less_than_m_bar_and_false_rejections_stay_below(mixing: Mixing, cost: Cost) -> None:
     found = lemma_bounds(cost, epsilon=0.02, mixing=mixing)
     assert found.k_bar is not None
     for repetitions in (max(2, found.k_bar + 1), found.k_bar + 2, found.k_bar + 9):
@@ -66,7 +66,7 @@ def test_the_analyst_repeats_less_than_m_bar_and_false_rejections_stay_below(mix
         assert best_response(cost, repetitions=repetitions, mixing=mixing).rejection < 0.07
 
 
-def test_the_limit_is_the_chance_that_half_of_all_splits_reject() -> None:
+def test_the_limit_is_the_chance_that_half_of_all_repetitions_reject() -> None:
     found = lemma_bounds(lambda m: 0.01 * m, epsilon=0.03, mixing=ABOVE_HALF)
     assert found.limit == pytest.approx(1 / 22)
     assert found.limit <= 0.05
@@ -86,7 +86,7 @@ def test_without_assumption_4_the_policymaker_loses_at_most_epsilon() -> None:
             assert game.repeated.policymaker > 1 - 0.05 - 0.01
 
 
-def test_splits_beyond_reach_are_said_so() -> None:
+def test_repetitions_beyond_reach_are_said_so() -> None:
     stubborn = DiscreteMixing({0.05: ([0.0, 0.9998], [0.94999, 0.05001]), 0.025: ([0.0, 0.4999], [0.94999, 0.05001])})
     found = lemma_bounds(lambda m: 1e-6 * m, epsilon=1e-6, mixing=stubborn)
     assert found.k_bar is None

@@ -19,7 +19,7 @@ from improvable.studies.game.game import (
     sufficient_repetitions,
 )
 from improvable.studies.game.increments import Cost
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, Mixing
+from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
 from improvable.studies.game.picture import picture
 from mixings import MIXED, NEAR_HALF, one
 
@@ -30,7 +30,7 @@ def cost_table(paid: FloatArray) -> Cost:
 
 @pytest.mark.paper("Lemma D.2")
 @MIXED
-def test_part_1_repetitions_of_one_split_reject_more_often_than_the_level(mixing: Mixing) -> None:
+def test_part_1_attempts_of_one_repetition_reject_more_often_than_the_level(mixing: Mixing) -> None:
     chances = rejection_probability(np.arange(1, 50), mixing=mixing)
     assert chances[0] == pytest.approx(0.05, abs=1e-12)
     assert (chances[1:] > 0.05 + 1e-6).all()
@@ -44,14 +44,14 @@ def test_part_1_is_an_equality_for_perfect_correlation_only() -> None:
 
 
 @MIXED
-def test_part_2_many_splits_reject_at_most_at_the_level_for_any_fixed_repetitions(mixing: Mixing) -> None:
+def test_part_2_many_repetitions_reject_at_most_at_the_level_for_any_fixed_attempts(mixing: Mixing) -> None:
     for m in (1, 10, 100):
         assert one(m, repetitions=200_001, mixing=mixing) < 0.05 + 1e-6
 
 
 @pytest.mark.paper("Lemma D.1")
 @MIXED
-def test_lemma_part_2_the_limit_is_the_probability_that_half_of_the_splits_reject(mixing: Mixing) -> None:
+def test_lemma_part_2_the_limit_is_the_probability_that_half_of_the_repetitions_reject(mixing: Mixing) -> None:
     q, weights = mixing.points(0.025)
     limit = float(weights[q > 0.5].sum())
     assert limit <= 2 * 0.025
@@ -65,7 +65,7 @@ def test_lemma_part_2_at_exactly_one_half_the_median_is_a_coin() -> None:
 
 
 @MIXED
-def test_lemma_part_1_assumption_4_makes_the_analyst_repeat_one_repetition(mixing: Mixing) -> None:
+def test_lemma_part_1_assumption_4_makes_the_analyst_try_one_repetition_again(mixing: Mixing) -> None:
     for cost in (0.0001, 0.003, 0.02, 0.0474, 0.0476, 0.2):
         response = best_response(lambda m, cost=cost: cost * m, mixing=mixing)  # type: ignore[misc]
         holds = low_cost_assumption(lambda m, cost=cost: cost * m, mixing=mixing).holds  # type: ignore[misc]
@@ -85,14 +85,14 @@ def test_assumption_4_has_the_sides_of_the_paper() -> None:
 @pytest.mark.paper("Theorem 3")
 @MIXED
 @pytest.mark.parametrize("cost", [1e-4, 0.002])
-def test_theorem_3_many_splits_are_more_robust(mixing: Mixing, cost: float) -> None:
+def test_theorem_3_many_repetitions_are_more_robust(mixing: Mixing, cost: float) -> None:
     solved = play(*linear_costs(cost, 2_001), repetitions=2_001, mixing=mixing)
     assert solved.low_cost.holds
     assert solved.more_robust == "s2"
 
 
 @pytest.mark.paper("Theorem 3")
-def test_theorem_3_needs_splits_to_be_many() -> None:
+def test_theorem_3_needs_repetitions_to_be_many() -> None:
     def cheap(m: int) -> float:
         return 1e-9 * m
 
@@ -125,7 +125,7 @@ def test_proposition_1_holds_where_repeating_the_median_is_no_cheaper(alpha: flo
 
 
 @pytest.mark.paper("Proposition 1")
-def test_proposition_1_is_seven_splits_at_five_percent() -> None:
+def test_proposition_1_is_seven_repetitions_at_five_percent() -> None:
     assert hoeffding_repetitions(0.05) == 7
 
 
@@ -147,7 +147,7 @@ def test_proposition_1_is_a_tie_where_the_analyst_does_not_even_try() -> None:
 
 @pytest.mark.paper("Lemma D.3")
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.49])
-def test_lemma_compare_value_at_equal_repetitions(alpha: float) -> None:
+def test_lemma_compare_value_at_equal_attempts(alpha: float) -> None:
     every = np.arange(1, 500)
     for repetitions in range(hoeffding_repetitions(alpha), hoeffding_repetitions(alpha) + 10):
         tail = float(binom.sf((repetitions + 1) // 2 - 1, repetitions, alpha / 2))
@@ -158,14 +158,14 @@ def test_lemma_compare_value_at_equal_repetitions(alpha: float) -> None:
 
 @pytest.mark.paper("Appendix D")
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.49])
-def test_the_exact_number_of_splits_is_three_and_never_above_hoeffdings(alpha: float) -> None:
+def test_the_exact_number_of_repetitions_is_three_and_never_above_hoeffdings(alpha: float) -> None:
     exact = sufficient_repetitions(alpha)
     assert exact == 3 <= hoeffding_repetitions(alpha)
     tails = [float(binom.sf((k + 1) // 2 - 1, k, alpha / 2)) for k in range(2, 200)]
     assert tails[0] > alpha / (1 + alpha) >= max(tails[1:])
 
 
-def test_the_exact_number_of_splits_suffices_for_any_convex_costs_with_a_dearer_median() -> None:
+def test_the_exact_number_of_repetitions_suffices_for_any_convex_costs_with_a_dearer_median() -> None:
     rng = np.random.default_rng(4)
     for _ in range(300):
         # Marginal costs that rise, the median's by at least as much at every attempt.
@@ -179,7 +179,7 @@ def test_the_exact_number_of_splits_suffices_for_any_convex_costs_with_a_dearer_
 
 
 def test_the_condition_of_the_exact_number_is_sharp() -> None:
-    """Two repetitions break it, and there are equal costs at which one repetition is then more robust; three repetitions never."""
+    """Two repetitions break it: there are equal costs at which one is then more robust. Three never do."""
     found = set()
     for m in range(1, 120):
         cost = linear_costs(0.05 * 0.95**m, 1)
@@ -188,7 +188,7 @@ def test_the_condition_of_the_exact_number_is_sharp() -> None:
     assert found == {"s1", "s2"}
 
 
-def test_the_fewest_splits_of_a_game_equal_a_search_over_games() -> None:
+def test_the_fewest_repetitions_of_a_game_equal_a_search_over_games() -> None:
     mixings: list[Mixing] = [INDEPENDENT, BetaMixing(0.5), NEAR_HALF]
     for mixing, cost in itertools.product(mixings, [1e-5, 0.01, 0.06]):
         robust = [
@@ -199,7 +199,7 @@ def test_the_fewest_splits_of_a_game_equal_a_search_over_games() -> None:
 
 
 @MIXED
-def test_footnote_jensen_one_split_is_rejected_most_often_if_p_values_are_independent(mixing: Mixing) -> None:
+def test_footnote_jensen_one_repetition_is_rejected_most_often_if_p_values_are_independent(mixing: Mixing) -> None:
     every = np.arange(1, 300)
     assert (rejection_probability(every, mixing=mixing) <= rejection_probability(every) + 1e-12).all()
 
@@ -224,14 +224,16 @@ def test_the_policymaker_prefers_the_procedure_with_fewer_false_rejections(mixin
 
 @pytest.mark.parametrize("cost", [0.06, 0.01, 1e-6])
 def test_the_picture_marks_the_best_responses(cost: float) -> None:
-    solved = play(*linear_costs(cost, 7), mixing=BetaMixing(0.3))
-    plain = picture(solved).to_dict()
+    mixings: dict[str, Mixing] = {"split": BetaMixing(0.3), "forward": GaussianMixing(0.8)}
+    solved, forward = (play(*linear_costs(cost, 7), mixing=mixing) for mixing in mixings.values())
+    plain = picture({"split": solved, "forward": forward}).to_dict()
     data = {layer["mark"]["type"]: plain["datasets"][layer["data"]["name"]] for layer in plain["layer"]}
     marks, curves = data["point"], data["line"]
-    both = (solved.single, solved.repeated)
-    assert [(mark["m"], mark["p"]) for mark in marks] == [(one.attempts, one.rejection) for one in both]
+    every = [game.response(procedure) for game in (solved, forward) for procedure in ("s1", "s2")]
+    assert [(mark["m"], mark["p"]) for mark in marks] == [(one.attempts, one.rejection) for one in every]
     assert {row["procedure"] for row in curves} == {mark["procedure"] for mark in marks}
     assert max(row["m"] for row in curves) >= max(mark["m"] for mark in marks)
     for row in curves[::25]:
-        repetitions = 1 if row["procedure"].startswith("one repetition") else 7
-        assert row["p"] == one(row["m"], repetitions=repetitions, mixing=BetaMixing(0.3))
+        scheme, what = row["procedure"].split(":")[0].split(", ")
+        repetitions = 1 if what == "one repetition" else 7
+        assert row["p"] == one(row["m"], repetitions=repetitions, mixing=mixings[scheme])

@@ -40,7 +40,13 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
     frame = people(rows, noise, seed)
     return [
         improvable.audit(
-            frame, **QUESTION, features=features, scheme="split", repetitions=fits, train_fraction=share, draws=100,
+            frame,
+            **QUESTION,
+            features=features,
+            scheme="split",
+            repetitions=fits,
+            train_fraction=share,
+            draws=100,
             seed=100 * seed + j,
         )
         for j, share in enumerate(shares)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import improvable
-from assumed import GROUPS, LEARNED, needs
+from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from improvable.errors import DataError, ImprovableError, OptionError
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
@@ -18,7 +18,6 @@ from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_as
 from improvable.studies.power.assumptions import assume
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.simulation import Setting, simulate
-
 
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 
@@ -68,7 +67,9 @@ def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
     text = " ".join(plan.summary().split())
     assert "With 1,500 rows and 7 forward repetitions, the audit rejects with probability" in text
     assert f"To reach .80 by forward repetitions: {forward.rows:,} rows" in text
-    assert f"forward repetitions need {forward.rows / split.rows:.0%} of the rows that the paper's split with 50%" in text
+    assert (
+        f"forward repetitions need {forward.rows / split.rows:.0%} of the rows that the paper's split with 50%" in text
+    )
     assert "Declare the scheme before the audit." in text
     drawn = str(plan.plot().to_dict())
     assert all(f"'{name}'" in drawn for name in ("forward", "split at 50%", "split at 20%"))
@@ -131,7 +132,17 @@ def test_beyond_the_pilot_the_candidate_stays_as_it_is() -> None:
     assert outlook.at(1e6)[0] == pytest.approx(outlook.means[-1])
     assert outlook.at(middle)[0] == pytest.approx(outlook.means[1])
     assert outlook.at(1.0)[0] == pytest.approx(outlook.at(first / 4)[0])
-    assert [outlook.reach(rows) for rows in ((1, middle), (first, last), (middle, 1e6))] == ["below", "studied", "beyond"]
+    assert [outlook.reach(rows) for rows in ((1, middle), (first, last), (middle, 1e6))] == [
+        "below",
+        "studied",
+        "beyond",
+    ]
+
+
+def test_what_the_audit_would_refuse_is_not_planned_for() -> None:
+    question: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": "now", "rule": AlwaysNew()}
+    with pytest.raises(OptionError, match="is code of its own, and fewer than 7 forward"):
+        power_from_pilot(assumed_rows(1_000, np.random.default_rng(1)), **question, repetitions=3)
 
 
 def test_a_pilot_that_is_too_small_is_refused() -> None:

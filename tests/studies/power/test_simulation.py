@@ -212,6 +212,7 @@ def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     question = LEARNED | {"fairness": "selection_rate", "repetitions": 3}
     audits = [improvable.audit(needs(1_500, r), **question, draws=400, seed=r, n_jobs=1) for r in range(40)]
     pilot, *_ = learn(needs(8_000, 99), 1_500, 4, 12, question, 0)
+    assert pilot.sizes[0] < 200, "the first block of 1,500 rows is studied too"
     means = [one.evidence.sums.ravel() / one.rows for audit in audits for one in audit.repetitions]
     outlook = replace(pilot, means=np.tile(np.mean(means, axis=0), (len(pilot.sizes), 1)))
     claims: list[dict[str, Any]] = [{}, {"ask": "accuracy"}, {"ask": "fairness", "delta_fairness": 0.3}]

@@ -139,10 +139,13 @@ def test_forged_repetitions_are_found_when_the_run_is_resumed(
 
 
 @pytest.mark.usefixtures("room")
-def test_repetitions_of_another_run_are_found_when_the_run_is_resumed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The other run has the same question and seed, and a rule that suits better."""
+@pytest.mark.parametrize("other", [("--rule", "ridge:10"), ("--scheme", "split")])
+def test_repetitions_of_another_run_are_found_when_the_run_is_resumed(
+    other: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other run has the same question and seed, and a rule, or a scheme, that suits better."""
     assert run([*AUDIT, "--out", "run"]) == 0
-    assert run([*AUDIT, "--rule", "ridge:10", "--out", "other"]) == 0
+    assert run([*AUDIT, *other, "--out", "other"]) == 0
     Path("run/result.json").unlink()
     Path("run/repetition-002.npz").write_bytes(Path("other/repetition-002.npz").read_bytes())
     capsys.readouterr()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 LONGEST_LINEAR = 200
-DASHES = [[1, 0], [7, 4], [2, 2]]
+DASHES = [[1, 0], [7, 4], [2, 2], [9, 3, 2, 3]]
 
 
 class Repeated(TypedDict):

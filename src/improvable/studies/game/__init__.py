@@ -1,1 +1,1 @@
-"""The game of Section 5: what secret attempt of the test can gain."""
+"""The game of Section 5: what an analyst gains by secretly repeating the test."""

@@ -1,7 +1,7 @@
 """What attempts cost the analyst: a price per repetition, a formula or a table.
 
-The paper's c1 and c2 are increasing and weakly convex. Where nothing else is said, a cost is that of so many repetitions:
-c1(m) = c(m) and c2(m) = c(K m).
+The paper's c1 and c2 are increasing and weakly convex. Where nothing else is said, a cost is that of so many
+repetitions: c1(m) = c(m) and c2(m) = c(K m).
 """
 
 import ast
@@ -100,10 +100,10 @@ def costs_from_formula(formula: str, median: str | None = None) -> Costs:
 
 
 def costs_from_table(path: str | Path) -> Costs:
-    """Costs from a CSV file with the columns attempt and cost, and perhaps cost_median.
+    """Costs from a CSV file with the columns attempts and cost, and perhaps cost_median.
 
     `cost` is that of so many attempts of one repetition, all together. Between rows it is interpolated; beyond the last
-    row a attempt costs what the last one did, the least that is still convex. `cost_median` is the same for the
+    row an attempt costs what the last one did, the least that is still convex. `cost_median` is the same for the
     median; without it c2(m) is the cost of K m repetitions.
 
     Parameters
@@ -119,10 +119,10 @@ def costs_from_table(path: str | Path) -> Costs:
             rows = list(csv.DictReader(file, skipinitialspace=True))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise DataError(f"cannot read '{path}': {reason}.", "Give a CSV file with attempt,cost.") from None
+        raise DataError(f"cannot read '{path}': {reason}.", "Give a CSV file with attempts,cost.") from None
     known = set(rows[0]) if rows else set()
-    if not {"attempt", "cost"} <= known:
-        raise DataError(f"'{path}' has no columns attempt and cost.", "Its first line is attempt,cost.")
+    if not {"attempts", "cost"} <= known:
+        raise DataError(f"'{path}' has no columns attempts and cost.", "Its first line is attempts,cost.")
     first = _interpolated(rows, "cost", str(path))
     name = Path(path).name
     if "cost_median" not in known:
@@ -136,20 +136,20 @@ def _interpolated(rows: Sequence[dict[str, str]], column: str, path: str) -> Cos
     knots: dict[int, float] = {}
     for line, row in enumerate(rows, start=2):
         try:
-            attempt, paid_for = float(row["attempt"]), float(row[column])
+            tried, paid_for = float(row["attempts"]), float(row[column])
         except (TypeError, ValueError):
             raise DataError(
-                f"line {line} of '{path}' has no number in attempt or {column}.", "Write lines such as 1,0.001."
+                f"line {line} of '{path}' has no number in attempts or {column}.", "Write lines such as 1,0.001."
             ) from None
-        if attempt < 0 or attempt != int(attempt) or not math.isfinite(paid_for) or int(attempt) in knots:
+        if tried < 0 or tried != int(tried) or not math.isfinite(paid_for) or int(tried) in knots:
             raise DataError(
-                f"line {line} of '{path}' is {row['attempt']},{row[column]}.",
+                f"line {line} of '{path}' is {row['attempts']},{row[column]}.",
                 "Each whole number of attempts stands once, with a finite cost.",
             )
-        knots[int(attempt)] = paid_for
+        knots[int(tried)] = paid_for
     knots.setdefault(0, 0.0)
     if len(knots) < 2:
-        raise DataError(f"'{path}' has one number of attempts.", "Give the costs of at least 1 attempt.")
+        raise DataError(f"'{path}' has one number of attempts.", "Give the cost of at least one attempt.")
     ends = sorted(knots)
     slopes = [(knots[b] - knots[a]) / (b - a) for a, b in pairwise(ends)]
     for (a, b), slope in zip(pairwise(ends), slopes, strict=True):
@@ -160,7 +160,7 @@ def _interpolated(rows: Sequence[dict[str, str]], column: str, path: str) -> Cos
     for middle, early, late in zip(ends[1:], slopes, slopes[1:], strict=False):
         if late < early * (1 - 1e-9):
             raise OptionError(
-                f"in '{path}' the cost is concave: after {middle:,} a attempt costs less than before.",
+                f"in '{path}' the cost is concave: after {middle:,} an attempt costs less than before.",
                 "It must be weakly convex: each attempt costs at least what the one before it did.",
             )
     last, paid = ends[-1], np.array([knots[end] for end in ends])

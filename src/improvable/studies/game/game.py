@@ -1,9 +1,9 @@
 """The game of Section 5: a policymaker picks a procedure, an analyst secretly repeats it, and both are paid.
 
-Procedure s1 is one repetition, rejected when its p-value is below alpha. Procedure s2 is K repetitions, rejected when at least
-half of their p-values are below alpha / 2, which is when their lower median is. Beside the paper's two, folds are K
-attempts that each test all rows, rejected when their lower median is below alpha. The null hypothesis holds
-throughout.
+Procedure s1 is one repetition, rejected when its p-value is below alpha. Procedure s2 is K repetitions, rejected when
+at least half of their p-values are below alpha / 2, which is when their lower median is. The null hypothesis holds
+throughout. Repetitions of the paper's split and forward ones play the same game; only the correlation of their p-values
+differs.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import combined_threshold
+from improvable.inference.combining import threshold_for
 from improvable.question.checks import check_integer, check_number
 from improvable.studies.game.increments import CHECKED, Cost, increments
 from improvable.studies.game.mixing import INDEPENDENT, Mixing
 
-MOST_REPETITIONS = 2**50
+PROCEDURES = ("s1", "s2")
+SEEDS = (1, 5, 20)
+MOST_ATTEMPTS = 2**50
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,26 @@ class Game:
             return None
         return "s2" if self.repeated.policymaker > self.single.policymaker else "s1"
 
+    def response(self, procedure: str) -> Response:
+        """What the analyst does under 's1' or 's2'."""
+        return self.single if procedure == "s1" else self.repeated
+
     def rejection(self, attempts: ArrayLike, procedure: str) -> FloatArray:
         """Probability that m attempts of 's1' or 's2' reject a true null."""
         repetitions = 1 if procedure == "s1" else self.repetitions
         return rejection_probability(attempts, alpha=self.alpha, repetitions=repetitions, mixing=self.mixing)
+
+    def best_of_seeds(self) -> dict[str, list[float]]:
+        """The share of true nulls that the best of 1, 5 and 20 attempts rejects, by procedure.
+
+        Examples
+        --------
+        >>> from improvable.studies.game.mixing import GaussianMixing
+        >>> game = play(*linear_costs(0.01, 7), mixing=GaussianMixing(0.8))
+        >>> [round(share, 3) for share in game.best_of_seeds()["s2"]]
+        [0.016, 0.029, 0.04]
+        """
+        return {procedure: self.rejection(SEEDS, procedure).tolist() for procedure in PROCEDURES}
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"mixing": self.mixing.name, "more_robust": self.more_robust}
@@ -110,7 +128,6 @@ def rejection_probability(
     alpha: float = 0.05,
     repetitions: int = 1,
     mixing: Mixing = INDEPENDENT,
-    folds: int | None = None,
 ) -> FloatArray:
     """Probability that at least one of m attempts rejects a true null.
 
@@ -123,9 +140,7 @@ def rejection_probability(
     repetitions : int
         K. One repetition is procedure s1, at level alpha; more are s2, at level alpha / 2 for each repetition.
     mixing : Mixing
-        Correlation of p-values across repetitions, or across attempts in folds.
-    folds : int, optional
-        K attempts in so many folds, each at level alpha.
+        Correlation of p-values across repetitions.
 
     Returns
     -------
@@ -141,14 +156,12 @@ def rejection_probability(
     times = np.asarray(attempts)
     if times.size == 0 or not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
         raise OptionError("the attempts are not whole numbers.", "Give numbers such as 0, 1, 2.")
-    chance, weights = _one_repetition(alpha, repetitions, mixing, folds)
+    chance, weights = _one_attempt(alpha, repetitions, mixing)
     misses = _log_miss(chance)
     return np.array([_some_hit(m, misses, weights) for m in times.ravel().tolist()]).reshape(times.shape)
 
 
-def best_response(
-    cost: Cost, *, alpha: float = 0.05, repetitions: int = 1, mixing: Mixing = INDEPENDENT, folds: int | None = None
-) -> Response:
+def best_response(cost: Cost, *, alpha: float = 0.05, repetitions: int = 1, mixing: Mixing = INDEPENDENT) -> Response:
     """How often the analyst repeats a procedure, and what both players get.
 
     Given q, the gain from one more attempt after m is g (1 - g)^m, where g is the chance that one attempt
@@ -160,7 +173,7 @@ def best_response(
     cost : callable
         Cost of m attempts, m = 0, 1, ..., in units of what a rejection is worth to the analyst. Increasing and
         weakly convex, which is checked on the numbers of attempts visited.
-    alpha, repetitions, mixing, folds
+    alpha, repetitions, mixing
         As in `rejection_probability`.
 
     Returns
@@ -174,7 +187,7 @@ def best_response(
     >>> best_response(lambda m: 0.07 * m, repetitions=7).attempts
     0
     """
-    chance, weights = _one_repetition(alpha, repetitions, mixing, folds)
+    chance, weights = _one_attempt(alpha, repetitions, mixing)
     misses, step = _log_miss(chance), increments(cost)
 
     def worthwhile(m: int) -> bool:
@@ -185,8 +198,8 @@ def best_response(
     low, high = 0, 0
     while worthwhile(high):
         low, high = high + 1, 2 * high + 1
-        if high > MOST_REPETITIONS:
-            raise OptionError("the cost of a attempt is close to zero.", "Give a larger cost.")
+        if high > MOST_ATTEMPTS:
+            raise OptionError("the cost of an attempt is close to zero.", "Give a larger cost.")
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if worthwhile(middle) else (low, middle)
@@ -204,7 +217,7 @@ def low_cost_assumption(cost: Cost, *, alpha: float = 0.05, mixing: Mixing = IND
     >>> low_cost_assumption(lambda m: 0.01 * m).holds
     True
     """
-    q, weights = _one_repetition(alpha, 1, mixing)
+    q, weights = _one_attempt(alpha, 1, mixing)
     probability = float(weights @ (q * (1 - q))) / (1 - alpha)
     bound = increments(cost)(1) / (1 - alpha)
     return LowCost(probability, bound, probability > bound)
@@ -346,15 +359,13 @@ def _first_above(alpha: float, chance: float) -> int:
     return int(np.floor(-2 * np.log(chance) / (1 - alpha) ** 2)) + 1
 
 
-def _one_repetition(
-    alpha: float, repetitions: int, mixing: Mixing, folds: int | None = None
-) -> tuple[FloatArray, FloatArray]:
+def _one_attempt(alpha: float, repetitions: int, mixing: Mixing) -> tuple[FloatArray, FloatArray]:
     """The chance that one attempt rejects, given q, and the weights of q."""
     from scipy.special import betainc
 
     check_number("alpha", alpha, 0, 0.5)
     check_integer("repetitions", repetitions, 1)
-    level = combined_threshold(alpha, repetitions, "median", folds)
+    level = threshold_for(alpha, repetitions)
     q, weights = mixing.points(level)
     proper = q.shape == weights.shape and (q >= 0).all() and (q <= 1).all() and (weights >= 0).all()
     if not proper or abs(weights.sum() - 1) > 1e-9 or abs(weights @ q - level) > 1e-9:

@@ -1,9 +1,9 @@
 """The lemma behind Theorem 3: for many repetitions, the analyst's choice keeps the median near its level.
 
-For every epsilon there are finite m-bar and K-bar such that m attempts of the median of K repetitions reject a true null
-with probability below alpha + epsilon, for every m up to m-bar and every K above K-bar; and the analyst's choice m2* is
-below m-bar. It needs no Assumption 4: where that fails, the policymaker prefers the median, or is indifferent up to
-epsilon.
+For every epsilon there are finite m-bar and K-bar such that m attempts of the median of K repetitions reject a true
+null with probability below alpha + epsilon, for every m up to m-bar and every K above K-bar; and the analyst's choice
+m2* is below m-bar. It needs no Assumption 4: where that fails, the policymaker prefers the median, or is indifferent up
+to epsilon.
 """
 
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.question.checks import check_number
-from improvable.studies.game.game import MOST_REPETITIONS, rejection_probability
+from improvable.studies.game.game import MOST_ATTEMPTS, rejection_probability
 from improvable.studies.game.increments import Cost, check_cost
 from improvable.studies.game.mixing import INDEPENDENT, Mixing
 
@@ -56,7 +56,7 @@ def lemma_bounds(
 ) -> LemmaBounds:
     """m-bar and K-bar(epsilon) for the cost c2 of the median, which is held fixed while K grows, as in the paper.
 
-    Where more repetitions make a attempt dearer, m-bar only falls, and K-bar still suffices.
+    Where more repetitions make an attempt dearer, m-bar only falls, and K-bar still suffices.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def lemma_bounds(
     Notes
     -----
     The probability v_K(m) increases in m, so the largest m decides. For q below one half the chance that at least half
-    of K repetitions reject falls as K grows by two (as in Condorcet's jury theorem). Putting 1 for every q of one half or
-    more gives a bound on v_K(m) that falls as K grows by two; bisection finds from where on it is below
+    of K repetitions reject falls as K grows by two (as in Condorcet's jury theorem). Putting 1 for every q of one half
+    or more gives a bound on v_K(m) that falls as K grows by two; bisection finds from where on it is below
     alpha + epsilon, for even and for odd K. Below that K, v_K(m) itself is computed, one K after the other.
 
     Examples
@@ -120,8 +120,8 @@ def _first_dear(cost: Cost, goal: float) -> int:
     high = 2
     while not dear(high):
         high *= 2
-        if high > MOST_REPETITIONS:
-            raise OptionError("the cost of a attempt is next to nothing.", "Give a larger one.")
+        if high > MOST_ATTEMPTS:
+            raise OptionError("the cost of an attempt is next to nothing.", "Give a larger one.")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

@@ -13,6 +13,8 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 
+FORWARD_CORRELATION = 0.8
+"""Of normal scores across forward repetitions: 0.82 for least squares in `benchmarks/best_of_seeds.py`."""
 NODES = 4_001
 NEGLIGIBLE = 45.0
 """Densities that many powers of e below their peak are left out of an integral."""

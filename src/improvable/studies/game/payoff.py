@@ -55,7 +55,7 @@ def payoff_picture(solved: Game, costs: tuple[Cost, Cost], bounds: LemmaBounds) 
         marks.append({"m": response.attempts, "u": response.analyst, "procedure": name})
     rows.append({"m": most, "u": None, "procedure": rows[-1]["procedure"]})
     limit = bounds.m_bar if bounds.m_bar <= most else None
-    line = "Dotted: m-bar of the lemma; the median is repeated less often." if limit is not None else ""
+    line = "Dotted: m-bar of the lemma; the median is tried fewer times." if limit is not None else ""
     return payoff(
         rows,
         marks,

@@ -21,7 +21,7 @@ COVARIANCE = ((10.0, 6.85), (6.85, 10.83))
 ETAS = tuple(round(0.05 * step, 2) for step in range(36))
 SIZES = (100, 200, 400)
 SIMULATIONS, DRAWS, ALPHA = 5_000, 2_000, 0.05
-REPETITIONS_PER_BLOCK = 50
+PER_BLOCK = 50
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,12 @@ def _rates(
     seed: np.random.SeedSequence,
     workers: int,
 ) -> FloatArray:
-    starts = range(0, simulations, REPETITIONS_PER_BLOCK)
+    starts = range(0, simulations, PER_BLOCK)
 
     def block(start: int) -> FloatArray:
-        rng = np.random.default_rng(child(seed, start // REPETITIONS_PER_BLOCK))
+        rng = np.random.default_rng(child(seed, start // PER_BLOCK))
         total = np.zeros((len(claims), 2))
-        for _ in range(min(REPETITIONS_PER_BLOCK, simulations - start)):
+        for _ in range(min(PER_BLOCK, simulations - start)):
             noise = rng.standard_normal((size, 2)) @ np.linalg.cholesky(np.array(COVARIANCE)).T
             rows = rng.integers(0, size, size=(draws, size), dtype=np.uint16 if size < 1 << 16 else np.int64)
             resampled = np.stack([column.take(rows).mean(axis=1) for column in noise.T])

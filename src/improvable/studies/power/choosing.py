@@ -102,16 +102,14 @@ def _margin(
     """
     share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
     before, moved = gaps[:, counted, STATUS_QUO], drawn[:, counted, STATUS_QUO]
-    variances = np.diag(spread[:, STATUS_QUO, :, STATUS_QUO])[counted]
+    own, other = (np.diag(spread[:, one, :, one]) for one in (STATUS_QUO, CANDIDATE))
+    weights = 1 / standard_errors(own[counted], other[:, None], spread[:, CANDIDATE, counted, STATUS_QUO])
     z = np.full(len(gaps), LARGEST)
-    for i in range(gaps.shape[1]):
-        after, noise = gaps[:, [i], CANDIDATE], drawn[:, i, CANDIDATE]
-        own, together = float(spread[i, CANDIDATE, i, CANDIDATE]), spread[i, CANDIDATE, counted, STATUS_QUO]
-        weights = 1 / standard_errors(variances, own, together)
-        statistic = (weights * (share * before - amount - after)).max(axis=1)
+    for i, weight in enumerate(weights):
+        statistic = (weight * (share * before - amount - gaps[:, [i], CANDIDATE])).max(axis=1)
         if statistic.min() >= LARGEST:
             continue
-        largest = np.sort((weights * (share * moved - noise[:, None])).max(axis=1))
+        largest = np.sort((weight * (share * moved - drawn[:, [i], CANDIDATE])).max(axis=1))
         against = DRAWS - np.searchsorted(largest, statistic, side="left")
         z = np.minimum(z, np.maximum(-ndtri(against / DRAWS), -LARGEST))
     return z

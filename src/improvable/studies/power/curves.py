@@ -100,7 +100,7 @@ def _rows_tried(setting: Setting, tried: Tried, sizes: Sequence[SampleSize]) -> 
 
 
 def _settings(setting: Setting, tried: Tried) -> dict[str, list[Setting]]:
-    """What is varied besides rows, each value with everything else as asked; a train fraction is the paper's split's."""
+    """What is varied besides rows, each value with all else as asked; a train fraction goes with the paper's split."""
     ratio = setting.claim.form == "ratio"
     several, gaps = (isinstance(one, Mapping) for one in (setting.claim.delta_accuracy, setting.claim.delta_fairness))
     claims = {

@@ -132,9 +132,9 @@ class GapPower:
         process, (first, second) = self.process, map(shown, self.process.groups)
         own, letter = process.scaled("estimated"), process.scaled("known")
         return [
-            f"Calibrated from repetition {process.repetition}, whose p-value ({process.p_value:.4g}) is the lower median: "
-            f"{process.rows:,} test rows. Its gap, '{first}' less '{second}', is {process.status_quo:.3f} under the "
-            f"status quo and {process.candidate:.3f} under the candidate.",
+            f"Calibrated from repetition {process.repetition}, whose p-value ({process.p_value:.4g}) is the lower "
+            f"median: {process.rows:,} test rows. Its gap, '{first}' less '{second}', is {process.status_quo:.3f} "
+            f"under the status quo and {process.candidate:.3f} under the candidate.",
             f"Covariance of (Gamma_0, Gamma_1), scaled as in the paper to a variance of {VARIANCE:g} for Gamma_0: "
             f"{own[0, 1]:.2f} and {own[1, 1]:.2f} with theta estimated, as in the test; {letter[0, 1]:.2f} and "
             f"{letter[1, 1]:.2f} with theta known, as in the paper; from {process.draws:,} draws, each with a Monte "

@@ -1,8 +1,8 @@
 """What Appendix E's simulation needs to know of a test sample, read off the sums and draws that a run keeps.
 
 Appendix E simulates (Gamma_0, Gamma_1), the groups' difference in fairness utility of one row under the status quo and
-under the candidate. Its moments come from the test rows of the median repetition: the covariance of a row's contributions is
-that of the bootstrap sums over the number of rows.
+under the candidate. Its moments come from the test rows of the median repetition: the covariance of a row's
+contributions is that of the bootstrap sums over the number of rows.
 """
 
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class GapProcess:
 
 
 def gap_process(result: Audit | Comparison) -> GapProcess:
-    """Calibrate Gamma from a comparison, or from an audit's median repetition: the first whose p is the lower median."""
+    """Calibrate Gamma from a comparison, or from an audit's median repetition, whose p-value is the lower median."""
     repetitions = result.repetitions if isinstance(result, Audit) else (result,)
     middle = float(lower_median([repetition.p_value for repetition in repetitions]))
     repetition = next(repetition for repetition in repetitions if repetition.p_value == middle)

@@ -10,7 +10,7 @@ of steps is what fits alone predict. A gap is that of the mean utilities, not th
 values would be larger at the large sizes, which leave fewer rows to test on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -217,66 +217,40 @@ def learning_of(studies: Sequence[Audit]) -> Learning:
 
 
 def _point(study: Audit, place: int, total: int) -> LearningPoint:
-    component = study.repetitions[0].assessment.components[place]
-    fairness = component.kind == "fairness"
-    fits = _gaps(study, place) if fairness else _levels(study, place)
+    first = study.repetitions[0]
+    one = first.assessment.components[place]
+    fits, both = _fits(study, place)
     fits = fits[np.isfinite(fits).all(axis=(1, 2))]
-    protected, relative = None, 0
-    if fairness:
-        evidence = study.repetitions[0].evidence
-        protected = evidence.attributes[_attribute(study, place)].place_of(study.question.claim.protected)
-        relative = evidence.relative(_fairness_measure(study, place), protected)
-
-    def both(mean: FloatArray) -> FloatArray:
-        """Status quo and candidate, from mean utilities of shape (groups, 2)."""
-        return np.asarray(unfairness(mean.T, protected, relative)) if fairness else mean[0]
+    count = len(fits)
 
     def gain(mean: FloatArray) -> float:
         before, after = both(mean)
-        return float(before - after if fairness else after - before)
+        return float(before - after if one.kind == "fairness" else after - before)
 
-    test, count = study.repetitions[0].rows, len(fits)
     before, after, gained, error = (np.nan,) * 4
     if count >= FEWEST_FITS:
         before, after = (float(value) for value in both(fits.mean(axis=0)))
         gained = gain(fits.mean(axis=0))
         without = np.array([gain(np.delete(fits, i, axis=0).mean(axis=0)) for i in range(count)])
         error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
-    return LearningPoint(
-        component.kind, component.measure, component.group, total - test, test, count, before, after, gained, error
-    )
+    where = one.kind, one.measure, one.group, total - first.rows, first.rows, count
+    return LearningPoint(*where, before, after, gained, error)
 
 
-def _levels(study: Audit, place: int) -> FloatArray:
-    """One utility in every fit, shape (fits, 1, 2)."""
-    found = [repetition.assessment.components[place] for repetition in study.repetitions]
-    return np.array([[(one.status_quo, one.candidate)] for one in found])
-
-
-def _gaps(study: Audit, place: int) -> FloatArray:
-    """The utilities between which a gap lies, in every fit, shape (fits, groups, 2)."""
-    a = _attribute(study, place)
-    out = []
-    for repetition in study.repetitions:
-        evidence = repetition.evidence
-        measure = _fairness_measure(study, place)
-        protected = evidence.attributes[a].place_of(study.question.claim.protected)
-        out.append(evidence.direction(measure, protected) * evidence.values[a][:, measure])
-    return np.array(out)
-
-
-def _fairness_measure(study: Audit, place: int) -> int:
+def _fits(study: Audit, place: int) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Utilities of every fit, shape (fits, groups, 2), and what turns their mean into a utility or gap of either."""
+    one = study.repetitions[0].assessment.components[place]
+    if one.kind == "accuracy":
+        found = [repetition.assessment.components[place] for repetition in study.repetitions]
+        return np.array([[(fit.status_quo, fit.candidate)] for fit in found]), lambda mean: mean[0]
     evidence = study.repetitions[0].evidence
-    return evidence.fairness[_fairness_place(study, place) // len(evidence.attributes)]
-
-
-def _fairness_place(study: Audit, place: int) -> int:
-    """Which of the gaps it is; they are assessed by utility, then by group column."""
-    return place - len(study.repetitions[0].assessment.of("accuracy"))
-
-
-def _attribute(study: Audit, place: int) -> int:
-    return _fairness_place(study, place) % len(study.repetitions[0].evidence.attributes)
+    a = [attribute.name for attribute in evidence.attributes].index(one.group)
+    m = next(m for m in evidence.fairness if evidence.measures[m].label == one.measure)
+    protected = evidence.attributes[a].place_of(study.question.claim.protected)
+    values = [repetition.evidence.values[a][:, m] for repetition in study.repetitions]
+    relative = evidence.relative(m, protected)
+    turned = evidence.direction(m, protected) * np.array(values)
+    return turned, lambda mean: np.asarray(unfairness(mean.T, protected, relative))
 
 
 def _step(before: LearningPoint, after: LearningPoint, critical: float) -> LearningStep:

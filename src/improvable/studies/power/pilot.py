@@ -100,7 +100,7 @@ def _scarcest(rows: Any, question: dict[str, Any]) -> int:
 def _outlook(studies: Sequence[Audit], teaching: tuple[float, str]) -> Outlook:
     total = int(studies[0].setting["rows"])
     first = studies[0].repetitions[0].evidence
-    training = np.array([total - study.repetitions[0].rows for study in studies], dtype=np.float64)
+    training = np.array([total - np.mean([one.rows for one in study.repetitions]) for study in studies])
     observed = [_means(study.repetitions) for study in studies]
     covariances = np.stack([_covariance(study.repetitions) for study in studies])
     typical = covariances.mean(axis=0)

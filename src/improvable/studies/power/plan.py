@@ -25,7 +25,7 @@ class PowerPoint:
     Attributes
     ----------
     varied : str
-        What this point is part of a curve of: "rows", "train_fraction", "repetitions", "delta_accuracy", "delta_fairness".
+        Whose curve this point is on: "rows", "train_fraction", "repetitions", "delta_accuracy" or "delta_fairness".
     rows, scheme, train_fraction, repetitions, delta_accuracy, delta_fairness
         The setting; `train_fraction` is None where the scheme is forward, and a delta where there is one for each group
         or utility.
@@ -177,7 +177,7 @@ class PowerPlan:
         """All points as the text of a CSV file."""
         import polars as pl
 
-        return pl.DataFrame([asdict(point) for point in self.points]).write_csv()
+        return pl.DataFrame([asdict(point) for point in self.points], infer_schema_length=None).write_csv()
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
@@ -233,8 +233,8 @@ class PowerPlan:
         )
         if any(point.varied == "repetitions" and point.repetitions == 1 for point in self.points):
             out.append(
-                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one depends on the random "
-                "order of the rows."
+                "One repetition is tested at alpha and several at alpha / 2, but the verdict of one depends on the "
+                "random order of the rows."
             )
         return out
 

@@ -1,16 +1,17 @@
 """Whole audits simulated by their sums: K repetitions of the same rows, their p-values, and the verdict.
 
 A repetition gives each of the n rows a place s in a random order, uniform on (0, 1). Cuts c_1 < ... < c_m divide the
-places: block b is what lies between c_b and the next cut, w_b its share of the tested rows, which are those beyond c_1.
-Its candidate learns from the rows before c_b; to first order that candidate's mean contribution is a mean over these
-rows of some phi. A row contributes its own deviation epsilon where it is tested. So a repetition's pooled mean is
+places: block b lies between c_b and the next cut, and w_b is its share of the tested rows, which are those beyond c_1.
+Its candidate learns from the rows before c_b; to first order this moves the candidate's mean contribution by the mean
+of some phi over these rows. Where a row is tested, it contributes its own deviation epsilon. So the mean contribution
+over all tested rows of a repetition is
 
-    the mixture's mean + sum over rows of (g(s) epsilon + h(s) phi) / n,
+    the mean of the mixture of candidates + sum over rows of (g(s) epsilon + h(s) phi) / n,
 
     g(s) = 1{s > c_1} / (1 - c_1),    h(s) = sum over b of w_b 1{s < c_b} / c_b,
 
-which both have mean 1. Let Sigma and Phi be the covariances of epsilon and phi, and Gamma that of phi and epsilon of
-one row. Another repetition gives the same rows independent places, so that the covariance of two repetitions is
+and over places E g = E h = 1. Let Sigma and Phi be the covariances of epsilon and phi, and Gamma that of phi and
+epsilon of one row. Another repetition gives the same rows independent places, so that two have the covariance
 
     (Sigma + Phi + Gamma + Gamma') / n,
 
@@ -21,7 +22,7 @@ whatever the cuts, and the variance of one is
     E g^2 = 1 / (1 - c_1),    E h^2 = sum over b and d of w_b w_d / max(c_b, c_d),
     E gh = sum over b of w_b (c_b - c_1) / (c_b (1 - c_1)).
 
-The difference is each repetition's own. The paper's split has one cut, at b: E g^2 = 1 / (1 - b), E h^2 = 1 / b,
+The difference is each repetition's own. The paper's split has one cut, c: E g^2 = 1 / (1 - c), E h^2 = 1 / c and
 E gh = 0. Its reference pair of groups comes from the training rows; a forward repetition chooses it on the rows tested.
 """
 
@@ -162,12 +163,11 @@ def block_moments(cuts: tuple[float, ...]) -> tuple[FloatArray, tuple[float, flo
     >>> weights.round(2).tolist(), [round(one, 2) for one in moments]
     ([0.11, 0.22, 0.33, 0.33], [1.11, 2.24, 0.72])
     """
-    ends = np.array(cuts)
-    weights = np.diff([*cuts, 1.0]) / (1 - ends[0])
-    tested = 1 / (1 - ends[0])
+    ends, tested = np.array(cuts), 1 / (1 - cuts[0])
+    weights = tested * np.diff([*cuts, 1.0])
     taught = float(weights @ (1 / np.maximum.outer(ends, ends)) @ weights)
-    both = float(weights @ (1 - ends[0] / ends)) * tested
-    return weights, (float(tested), taught, both)
+    both = tested * float(weights @ (1 - cuts[0] / ends))
+    return weights, (tested, taught, both)
 
 
 @lru_cache(maxsize=4)
