@@ -1,0 +1,67 @@
+"""One spelling of an argument in every message, and how each surface says it.
+
+A message names an argument as Python has it, between backticks: ``Drop those rows: `drop_missing=True`.`` Python shows
+it as it is written, the command line says ``--drop-missing``, and a page names its control.
+"""
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from improvable.question.checks import SAME_SHARE
+from improvable.question.describing import Setting
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
+
+NAMED = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+KNOWN: dict[str, Setting] = {**STATUS_QUO_KEYS, **SETTINGS}
+
+
+def respell(text: str, say: Callable[[str, str | None], str]) -> str:
+    """A message in which every argument is named as `say` has it, from its name and, where it has one, its value."""
+    return NAMED.sub(lambda found: say(found[1], found[2]) if found[1] in KNOWN else found[0], text)
+
+
+def as_options(text: str) -> str:
+    """A message as the command line says it.
+
+    Examples
+    --------
+    >>> as_options("Drop those rows: `drop_missing=True`, or use `scheme='split'`.")
+    'Drop those rows: --drop-missing, or use --scheme split.'
+    >>> as_options("Say which is meant: `positive={'default': 'no', 'approved': 'yes'}`.")
+    'Say which is meant: --positive default=no,approved=yes.'
+    >>> as_options("`capacity='status_quo'`, `group_blind=False`, `exclude=['a', 'b c']`, `row_id`, `row_id=...`")
+    "--capacity same, --allow-group, --exclude 'a,b c', --row-id, --row-id ..."
+    """
+    return respell(text, as_option)
+
+
+def as_option(name: str, value: str | None) -> str:
+    """An argument as an option."""
+    flag = KNOWN[name].flag
+    if value is None or value in ("True", "False"):
+        return flag
+    return f"{flag} {_words(value)}"
+
+
+def _words(value: str) -> str:
+    try:
+        read = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    if read is Ellipsis:
+        return "..."
+    text = _joined(read)
+    return text if text == "..." else shlex.quote(text)
+
+
+def _joined(value: Any) -> str:
+    if value == SAME_SHARE:
+        return "same"
+    if isinstance(value, Mapping):
+        return ",".join(f"{column}={'...' if one is Ellipsis else one}" for column, one in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+    return str(value)
