@@ -141,11 +141,12 @@ def test_features_that_tell_the_group_only_together(people: pl.DataFrame) -> Non
 
 def test_an_outcome_the_wrong_way_round(people: pl.DataFrame) -> None:
     wrong_way = people.with_columns(y=1 - pl.col("y"))
-    (caution,) = looked(wrong_way).look.cautions
-    assert caution.kind == "direction"
-    assert "--lower-is-better" in caution.text
+    with pytest.raises(improvable.OptionError, match="have a lower mean 'y'.*direction='as stated'"):
+        looked(wrong_way)
+    stated = looked(wrong_way, direction="as stated").look
+    assert [caution.kind for caution in stated.cautions] == ["direction"]
     chosen = wrong_way["score"] > wrong_way["score"].quantile(0.7, "linear")
-    seen = looked(wrong_way).look.facts["direction"]
+    seen = stated.facts["direction"]
     assert seen["selected"] == pytest.approx(wrong_way.filter(chosen)["y"].mean(), rel=1e-5)
     assert seen["others"] == pytest.approx(wrong_way.filter(~chosen)["y"].mean(), rel=1e-5)
     one, other = (wrong_way.filter(side)["y"].to_numpy() for side in (chosen, ~chosen))
