@@ -222,7 +222,7 @@ def test_amounts_the_wrong_way_round_are_refused_both_ways(people: pl.DataFrame,
 
 
 def test_an_outcome_of_two_values_cannot_be_turned_twice(people: pl.DataFrame) -> None:
-    with pytest.raises(improvable.ImprovableError, match="has two values.*positive={'sick': 0}"):
+    with pytest.raises(improvable.ImprovableError, match=r"has two values.*positive=\{'sick': 0\}"):
         audit(people, lower_is_better=True)
     with pytest.raises(improvable.ImprovableError, match="have a lower mean 'sick'"):
         audit(people, positive={"sick": 0})

@@ -141,7 +141,7 @@ def test_features_that_tell_the_group_only_together(people: pl.DataFrame) -> Non
 
 def test_an_outcome_the_wrong_way_round(people: pl.DataFrame) -> None:
     wrong_way = people.with_columns(y=1 - pl.col("y"))
-    with pytest.raises(improvable.OptionError, match="have a lower mean 'y'.*direction='as stated'"):
+    with pytest.raises(improvable.OptionError, match=r"have a lower mean 'y'.*direction='as stated'"):
         looked(wrong_way)
     stated = looked(wrong_way, direction="as stated").look
     assert [caution.kind for caution in stated.cautions] == ["direction"]

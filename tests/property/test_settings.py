@@ -20,6 +20,9 @@ NUMBER = st.floats(0.01, 0.99)
 VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
     kinds.TEXT: NAME,
     kinds.TEXTS: NAME | st.lists(NAME, min_size=1, max_size=3, unique=True),
+    kinds.POSITIVE: NAME
+    | st.lists(NAME, min_size=1, max_size=2, unique=True)
+    | st.dictionaries(NAME, NAME, min_size=1),
     kinds.NUMBER: NUMBER,
     kinds.CAPACITY: NUMBER | st.just(SAME_SHARE),
     kinds.WHOLE: st.integers(0, 1_000),

@@ -69,7 +69,8 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
         pl.DataFrame(columns), outcome="outcome", group="group", status_quo=improvable.threshold("score", **cutoff),
         rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names()), features=names,
         accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row", n_jobs=1,
-        direction="as stated", progress=False, **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
+        direction="as stated", progress=False,
+        **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
     )  # fmt: skip
 
 
