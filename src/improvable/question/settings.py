@@ -302,7 +302,7 @@ class Settings:
                 object.__setattr__(self, name, str(value))
         for name in ("group", "groups", "features", "exclude", "positive", "na"):
             value = getattr(self, name)
-            if isinstance(value, Mapping) and name == "positive":
+            if isinstance(value, Mapping | str) and name == "positive":
                 object.__setattr__(self, name, plain_positive(value))
             elif value is not None and not isinstance(value, str | tuple | list):
                 object.__setattr__(self, name, named(name, value))
