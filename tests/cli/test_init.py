@@ -1,6 +1,7 @@
 """`improvable init` asks for all that a protocol has, checks each answer as it is given, and keeps the others."""
 
 import shlex
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -55,11 +56,11 @@ SAME = {
     "every answer another": (
         ["cost", "y", "group,insured", "weight", "clinic", "", "y", "score", "y", "0.2", "linear", "si*,small", "small",
          "burden", "calibration", "selection_rate", "0.1", "0.05", "split", "3", "0.1", "draws", "500", "ties",
-         "strict", ""],
+         "strict", "direction", "as stated", ""],
         "--outcome cost --lower-is-better --group group,insured --weight weight --cluster clinic --score score "
         "--capacity 0.2 --features 'si*,small' --exclude small --selection burden --accuracy calibration "
         "--fairness selection_rate --delta-fairness 0.1 --delta-accuracy 0.05 --scheme split --repetitions 3 "
-        "--alpha 0.1 --draws 500 --ties strict",
+        "--alpha 0.1 --draws 500 --ties strict --direction 'as stated'",
     ),
 }  # fmt: skip
 
@@ -188,15 +189,29 @@ def test_two_levels_and_missing_values_are_asked_about() -> None:
         chosen=pl.when(pl.col("chosen") == 1).then(pl.lit("in")).otherwise(pl.lit("out")),
     )  # fmt: skip
     people.write_csv("people.csv")
-    answers = ["visits", "yess", "yes", "", "group", "", "", "n", "chosen", "in", "", *RULE, *CLAIM, "", "", "", "", ""]
+    answers = ["visits", "yess", "yes", "group", "", "", "n", "chosen", "in", "", *RULE, *CLAIM, "", "", "", "", ""]
     result = answer(*answers)
     assert result.exit_code == 0, result.output
-    assert "Which of 'no' and 'yes' counts as 1 [yes]" in result.output
+    assert "Whom should the algorithm select: those whose 'visits' is 'no', or 'yes':" in result.output
+    assert "Which value of 'chosen' means selected: 'in' or 'out':" in result.output
     assert "Did you mean 'yes'" in result.output
     assert "Values are missing: 5 in 'visits'. Drop those rows?" in result.output
-    assert 'positive = ["yes", "in"]' in written()
+    assert tomllib.loads(Path("new.toml").read_text())["columns"]["positive"] == {"visits": "yes", "chosen": "in"}
     assert "drop_missing = true" in written()
     assert run(["audit", "new.toml", "--data", "people.csv"]) == 0
+
+
+def test_an_outcome_of_0_and_1_is_asked_about_too() -> None:
+    """Of `default` nobody but the user knows whether 1 is whom to select; a decision of 1 is a selection."""
+    people = pl.read_csv("people.csv").with_columns(default=(pl.col("visits") < 2).cast(pl.Int8))
+    people.write_csv("people.csv")
+    rest = ["group", "", "", "n", "chosen", "", *RULE, *CLAIM, *TEST]
+    assert answer("default", "0", *rest).exit_code == 0
+    assert tomllib.loads(Path("new.toml").read_text())["columns"]["positive"] == {"default": "0"}
+    Path("new.toml").unlink()
+    turned = answer("default", "1", *rest)
+    assert "have a lower mean 'default'" in turned.output
+    assert "Nothing is written yet" in turned.output
 
 
 def test_it_asks_for_everything_that_a_protocol_has() -> None:

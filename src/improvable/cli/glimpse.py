@@ -61,21 +61,17 @@ class Glimpse:
     # What to propose. ----
 
     def two_levels(self, name: str) -> list[str]:
-        """The levels of a column that holds two which are not 0 and 1; otherwise nothing."""
+        """The values of a column that has two; otherwise nothing."""
         self.check_there(name)
         if self.rows.is_nested(name):
             return []
         values = self.rows.frame[name].unique().to_list()
         levels = sorted({labeltext_of(value) for value in values if not is_missing(value)})
-        return levels if len(levels) == 2 and levels != ["0", "1"] else []
-
-    def is_binary(self, name: str) -> bool:
-        """Whether a column has at most two values."""
-        return len({labeltext_of(one) for one in self.rows.frame[name].unique().to_list() if not is_missing(one)}) <= 2
+        return levels if len(levels) == 2 else []
 
     def share_of_decisions(self, name: str, positive: str | None, weight: str | None) -> float | None:
         """The share of people that a column of decisions selects."""
-        if not self.two_levels(name):
+        if positive is None:
             return self._share(self.rows.numbers(name), weight)
         values = self.rows.frame[name].to_list()
         chosen = [np.nan if is_missing(value) else float(labeltext_of(value) == positive) for value in values]

@@ -61,8 +61,7 @@ class Interview:
     def _columns(self) -> None:
         self.answers.pop("positive", None)
         self.ask("outcome", "Outcome: the column that says how each person fared", check=Glimpse.check_there)
-        self._which_is_one("outcome")
-        if self.data is None or not self.data.is_binary(self.answers["outcome"]):
+        if not self._ask_which_is_meant("outcome"):
             self.ask("lower_is_better", "Is a lower outcome better, as with costs?")
         self.ask("group", "Group: the column, or columns, of the groups to compare", check=Glimpse.check_groups)
         self.ask("weight", "Weight: a column that says how many people a row stands for", check=Glimpse.check_numbers)
@@ -87,7 +86,7 @@ class Interview:
             self.answers.pop(name, None)
         if not by_score:
             self.ask("decision", "Decisions: their column", check=Glimpse.check_there)
-            self._which_is_one("decision")
+            self._ask_which_is_meant("decision")
             self._same_share()
             return
         self.ask("score", "Score: its column", check=Glimpse.check_numbers)
@@ -213,17 +212,21 @@ class Interview:
                 self.asked.add(name)
                 return
 
-    def _which_is_one(self, name: str) -> None:
-        """Of a column with two levels, such as yes and no, ask which is meant."""
+    def _ask_which_is_meant(self, name: str) -> bool:
+        """Of a column with two values, such as yes and no, ask which is meant; whether it has two.
+
+        A decision of 1 is a selection. An outcome of 1 may be a default, and nobody but the user knows.
+        """
         column = self.answers[name]
         levels = self.data.two_levels(column) if self.data else []
-        while levels:
-            one = str(typer.prompt(_meaning(name, column, levels))).strip()
-            if one in levels:
-                self.answers["positive"] = {**(self.answers.get("positive") or {}), column: one}
-                self.asked.add("positive")
-                return
+        if not levels or (name == "decision" and levels == ["0", "1"]):
+            return bool(levels)
+        while (one := str(typer.prompt(_meaning(name, column, levels))).strip()) not in levels:
             say(f"'{column}' does not hold '{one}'. {nearest(one, levels)}")
+        if (levels, one) != (["0", "1"], "1"):
+            self.answers["positive"] = {**(self.answers.get("positive") or {}), column: one}
+            self.asked.add("positive")
+        return True
 
 
 def _answer(setting: Setting, question: str, proposed: Any, must: bool) -> Any:
