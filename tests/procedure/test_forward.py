@@ -75,7 +75,7 @@ def test_a_candidate_learns_from_exactly_the_rows_before_its_block(engine: str, 
         assert own["person"].n_unique() == 1_500
         for block in range(1, 5):
             before = own.filter(pl.col("block") < block)
-            assert learned[4 * repetition - 5 + block] == {*before["number"].to_list()}  # fitted in the order of the blocks
+            assert learned[4 * repetition - 5 + block] == {*before["number"].to_list()}  # fitted in order
         tested = own.filter(pl.col("block") > 0)
         assert len(tested) == result.repetitions[repetition - 1].rows
         assert tested.select("status_quo", "candidate").null_count().sum_horizontal().item() == 0

@@ -274,7 +274,7 @@ def limits(facts: Facts) -> str:
 
 
 def limits_of_rejecting(facts: Facts) -> str:
-    return f"{error_words(facts)} It does not say that the status quo is unlawful, or which algorithm should replace it."
+    return f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
 
 
 def error_words(facts: Facts) -> str:
