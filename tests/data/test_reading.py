@@ -13,6 +13,7 @@ import xlsxwriter
 
 import improvable
 from improvable.data.engines import as_engine
+from improvable.data.engines.arrow import open_arrow
 from improvable.data.engines.batches import run
 from improvable.data.fingerprint import fingerprint
 from improvable.data.formats import FileFormat, Note
@@ -168,3 +169,9 @@ def test_an_audit_of_a_european_file_is_that_of_a_plain_one(tmp_path: Path) -> N
 def test_a_frame_is_not_told_how_it_is_written() -> None:
     with pytest.raises(improvable.ImprovableError, match="separator is given, and the data are not a file"):
         read_rows(pl.DataFrame({"x": [1]}), FileFormat(separator=";"))
+
+
+def test_a_parquet_file_is_read_one_row_group_at_a_time(tmp_path: Path) -> None:
+    pl.DataFrame({"x": range(1_000)}).write_parquet(tmp_path / "a.parquet", row_group_size=250)
+    tables = open_arrow(tmp_path / "a.parquet", 1)._tables(["x"])
+    assert [len(table) for table in tables] == [250] * 4  # a scanner of the whole file would read ahead of its reader
