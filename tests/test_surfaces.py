@@ -1,0 +1,113 @@
+"""Python, the command line, `init` and the page: one question, one verdict, whatever words the file has."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import improvable
+from improvable.cli import app, run
+from improvable.web.answers import audit_options
+
+N = 800
+SMALL = {"repetitions": 1, "draws": 200}
+Meaning = dict[str, Any]
+
+
+def make_loans(rows: int = N) -> pl.DataFrame:
+    """A hand-coded file: `repaid` and `approved` are 1 where they are meant."""
+    rng = np.random.default_rng(8)
+    sex = rng.choice(["men", "women"], rows)
+    income = rng.normal(size=rows) - 0.3 * (sex == "women")
+    debt = rng.normal(size=rows)
+    repaid = income - debt + rng.normal(size=rows) > 0
+    approved = income + 0.3 * rng.normal(size=rows) > 0
+    return pl.DataFrame(
+        {"row": range(rows), "sex": sex, "income": income, "debt": debt, "repaid": repaid, "approved": approved}
+    ).with_columns(pl.col("repaid", "approved").cast(pl.Int8))
+
+
+def worded(frame: pl.DataFrame, words: dict[str, tuple[Any, Any]]) -> pl.DataFrame:
+    """The same file with other values: the first of each pair stands for 1."""
+    return frame.with_columns(
+        pl.Series(name, [pair[0] if one else pair[1] for one in frame[name].to_list()]) for name, pair in words.items()
+    )
+
+
+def said_of(result: dict[str, Any]) -> dict[str, Any]:
+    """What a result says that cannot depend on words: every number of every repetition, the verdict, who is worse."""
+    numbers = [
+        {key: one[key] for key in ("p_value", "components", "accuracy", "gap") if key in one}
+        for one in result["repetitions"]
+    ]
+    return {"p": result["p_value"], "reject": result["reject"], "worse": result["disparity"], "numbers": numbers}
+
+
+def by_python(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    asked: dict[str, Any] = {"outcome": "repaid", "group": "sex", "status_quo": "approved", "capacity": "same",
+                             "row_id": "row"}  # fmt: skip
+    return said_of(improvable.audit(frame, **(asked | options)).to_dict())
+
+
+def by_options(file: Path, words: list[str]) -> dict[str, Any]:
+    out = file.with_suffix(".json")
+    assert run(["audit", str(file), *words, "--json", str(out)]) == 0
+    return said_of(json.loads(out.read_text()))
+
+
+PLAIN_OPTIONS = ["--outcome", "repaid", "--group", "sex", "--decision", "approved", "--capacity", "same", "--row-id", "row"]
+ROLES = {"repaid": "outcome", "sex": "group", "approved": "decision", "row": "row_id"}
+
+
+def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = make_loans()
+    frame.write_csv("loans.csv")
+    found = by_python(frame)
+    assert len(found["numbers"]) == 7
+    assert by_options(Path("loans.csv"), PLAIN_OPTIONS) == found
+    answers = ["repaid", "1", "sex", "", "", "n", "approved", "", "", "", "", *[""] * 5, *[""] * 3, "row_id", "row", ""]
+    asked = CliRunner().invoke(app, ["init", "loans.toml", "--data", "loans.csv"], input="\n".join(answers) + "\n")
+    assert asked.exit_code == 0, asked.output
+    assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
+    assert said_of(json.loads(Path("init.json").read_text())) == found
+    page = {"roles": ROLES, "positive": {"repaid": "1", "approved": "1"}, "flags": ["repaid", "approved"], "binary": True}
+    assert by_options(Path("loans.csv"), audit_options(page)) == found
+
+
+MEANINGS = st.fixed_dictionaries(
+    {
+        "repaid": st.sampled_from([("yes", "no"), ("no", "yes"), ("paid", "in default"), (0, 1), (1, 2), (2, 1)]),
+        "approved": st.sampled_from([("approved", "declined"), ("no", "yes"), ("yes", "no"), (1, 0), (0, 1), (2, 1)]),
+        "selection": st.sampled_from(["benefit", "burden"]),
+        "surface": st.sampled_from(["python", "command line", "page"]),
+    }
+)
+
+
+@settings(max_examples=18, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(meaning=MEANINGS)
+def test_the_verdict_is_that_of_the_hand_coded_file(meaning: Meaning, tmp_path: Path) -> None:
+    plain = make_loans()
+    words = {name: meaning[name] for name in ("repaid", "approved")}
+    meant, selection = {name: str(pair[0]) for name, pair in words.items()}, meaning["selection"]
+    found = by_python(plain, selection=selection, **SMALL)
+    spoken = worded(plain, words)
+    file = tmp_path / "loans.csv"
+    spoken.write_csv(file)
+    small = ["--repetitions", "1", "--draws", "200"]
+    if meaning["surface"] == "python":
+        assert by_python(spoken, selection=selection, positive=meant, **SMALL) == found
+    elif meaning["surface"] == "command line":
+        pairs = ",".join(f"{name}={value}" for name, value in meant.items())
+        assert by_options(file, [*PLAIN_OPTIONS, "--positive", pairs, "--selection", selection, *small]) == found
+    else:
+        flags = [name for name, pair in words.items() if set(pair) == {0, 1}]
+        page = {"roles": ROLES, "positive": meant, "flags": flags, "binary": True, "question": {"selection": selection}}
+        assert by_options(file, [*audit_options(page), *small]) == found
