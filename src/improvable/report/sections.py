@@ -317,8 +317,8 @@ def limits_section(facts: Facts) -> list[Block]:
     said = (
         limits(facts),
         otherwise,
-        "The p-value is about the size asked for above. Sizes chosen after looking at pictures or sliders are "
-        "exploration; each of the bounds above carries its confidence separately.",
+        "The p-value is about the size asked for above. Sizes chosen after looking at the result are exploration; each "
+        "of the bounds above carries its confidence separately.",
         "Accuracy and the gap mean what the utilities above measure, on rows like these. Nothing here is legal advice.",
     )
     return [Heading("What this does not say"), Listing(said)]
