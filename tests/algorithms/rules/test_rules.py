@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
-from improvable.algorithms.rules import as_rule, as_tournament
+from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
 from improvable.procedure.preparing import prepare_audit
@@ -121,7 +121,7 @@ class ByNeed:
 def test_a_rule_without_a_name_goes_by_its_class(people: pl.DataFrame) -> None:
     result = audited(people, rule=ByNeed(), repetitions=7, monotone={"need_1": "+"})
     assert result.to_dict()["rule"] == "ByNeed"
-    assert as_rule([*as_tournament([ByNeed(), "linear"]).rules][0]).name == "ByNeed"
+    assert as_tournament([ByNeed(), "linear"]).rules[0].name == "ByNeed"
     with pytest.raises(improvable.OptionError, match="code of its own, and fewer than 7"):
         audited(people, rule=ByNeed())
     with pytest.raises(improvable.OptionError, match="a ByNeed is not a selection rule"):
