@@ -40,6 +40,7 @@ def ledger(
     from improvable.data.formats import FileFormat
     from improvable.errors import StorageError
     from improvable.question.design import FEWEST_DRAWS
+    from improvable.question.spelling import as_options
     from improvable.report.text import paragraph
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown
@@ -89,7 +90,7 @@ def ledger(
         if line.event == RESUMED:
             told.append(f"run of line {line.facts.get('run')}")
         if line.event == REFUSED:
-            told[-1] = f"refused: {line.facts.get('why')}"
+            told[-1] = f"refused: {as_options(str(line.facts.get('why')))}"
         if line.event == VERIFIED:
             earlier = "everything the same" if line.facts.get("same") else "NOT the same"
             told.append(str(line.facts.get("found", earlier)))

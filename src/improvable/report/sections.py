@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from improvable.question.spelling import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.look import look_lines
 from improvable.report.meanings import meaning
@@ -302,7 +303,7 @@ def _legal(facts: Facts) -> list[Block]:
 
 def cautions_section(result: "Result") -> list[Block]:
     """Every caution, with what it means."""
-    notes: list[Block] = [Note(one.text, meaning(one.kind)) for one in result.cautions]
+    notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
