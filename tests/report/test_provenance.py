@@ -132,6 +132,17 @@ def test_a_ledger_line_that_was_made_up_is_found(where: str, capsys: pytest.Capt
     shown = said(capsys)
     assert "DIFFERENT ledger: the result says" in shown
     assert "NOT VERIFIED: all" in shown
+    hash_ = json.loads(ledger_path("people.csv").read_text().splitlines()[2])["hash"][:16]
+    place.write_text(place.read_text().replace(f"(hash {hash_}", "(hash 0123456789abcdef"))
+    assert run(verify) == 0, "it may be recorded elsewhere too"
+    assert "names a line of another ledger, which was not checked: 'Line 3 of" in said(capsys)
+
+
+def test_of_two_runs_alike_each_has_its_own_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "twin"]) == 0
+    for folder, begun in (("run", "1 run begun"), ("twin", "2 runs begun")):
+        assert begun in Path(folder, PROVENANCE).read_text()
+        assert run(["verify", folder, "--data", "people.csv", "--seal", "care.seal"]) == 0
 
 
 def test_bad_reports_are_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

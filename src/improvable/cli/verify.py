@@ -165,16 +165,18 @@ def _in_ledger(place: Path, facts: dict[str, Any], stated: str | None) -> tuple[
     from improvable.trust.verification import ledger_line
 
     try:
-        line, lines = ledger_line(place, facts), read_ledger(place)
+        line, lines = ledger_line(place, facts, stated), read_ledger(place)
     except StorageError as error:
         return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
     if line is None:
         return False, f"no line of {place.name} records this result", rejections_words(lines)
-    here = line_words(place, lines[:line])
+    here, elsewhere = line_words(place, lines[:line]), []
     if stated is not None and stated.partition("(hash")[2] != here.partition("(hash")[2]:  # a copy has another name
-        return False, f"the result says '{stated}', and the ledger says '{here}'", rejections_words(lines)
+        if any(one.hash[:16] in stated for one in lines):
+            return False, f"the result says '{stated}', and the ledger says '{here}'", rejections_words(lines)
+        elsewhere = [f"The result names a line of another ledger, which was not checked: '{stated}'"]
     order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
-    said = " ".join([f"line {line} of {place.name}.", *doubts(lines), *order])
+    said = " ".join([f"line {line} of {place.name}.", *elsewhere, *doubts(lines), *order])
     return not any(OUT_OF_ORDER in words for words in order), said, rejections_words(lines)
 
 

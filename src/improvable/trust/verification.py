@@ -172,13 +172,16 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
 
 
-def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
-    """The line of a ledger that records a result; None where no line does."""
+def ledger_line(ledger: str | Path, facts: Mapping[str, Any], words: str | None = None) -> int | None:
+    """The line of a ledger that records a result; of several alike, the one that `words` name. None where none does."""
     stated = stated_facts(facts)
-    for line in read_ledger(ledger):
-        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items()):
-            return line.number
-    return None
+    found = [
+        line
+        for line in read_ledger(ledger)
+        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items())
+    ]
+    named = [line for line in found if line.hash[:16] in (words or "")]
+    return (named or found)[0].number if found else None
 
 
 def stated_line(result: str | Path) -> str | None:
