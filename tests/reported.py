@@ -19,7 +19,7 @@ SHAPES: list[dict[str, Any]] = [
     {"group": "region", "fairness": "selection_rate"},
     {"form": "difference", "delta_accuracy": {"a": 0.01, "b": 0.0}},
     {"overall": "population", "protected": "b", "selection": "burden"},
-    {"ask": "accuracy", "lower_is_better": True},
+    {"ask": "accuracy", "lower_is_better": True, "direction": "as stated"},
     {"ask": "fairness", "selection": "burden"},
     {"no_worse": 0.02},
     {"candidate": "nobody", "form": "difference"},

@@ -18,11 +18,11 @@ result = improvable.compare(
 print(result.summary())
 
 # %% [markdown]
-# `table()` is a data frame of the same kind as the input: pandas here.
+# `table()` is a data frame of the same kind as the input, pandas here, with a row for every condition.
 
 # %%
 table = result.table()
-print(type(table).__module__.split(".")[0], table[["p_value", "rows"]].to_dict("records"))
+print(table[["kind", "group", "status_quo", "candidate", "difference"]].to_string(index=False))
 
 # %% [markdown]
 # The same draws answer other questions at once. Is the gap smaller by at least a quarter?

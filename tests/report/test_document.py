@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from improvable.errors import Caution
 from improvable.inference.pvalues import interval
 from improvable.inference.widest import gap_interval
 from improvable.report.blocks import (
@@ -311,3 +312,14 @@ def test_who_is_worse_off_is_said_with_its_doubt() -> None:
         low, high = gap["interval"]
         assert value_text(gap["gap"]) in tile.words
         assert ("chance alone" in tile.words) == (low is None or high is None or low <= 0 <= high)
+
+
+def test_a_caution_names_options_of_the_command_line() -> None:
+    """What is stored names arguments as Python has them."""
+    cautions = [Caution("shares", "unequal: `capacity=0.1`"), Caution("missing", "Drop them: `drop_missing=True`.")]
+    result = compare_case().with_cautions(cautions)
+    document = make_document(result)
+    assert first(document, Answer).beside == ("unequal: --capacity 0.1",)
+    notes = [block.text for block in flat(document.blocks) if isinstance(block, Note)]
+    assert notes == ["unequal: --capacity 0.1", "Drop them: --drop-missing."]
+    assert result.to_dict()["warnings"] == [one.text for one in cautions]

@@ -53,7 +53,8 @@ def test_the_effective_number_is_in_every_output(options: dict[str, str], tmp_pa
             result.report(tmp_path / f"{group}-{name}")
             assert words in (tmp_path / f"{group}-{name}").read_text().replace("&gt;", ">").replace("\\", "")
         assert words in " ".join(result.summary().split())
-        assert result.table()[f"effective {group} candidate"][0] == found[group]["candidate"]
+        (row,) = result.table().filter(kind="accuracy", group=group).to_dicts()
+        assert row["effective_candidate"] == found[group]["candidate"]
     result.save(tmp_path / "kept")
     assert improvable.load(tmp_path / "kept").to_dict()["repetitions"] == result.to_dict()["repetitions"]
 

@@ -5,13 +5,17 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import improvable
 from improvable.cli import run
 from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
+from improvable.errors import StorageError
+from improvable.results import storage
 from improvable.trust.ledger import ledger_path, read_ledger, record, runs_words
 from protocol_room import OPTIONS, flip, said
 
@@ -109,6 +113,92 @@ def test_a_run_begun_elsewhere_is_recorded_as_resumed() -> None:
     lines = read_ledger(ledger_path("people.csv"))
     assert [(line.event, line.facts.get("resumed")) for line in lines] == [("begun", True), ("finished", None)]
     assert runs_words(lines).startswith("1 run begun on these data, 1 finished")
+
+
+COMPARE = [
+    *("compare", "people.csv", "--outcome", "gagne_sum_t", "--group", "race", "--draws", "300"),
+    *("--status-quo-score", "risk_score_t", "--candidate-score", "gagne_sum_tm1", "--capacity", "0.1"),
+]
+
+
+def events() -> list[str]:
+    return [line.event for line in read_ledger(ledger_path("people.csv"))]
+
+
+@pytest.mark.usefixtures("room")
+def test_a_run_that_is_refused_leaves_no_line_or_one_that_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """The outcome is the wrong way round: an audit finds that before it begins, a comparison while it counts."""
+    assert run(["audit", "people.csv", *OPTIONS, "--lower-is-better", "--out", "run"]) == 2
+    assert not ledger_path("people.csv").exists()
+    assert not Path("run").exists()
+    capsys.readouterr()
+    assert run([*COMPARE, "--lower-is-better"]) == 2
+    why = "those whom the status quo selects have a higher mean 'gagne_sum_t'"
+    assert why in said(capsys)
+    assert events() == ["begun", "refused"]
+    assert run(["ledger", "people.csv"]) == 0
+    shown = said(capsys)
+    assert f"compare refused: {why}" in shown
+    assert "1 run begun on these data, 0 finished, 1 refused." in shown
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0
+    capsys.readouterr()
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 0
+    assert "of 1 finished run on these data (1 more refused), 1 did not reject" in said(capsys)
+
+
+@pytest.mark.usefixtures("room")
+def test_an_audit_that_is_refused_after_it_began_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    people = pl.read_csv("people.csv").with_columns(chosen=1 - pl.int_range(pl.len()).over("race") % 2)
+    size = min(people["race"].value_counts()["count"].to_list()) // 2 * 2
+    people.group_by("race", maintain_order=True).head(size).write_csv("people.csv")
+    asked = "--outcome gagne_sum_t --group race --decision chosen --rule linear --features gagne_sum_tm1"
+    asked += " --capacity 0.5 --fairness selection_rate --repetitions 1 --draws 200"
+    assert run(["audit", "people.csv", *asked.split()]) == 2
+    assert "has no gap at all" in said(capsys)
+    begun, refused = read_ledger(ledger_path("people.csv"))
+    assert (begun.event, refused.event, refused.facts["run"]) == ("begun", "refused", begun.number)
+    assert refused.facts["why"].startswith("the status quo has no gap at all in 'selection_rate'")
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("done", [0, 1])
+def test_stop_and_resume_is_one_run(
+    done: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether or not a repetition was finished when it was stopped."""
+    command = ["audit", "people.csv", *OPTIONS, "--out", "run", "--jobs", "1"]
+    write = storage.write_repetition
+
+    def stop(*given: Any) -> None:
+        if len(list(Path("run").glob("*.npz"))) == done:
+            raise KeyboardInterrupt
+        write(*given)
+
+    with monkeypatch.context() as here:
+        here.setattr(storage, "write_repetition", stop)
+        assert run(command) == 130
+    assert len(list(Path("run").glob("*.npz"))) == done
+    capsys.readouterr()
+    assert run(command) == 0
+    assert "1 run begun on these data, 1 finished (1 not rejected); 1 of them was resumed." in said(capsys)
+    assert events() == ["begun", "resumed", "finished"]
+    assert run(["ledger", "people.csv"]) == 0
+    assert "audit resumed run of line 1 not sealed, seed 0" in said(capsys)
+    assert run([*command[:-4], "--seed", "1"]) == 0
+    assert "2 runs begun on these data, 2 finished" in said(capsys), "another run is another run"
+
+
+@pytest.mark.usefixtures("room")
+def test_a_full_disk_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: Any) -> None:
+        raise StorageError("cannot write 'run/repetition-001.npz': No space left on device.") from OSError(28, "full")
+
+    with monkeypatch.context() as here:
+        here.setattr(storage, "write_repetition", fill)
+        assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 2
+    assert events() == ["begun"]
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0
+    assert events() == ["begun", "resumed", "finished"]
 
 
 def test_runs_that_write_at_once_take_turns_and_leave_no_lock_file(

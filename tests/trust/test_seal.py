@@ -12,6 +12,7 @@ from improvable.cli import app, run
 from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
 from improvable.procedure.sealing import sealed_seed
+from improvable.results.storage import PROVENANCE
 from improvable.trust.seal import read_seal
 from protocol_room import OPTIONS, flip, said
 
@@ -28,6 +29,7 @@ def test_two_people_with_the_same_rows_get_the_same_seal_and_the_same_bytes(sche
     assert run(["audit", "care.toml", "--data", "people.csv", "--out", "one"]) == 0
     assert run(["audit", "care2.toml", "--data", "people.parquet", "--out", "two", "--jobs", "2"]) == 0
     one, two = ({path.name: path.read_bytes() for path in Path(folder).iterdir()} for folder in ("one", "two"))
+    assert one.pop(PROVENANCE) != two.pop(PROVENANCE), "each has its own command and ledger"
     assert one == two
     facts = improvable.load("one").to_dict()
     assert (facts["scheme"], len(facts["blocks"]["cuts"])) == (scheme, blocks)

@@ -9,7 +9,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.trust.ledger import ledger_path
+from improvable.trust.ledger import ledger_path, read_ledger
 from protocol_room import OPTIONS, flip, said
 
 
@@ -150,3 +150,50 @@ def test_a_result_of_python_objects_has_no_protocol(capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 2
     assert "has no protocol to recompute it from" in said(capsys)
+
+
+def found(capsys: pytest.CaptureFixture[str]) -> str:
+    """What the ledger keeps of the last verification, which `improvable ledger` prints."""
+    words = str(read_ledger(ledger_path("people.csv"))[-1].facts["found"])
+    capsys.readouterr()
+    assert run(["ledger", "people.csv"]) == 0
+    assert f"verify verified {words} protocol" in said(capsys)
+    return words
+
+
+@pytest.mark.usefixtures("room")
+def test_an_unsealed_run_that_recomputes_is_recorded_as_the_same_without_a_seal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["audit", "people.csv", *OPTIONS, "--out", "run", "--json", "run.json"]) == 0
+    capsys.readouterr()
+    assert run(["verify", "run", "--data", "people.csv"]) == 1
+    assert "numbers and texts are the same, but seal: the result has none" in said(capsys)
+    assert found(capsys) == "same numbers, no seal"
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 0
+    assert "numbers and texts are the same; it has no seal; of 1 finished run" in said(capsys)
+    assert found(capsys) == "same numbers, no seal"
+    facts = json.loads(Path("run.json").read_text())
+    facts["p_value"] += 0.001
+    Path("run.json").write_text(json.dumps(facts))
+    assert run(["verify", "run.json", "--data", "people.csv", "--unsealed"]) == 1
+    assert found(capsys) == "NOT the same"
+
+
+@pytest.mark.usefixtures("room")
+def test_a_sealed_run_is_never_called_unsealed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "9f2c41d07be35a68"]) == 0
+    assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run"]) == 0
+    for given in ([], ["--unsealed"]):
+        capsys.readouterr()
+        assert run(["verify", "run", "--data", "people.csv", *given]) == 0
+        shown = said(capsys)
+        assert "; its seal was not compared with one of yours; of 1 finished run" in shown
+        assert "no seal" not in shown
+        assert "unsealed" not in shown
+        assert found(capsys) == "same numbers, seal not compared"
+    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal"]) == 0
+    assert found(capsys) == "everything the same"
+    assert run(["verify", "run", "--data", "people.csv", "--seal", "0" * 64]) == 1
+    assert "but seal: you agreed to 000" in said(capsys)
+    assert found(capsys) == "same numbers, NOT as agreed"

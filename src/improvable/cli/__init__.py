@@ -21,6 +21,7 @@ from improvable.cli.ledger import ledger
 from improvable.cli.output import say
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
+from improvable.cli.report import report
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
 from improvable.cli.sign import sign
@@ -46,6 +47,7 @@ for command in (  # in the order that --help lists them
     audit,
     compare,
     frontier,
+    report,
     power,
     init,
     seal,

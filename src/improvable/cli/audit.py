@@ -1,12 +1,14 @@
 """`improvable audit`."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, quietly, say, show, warn_of_code, write_documents
+from improvable.cli.output import check_documents, made_here, quietly, say, show, warn_of_code, write_documents
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
@@ -14,6 +16,7 @@ from improvable.trust.recording import open_recorder, reading_facts
 if TYPE_CHECKING:
     from improvable.question.settings import Settings
     from improvable.results.audit import Audit
+    from improvable.results.storage import Provenance
     from improvable.trust.seal import Seal
 
 
@@ -111,25 +114,26 @@ def audit(
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
     warn_of_early_run(settings)
-    result, runs = run_recorded(settings, seal, file, jobs, out, ledger)
+    result, made = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
     if export_rows is not None:
         result.export_rows(export_rows)
-    write_documents(result, report, table, runs, file)
-    return show(result, json, exit_code, runs)
+    write_documents(result, report, table, made)
+    return show(result, json, exit_code, made.runs or "")
 
 
 def run_recorded(
     settings: "Settings", seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
-) -> "tuple[Audit, str]":
-    """Run an audit and record it in the ledger; the result, and how many runs there were, in words."""
+) -> "tuple[Audit, Provenance]":
+    """Run an audit and record it in the ledger; the result, and where it comes from, which a run folder keeps."""
     from improvable.data.engines import as_engine
     from improvable.data.formats import format_of
     from improvable.procedure.parallel import LOOKING, announced, worker_count
     from improvable.procedure.preparing import prepare_audit
     from improvable.procedure.running import run_prepared
     from improvable.question.declaration import declare, digest_of
+    from improvable.results.storage import read_provenance, write_provenance
     from improvable.trust.seal import check_seal
 
     with announced(LOOKING):
@@ -139,7 +143,6 @@ def run_recorded(
         check_seal(seal, ready)
     declared = declare(settings)
     recorder = open_recorder(rows, file, ledger)
-    known = recorder.knows(out)
     facts = {
         "protocol": None if declared is None else digest_of(declared),
         "challenge": settings.challenge,
@@ -149,13 +152,16 @@ def run_recorded(
         "seed": ready.seed,
     } | reading_facts(format_of(settings))
 
-    def begun(resumed: bool) -> None:
-        if known is None:
-            recorder.begin("audit", facts | ({"resumed": True} if resumed else {}))
+    def work(begun: Callable[[bool], None]) -> "Audit":
+        return quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
 
-    result = quietly(lambda: run_prepared(ready, n_jobs=jobs, run_folder=out, begun=begun))
-    runs = recorder.finish("audit", result) if known is None else f"This run finished earlier: see line {known}."
-    return result, runs
+    known = recorder.knows(out)
+    kept = read_provenance(Path(out)) if known and out is not None else None
+    result, runs = (work(lambda _: None), known) if known else recorder.run("audit", facts, work)
+    made = kept or made_here(file, runs)
+    if out is not None and kept is None:
+        write_provenance(Path(out), made)
+    return result, made
 
 
 def warn_of_early_run(settings: "Settings") -> None:

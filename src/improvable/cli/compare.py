@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, quietly, show, write_documents
+from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
 from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
@@ -57,15 +57,13 @@ def compare(
     rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
     after = algorithm_from("candidate", candidate, candidate_score, capacity)
-    recorder = open_recorder(rows, data, ledger)
-
-    def begun() -> None:
-        recorder.begin("compare", {"seed": asked["seed"]} | reading_facts(format_))
-
     settings = Settings(status_quo=before, **asked)
-    result = quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=begun))
-    runs = recorder.finish("compare", result)
-    write_documents(result, report, table, runs, data)
+    result, runs = open_recorder(rows, data, ledger).run(
+        "compare",
+        {"seed": asked["seed"]} | reading_facts(format_),
+        lambda begun: quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=lambda: begun(False))),
+    )
+    write_documents(result, report, table, made_here(data, runs))
     return show(result, json, exit_code, runs)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, quietly, say, write_documents
+from improvable.cli.output import check_documents, made_here, quietly, say, write_documents
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,7 @@ def _screening(quick: bool, seed: int, report: str | None) -> int:
     result = audited(people)
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
-        write_documents(named, report, None, data="NHANES 2011-2018")
+        write_documents(named, report, None, made_here("NHANES 2011-2018"))
     say(result.summary())
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
@@ -164,7 +164,7 @@ def _care_program(quick: bool, seed: int, report: str | None) -> int:
             simulated=True,
         )
     )
-    write_documents(result, report, None)
+    write_documents(result, report, None, made_here())
     say(result.summary())
     say(
         "\nNext, on a file of your own (here the simulated one):\n"

@@ -40,6 +40,7 @@ def ledger(
     from improvable.data.formats import FileFormat
     from improvable.errors import StorageError
     from improvable.question.design import FEWEST_DRAWS
+    from improvable.question.spelling import as_options
     from improvable.report.text import paragraph
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown
@@ -47,7 +48,9 @@ def ledger(
         BEGUN,
         FINISHED,
         PLANNED,
+        REFUSED,
         REPAIRED,
+        RESUMED,
         VERIFIED,
         check_belongs,
         doubts,
@@ -82,13 +85,18 @@ def ledger(
         if "verdict" in line.facts:
             p_value = p_text(line.facts["p_value"], line.facts.get("draws", FEWEST_DRAWS))
             told.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
-        if line.facts.get("resumed"):
-            told.append("resumed")
+        if line.event != RESUMED and line.facts.get(RESUMED):
+            told.append(RESUMED)
+        if line.event == RESUMED:
+            told.append(f"run of line {line.facts.get('run')}")
+        if line.event == REFUSED:
+            told[-1] = f"refused: {as_options(str(line.facts.get('why')))}"
         if line.event == VERIFIED:
-            told.append("everything the same" if line.facts.get("same") else "NOT the same")
+            earlier = "everything the same" if line.facts.get("same") else "NOT the same"
+            told.append(str(line.facts.get("found", earlier)))
         if line.event == REPAIRED:
             told.append(f"{line.facts.get('bytes')} bytes were torn")
-        if line.event in (BEGUN, FINISHED, PLANNED):
+        if line.event in (BEGUN, RESUMED, FINISHED, PLANNED):
             sealed = line.facts.get("seal") is not None
             told.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
         if line.facts.get("protocol"):

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
+    from improvable.results.storage import Provenance
 
 Result = TypeVar("Result")
 
@@ -72,15 +73,20 @@ def check_documents(report: str | None, table: str | None) -> None:
         checked_path(table, TABLES)
 
 
-def write_documents(
-    result: "Audit | Comparison", report: str | None, table: str | None, runs: str = "", data: str | None = None
-) -> None:
-    """Write the report and the table that were asked for, with the command that made them and the data's name."""
+def made_here(data: str | None = None, runs: str = "") -> "Provenance":
+    """Where a result of this command comes from."""
+    from improvable.results.storage import Provenance
+
+    name = None if data is None else Path(data).name
+    return Provenance(shlex.join(["improvable", *sys.argv[1:]]), runs or None, name)
+
+
+def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: "Provenance") -> None:
+    """Write the report and the table that were asked for."""
     from improvable.report.write import write_report, write_table
 
     if report is not None:
-        command, name = shlex.join(["improvable", *sys.argv[1:]]), None if data is None else Path(data).name
-        write_report(result, report, command=command, runs=runs or None, data=name)
+        write_report(result, report, **vars(made))
     if table is not None:
         write_table(result, table)
 

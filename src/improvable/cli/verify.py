@@ -1,5 +1,6 @@
 """`improvable verify`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from improvable.cli.proofs import check_readable, refuse_beside_bundle, show_bun
 from improvable.errors import OptionError
 
 if TYPE_CHECKING:
+    from improvable.trust.agreement import Agreement
     from improvable.trust.verification import Verification
 
 MOST_SHOWN = 20
@@ -77,7 +79,7 @@ def verify(
     from improvable.trust.bundle import is_bundle
     from improvable.trust.files import read_protocol
     from improvable.trust.seal import seal_path
-    from improvable.trust.verification import read_facts
+    from improvable.trust.verification import read_facts, stated_line
     from improvable.trust.verification import verify as recompute
 
     if is_bundle(result):
@@ -92,37 +94,48 @@ def verify(
     check_readable(root, key, ledger)
     warn_of_code((facts.get("protocol") or {}).get("declared", {}))
     found = quietly(lambda: recompute(result, data, n_jobs=jobs))
-    same = found.same
+    failed = [] if found.same else ["a number, text or file differs"]
     say(shown(seal_words(facts)))
     for check in checks(mine, facts, found.seal):
-        same &= check.good is not False
+        failed += [] if check.good is not False else [check.words]
         say(shown(f"{UNCHECKED if check.good is None else _word(check.good)} {check.words}"))
     say("Numbers and texts of each part, recomputed:")
     _show_numbers(found, every)
     place = _ledger_of(result, data, ledger, facts)
     runs = "no ledger was checked, so nobody knows how many runs did not reject"
     if place is not None:
-        good, where, runs = _in_ledger(place, facts)
-        same &= good
-        say(f"{_word(good)} ledger: {where}")
+        good, where, runs = _in_ledger(place, facts, stated_line(result))
+        failed += [] if good else [f"ledger: {where}"]
+        say(shown(f"{_word(good)} ledger: {where}"))
     else:
         say(f"{UNCHECKED} ledger: there is none beside the data or the result")
     named = [Path(protocol), seal_path(protocol)] if protocol is not None else []
-    same &= show_stamps(named, place, root, facts.get("challenge_source"))
-    if key is not None:
-        same &= show_signature(result, key, data, protocol)
-    total, wrong = len(found.checked), len(found.differences)
+    failed += [] if show_stamps(named, place, root, facts.get("challenge_source")) else ["a time stamp does not hold"]
+    if key is not None and not show_signature(result, key, data, protocol):
+        failed.append("a file is not as signed")
     if place is not None:
-        _record(place, facts, same)
-    sealed = "" if mine.digest is not None else ("; unsealed" if mine.unsealed else "; no seal of yours was checked")
-    if same:
-        say(f"\nVERIFIED: {total:,} numbers and texts are the same{sealed}; {runs}.")
+        _record(place, facts, found.same, found_words(found.same, facts, mine, failed))
+    total, wrong = len(found.checked), len(found.differences)
+    without = "it has no seal" if facts.get("seal") is None else "its seal was not compared with one of yours"
+    if not failed:
+        say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else f'; {without}'}; {runs}.")
         return 0
-    numbers = (
-        f"{wrong:,} of {total:,} numbers and texts differ" if wrong else f"all {total:,} numbers and texts are the same"
-    )
-    say(f"\nNOT VERIFIED: {numbers}{'' if wrong else ', but a check above failed'}; {runs}.")
+    differ = f"{wrong:,} of {total:,} numbers and texts differ"
+    numbers = differ if wrong else f"all {total:,} numbers and texts are the same, but {failed[0]}"
+    say(shown(f"\nNOT VERIFIED: {numbers}; {runs}.", lines=True))
     return 1
+
+
+def found_words(same: bool, facts: dict[str, Any], mine: "Agreement", failed: Sequence[str]) -> str:
+    """What a verification found, as the ledger keeps it: first the numbers, then whether they are as agreed."""
+    if not same:
+        return "NOT the same"
+    if facts.get("seal") is None and mine.digest is None:
+        others = [words for words in failed if not words.startswith("seal:")]
+        return "same numbers, no seal" + (", NOT as agreed" if others else "")
+    if failed:
+        return "same numbers, NOT as agreed"
+    return "everything the same" if mine.digest is not None else "same numbers, seal not compared"
 
 
 def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]) -> Path | None:
@@ -144,25 +157,30 @@ def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]
     return None
 
 
-def _in_ledger(place: Path, facts: dict[str, Any]) -> tuple[bool, str, str]:
-    """Whether a ledger is intact and lists a result, where, and how many runs it has."""
+def _in_ledger(place: Path, facts: dict[str, Any], stated: str | None) -> tuple[bool, str, str]:
+    """Whether a ledger is intact and lists a result as it is `stated`, where, and how many runs it has."""
     from improvable.errors import StorageError
-    from improvable.trust.ledger import doubts, read_ledger, rejections_words
+    from improvable.trust.ledger import doubts, line_words, read_ledger, rejections_words
     from improvable.trust.order import OUT_OF_ORDER, order_of
     from improvable.trust.verification import ledger_line
 
     try:
-        line, lines = ledger_line(place, facts), read_ledger(place)
+        line, lines = ledger_line(place, facts, stated), read_ledger(place)
     except StorageError as error:
         return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
     if line is None:
         return False, f"no line of {place.name} records this result", rejections_words(lines)
+    here, elsewhere = line_words(place, lines[:line]), []
+    if stated is not None and stated.partition("(hash")[2] != here.partition("(hash")[2]:  # a copy has another name
+        if any(one.hash[:16] in stated for one in lines):
+            return False, f"the result says '{stated}', and the ledger says '{here}'", rejections_words(lines)
+        elsewhere = [f"The result names a line of another ledger, which was not checked: '{stated}'"]
     order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
-    said = " ".join([f"line {line} of {place.name}.", *doubts(lines), *order])
+    said = " ".join([f"line {line} of {place.name}.", *elsewhere, *doubts(lines), *order])
     return not any(OUT_OF_ORDER in words for words in order), said, rejections_words(lines)
 
 
-def _record(place: Path, facts: dict[str, Any], same: bool) -> None:
+def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
     """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
     from improvable.errors import StorageError
     from improvable.trust.ledger import read_ledger
@@ -171,7 +189,7 @@ def _record(place: Path, facts: dict[str, Any], same: bool) -> None:
     stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
     try:
         lines = read_ledger(place)
-        Recorder(place, lines[0].facts["data"]).verify({"kind": "verify", **stated, "same": same})
+        Recorder(place, lines[0].facts["data"]).verify({"kind": "verify", **stated, "same": same, "found": found})
     except (StorageError, IndexError) as error:
         say(f"warning: this verification is not recorded: {error}", err=True)
 

@@ -78,7 +78,7 @@ def run_prepared(
 ) -> Audit:
     """Run an audit whose settings and data are checked.
 
-    `begun` is called before anything is computed or written, with True where the folder has what an earlier run did.
+    `begun` is called before anything is computed or written, with True where an earlier run left the folder.
     """
     refuse_without_value(ready.plan.settings)
     plan, question, workers = ready.plan, ready.plan.design.question, worker_count(n_jobs)

@@ -12,12 +12,6 @@ from improvable.results.facts import Facts, by_component
 from improvable.results.numbers import p_text, value_text
 from improvable.results.words import component_name
 
-RECOMPUTE = (
-    "To recompute every number: run the command below on the same data. The fingerprint says whether they are the "
-    "same, and improvable verify compares a rerun with this result. With --export-rows an audit writes, for "
-    "every row, its block in every repetition and both decisions, so that any tool can recompute the estimates."
-)
-
 
 def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | None, runs: str | None) -> Appendix:
     """Everything else."""
@@ -37,9 +31,22 @@ def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | Non
     blocks += [
         Heading("Where this comes from, and how to recompute it", 3),
         FactList(tuple(provenance(facts, command, runs))),
-        Sentence(RECOMPUTE if facts["kind"] == "audit" else RECOMPUTE.split(" With --export")[0]),
+        Sentence(_recompute(facts, command)),
     ]
     return Appendix("Appendix", tuple(blocks))
+
+
+def _recompute(facts: Facts, command: str | None) -> str:
+    how = "run the command above" if command else "repeat the call that made it"
+    said = [f"To recompute every number: {how}, on the same data. The fingerprint says whether they are the same."]
+    if facts.get("protocol"):
+        said.append("improvable verify compares a rerun with this result.")
+    if facts["kind"] == "audit":
+        said.append(
+            "With --export-rows an audit writes, for every row, its block in every repetition and both decisions, so "
+            "that any tool can recompute the estimates."
+        )
+    return " ".join(said)
 
 
 def components_table(facts: Facts) -> Table:

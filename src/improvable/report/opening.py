@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.question.spelling import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
 from improvable.report.spread import Key, Spread, gap_by
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
@@ -53,7 +54,7 @@ def answer_block(facts: Facts) -> Answer:
         word=SHOWN if facts["reject"] else NOT_SHOWN,
         claim=claim,
         firmness=tuple(words for words in said if words),
-        beside=tuple(facts["verdict_warnings"]),
+        beside=tuple(map(as_options, facts["verdict_warnings"])),
     )
 
 

@@ -8,6 +8,8 @@ from improvable.results.words import seal_words
 def provenance(facts: Facts, command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
     """Names and words, in the order they are printed."""
     out = [("Seal", seal_words(facts))]
+    if facts["seal"] is not None:
+        out.append(("Digest of the seal", facts["seal"]))
     if facts["data_fingerprint"] is not None:
         out.append(("Fingerprint of the data", facts["data_fingerprint"]))
     protocol = facts.get("protocol")

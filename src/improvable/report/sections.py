@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from improvable.question.spelling import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.look import look_lines
 from improvable.report.meanings import meaning
@@ -302,7 +303,7 @@ def _legal(facts: Facts) -> list[Block]:
 
 def cautions_section(result: "Result") -> list[Block]:
     """Every caution, with what it means."""
-    notes: list[Block] = [Note(one.text, meaning(one.kind)) for one in result.cautions]
+    notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
@@ -317,8 +318,8 @@ def limits_section(facts: Facts) -> list[Block]:
     said = (
         limits(facts),
         otherwise,
-        "The p-value is about the size asked for above. Sizes chosen after looking at pictures or sliders are "
-        "exploration; each of the bounds above carries its confidence separately.",
+        "The p-value is about the size asked for above. Sizes chosen after looking at the result are exploration; each "
+        "of the bounds above carries its confidence separately.",
         "Accuracy and the gap mean what the utilities above measure, on rows like these. Nothing here is legal advice.",
     )
     return [Heading("What this does not say"), Listing(said)]

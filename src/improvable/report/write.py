@@ -4,21 +4,22 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
 from improvable.report.latex import latex_document, latex_table
 from improvable.report.markdown import markdown_document, markdown_table
-from improvable.results.facts import Facts, repetition_columns
+from improvable.results.facts import Facts
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
-from improvable.showing import shown, shown_all
+from improvable.results.tidy import P_VALUES, tidy_columns
+from improvable.showing import json_text, shown, shown_all
 
 if TYPE_CHECKING:
     from improvable.report.document import Document
 
-REPORTS = (".html", ".pdf", ".docx", ".md", ".tex")
+REPORTS = (".html", ".pdf", ".docx", ".md", ".tex", ".json")
 TABLES = (".tex", ".csv", ".md")
 
 
@@ -29,7 +30,7 @@ def write_report(
     runs: str | None = None,
     data: str | None = None,
 ) -> None:
-    """Write a report: .html, one page that needs no network; .pdf, .docx, .md or .tex.
+    """Write a report: .html, one page that needs no network; .pdf, .docx, .md or .tex; or the result itself, .json.
 
     Parameters
     ----------
@@ -38,13 +39,16 @@ def write_report(
     command : str, optional
         The command or call that made the result, to be printed with it.
     runs : str, optional
-        How many runs the ledger of the data has.
+        The line of the ledger, and how many runs it has.
     data : str, optional
         What the data are called.
     """
     from improvable.report.document import make_document
 
     place = checked_report(path)
+    if place.suffix.lower() == ".json":
+        write_whole(place, f"{json_text(result.facts)}\n".encode())
+        return
     if place.suffix.lower() == ".html":
         from improvable.report.html import html_page
 
@@ -81,7 +85,7 @@ def _written(document: "Document", suffix: str) -> bytes:
 
 
 def write_table(result: Result, path: str | Path) -> None:
-    """Write the paper's table: .tex or .md; or every number of every repetition: .csv.
+    """Write the paper's table: .tex or .md; or the rows of `result.table()`, one per condition and repetition: .csv.
 
     Parameters
     ----------
@@ -117,15 +121,10 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
     return place
 
 
-def _never_zero(name: str, values: list[Any], draws: int) -> list[Any]:
-    """Values of a column as they are, but for a p-value of none of the draws, which is not zero."""
-    if not (name == "p_value" or name.endswith((" p", " p other"))):
-        return values
-    return [p_text(value, draws) if value == 0 else value for value in values]
-
-
 def _csv(facts: Facts) -> str:
-    columns = {name: _never_zero(name, values, facts["draws"]) for name, values in repetition_columns(facts).items()}
+    columns = tidy_columns(facts)
+    for name in P_VALUES:  # a p-value of none of the draws is not zero
+        columns[name] = [p_text(p, facts["draws"]) if p == 0 else p for p in columns[name]]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(map(shown, columns))

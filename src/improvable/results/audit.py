@@ -49,6 +49,8 @@ class Audit(Result):
         a loaded audit has none.
     rows : callable or None
         Every row in some repetitions, as `repetition_rows` gives it; a loaded audit has none.
+    made : Provenance or None
+        Of a loaded run from the command line: the command, the data's name and the line of the ledger.
     """
 
     question: Question
@@ -61,6 +63,7 @@ class Audit(Result):
     refit: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
     rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
+    made: storage.Provenance | None = field(default=None, repr=False, compare=False)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -92,9 +95,11 @@ class Audit(Result):
             `alpha`, as in `audit`; what is not named stays.
         """
         question = change_question(self.question, self.repetitions[0].evidence.attributes, changes)
-        setting = self.setting if question == self.question else self.setting | ASKED_AGAIN
+        if question == self.question:
+            return self
+        setting = self.setting | ASKED_AGAIN
         repetitions = tuple(replace(repetition, question=question) for repetition in self.repetitions)
-        return replace(self, question=question, setting=setting, repetitions=repetitions)
+        return replace(self, question=question, setting=setting, repetitions=repetitions, made=None)
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
@@ -103,6 +108,8 @@ class Audit(Result):
         for repetition in self.repetitions:
             storage.write_repetition(repetition, place, run)
         self.finish(place)
+        if self.made is not None:
+            storage.write_provenance(place, self.made)
 
     def finish(self, folder: Path) -> None:
         """Write what makes a folder of repetitions a finished audit."""

@@ -213,31 +213,3 @@ def mean_of(component: Sequence[ComponentFacts], algorithm: Algorithm) -> float 
     values = [repetition[algorithm] for repetition in component]
     defined = [value for value in values if value is not None]
     return sum(defined) / len(defined) if len(defined) == len(values) else None
-
-
-def repetition_columns(facts: Facts) -> dict[str, list[Any]]:
-    """The repetitions as columns of a table: estimates with intervals, p-values, counts."""
-    repetitions = facts["repetitions"]
-    columns: dict[str, list[Any]] = {"repetition": [s["repetition"] for s in repetitions]}
-    for component in by_component(facts):
-        name = f"{component[0]['kind']} {component[0]['utility']} {component[0]['group']}"
-        columns[f"{name} status_quo"] = [one["status_quo"] for one in component]
-        columns[f"{name} candidate"] = [one["candidate"] for one in component]
-        columns[f"{name} p"] = [one["p_value"] for one in component]
-        if component[0]["kind"] == "fairness":
-            columns[f"{name} p other"] = [one["p_other"] for one in component]
-    columns["p_value"] = [s["p_value"] for s in repetitions]
-    columns["rows"] = [s["rows"] for s in repetitions]
-    for group in facts["groups"]:
-        columns[f"selected {group} status_quo"] = [s["selected"][group]["status_quo"] for s in repetitions]
-        columns[f"selected {group} candidate"] = [s["selected"][group]["candidate"] for s in repetitions]
-    for name in ("status_quo", "candidate"):
-        columns[f"share selected {name}"] = [s["share_selected"][name]["test"] for s in repetitions]
-        for group in facts["groups"]:
-            columns[f"share selected {group} {name}"] = [s["share_selected_by_group"][group][name] for s in repetitions]
-            columns[f"effective {group} {name}"] = [s["effective_rows"][group][name] for s in repetitions]
-    for intervals in zip(*(repetition["intervals"] for repetition in repetitions), strict=True):
-        name = f"{intervals[0]['measure']} {intervals[0]['group']} {intervals[0]['quantity']}"
-        columns[f"{name} low"] = [one["low"] for one in intervals]
-        columns[f"{name} high"] = [one["high"] for one in intervals]
-    return columns

@@ -20,7 +20,7 @@ from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from
 from improvable.results.findings import Census
-from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, repetition_path
+from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, read_provenance, repetition_path
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
@@ -196,6 +196,7 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
         data=plain["data_fingerprint"],
         refit=None,
         backend=backend,
+        made=read_provenance(place),
     )
     for part in (*audit.disparities, *audit.cautions):
         check_types(part)

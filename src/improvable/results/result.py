@@ -9,10 +9,12 @@ from improvable.data.frames import build_frame
 from improvable.errors import Caution
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
-from improvable.results.facts import Facts, repetition_columns
+from improvable.results.facts import Facts
 from improvable.results.findings import Tested
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
+from improvable.results.storage import Provenance
+from improvable.results.tidy import COLUMNS, tidy_columns
 from improvable.results.words import alternative_hypothesis, null_hypothesis
 
 
@@ -30,6 +32,7 @@ class Result(ABC):
     cautions: tuple[Caution, ...]
     data: HasDigest | str | None
     backend: Any
+    made: Provenance | None = None
 
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
@@ -94,8 +97,31 @@ class Result(ABC):
         return alternative_hypothesis(self.facts)
 
     def table(self) -> Any:
-        """One row per repetition with estimates, intervals and p-values, as a frame of the caller's own kind."""
-        return build_frame(repetition_columns(self.facts), self.backend)
+        """Every condition in every repetition, one row each, as a frame of the caller's own kind.
+
+        The lower median of `p_repetition` over the repetitions is the p-value of the audit. Numbers that a row does not
+        have are missing: only a group's own utility has intervals and counts of its own.
+
+        Returns
+        -------
+        data frame
+            With these columns:
+
+            - `repetition`: its number, from 1; 0 in a comparison.
+            - `block`: "mixture" where all blocks of a repetition are tested together; "1" where there is only one, as
+              in the paper's split; "all rows" in a comparison.
+            - `kind`: "accuracy", of a group or of "everyone", or "fairness", the gap between the groups of a column.
+            - `utility`, and `group`: the group, or the column whose gap it is.
+            - `status_quo`, `candidate`, `difference` and `ratio` (candidate to status quo), each with `_low` and
+              `_high`, the ends of its interval.
+            - `p_value` of the condition; `p_other`, by the gap statistic that does not decide; `p_repetition`, the
+              largest of the repetition's conditions.
+            - `rows` tested in the repetition.
+            - `selected_`, `share_` and `effective_`, each with `status_quo` and `candidate`: rows of the group that are
+              selected, their share, and what those that count are worth in rows of equal weight. A row that is not
+              about one group has the share of all rows.
+        """
+        return build_frame(tidy_columns(self.facts), self.backend, COLUMNS)
 
     def frontier(self, form: str | None = None) -> Frontier:
         """How large an improvement these draws support: p-values of every delta, the edge, and bounds.
@@ -151,15 +177,17 @@ class Result(ABC):
         Parameters
         ----------
         path : str or path
-            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md or .tex.
+            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md, .tex or
+            .json (the result itself).
         command : str, optional
-            The command that made the result, for its provenance.
+            The command that made the result; by default what its run folder says.
         data : str, optional
-            What the data are called.
+            What the data are called; by default what its run folder says.
         """
         from improvable.report.write import write_report
 
-        write_report(self, path, command, data=data)
+        made = self.made or Provenance()
+        write_report(self, path, command or made.command, made.runs, data or made.data)
 
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html

@@ -7,6 +7,7 @@ A folder holds
   ``draws``, ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``,
   a JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
+- ``provenance.json``: of a run from the command line, the command, the data's name and the line of the ledger.
 
 Every file is written under another name and then renamed, so that none is ever half there.
 """
@@ -15,7 +16,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from improvable.data.files import make_folder, write_whole
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
+from improvable.question.conforming import check_types
 from improvable.question.declaration import gone
 from improvable.results.counts import plain_counts
 from improvable.results.findings import Tested
@@ -31,7 +33,26 @@ from improvable.results.versions import VERSION
 from improvable.showing import json_text
 
 FORMAT = 6
-RESULT, RUN = "result.json", "run.json"
+RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a result comes from, as its reports say it.
+
+    Attributes
+    ----------
+    command : str or None
+        The command or call that made it.
+    runs : str or None
+        Its line in the ledger, and how many runs there were.
+    data : str or None
+        What the data are called.
+    """
+
+    command: str | None = None
+    runs: str | None = None
+    data: str | None = None
 
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
@@ -133,6 +154,24 @@ def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
     write_whole(folder / RESULT, as_json({"format": FORMAT, "version": VERSION, "kind": kind, **facts}))
 
 
+def write_provenance(folder: Path, made: Provenance) -> None:
+    """Keep where a result comes from, for reports that are written later."""
+    write_whole(folder / PROVENANCE, as_json({"format": FORMAT, "version": VERSION, **asdict(made)}))
+
+
+def read_provenance(folder: Path) -> Provenance | None:
+    """Where a result in a folder comes from; None where nobody kept it."""
+    if not (folder / PROVENANCE).exists():
+        return None
+    plain = read_json(folder / PROVENANCE)
+    made = Provenance(**{name: plain.get(name) for name in Provenance.__dataclass_fields__})
+    try:
+        check_types(made)
+    except TypeError as error:
+        raise StorageError(f"'{folder / PROVENANCE}' is not as it was written.", "Ask for it again.") from error
+    return made
+
+
 def new_folder(folder: str | Path) -> Path:
     """A folder to save into; one that holds something is refused."""
     place = Path(folder)
@@ -145,7 +184,7 @@ def new_folder(folder: str | Path) -> Path:
 def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[bool], None] = lambda _: None) -> Path:
     """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ.
 
-    `begun` is called before anything is written: with True where the folder already has what an earlier run did.
+    `begun` is called before anything is written: with True where an earlier run left the folder.
     """
     place = Path(folder)
     mine = as_json({"format": FORMAT, "version": VERSION, "audit": identity})
@@ -165,7 +204,7 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
             raise StorageError(
                 f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one."
             )
-        begun(any(place.glob("*.npz")))
+        begun(True)
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
-BEGUN, FINISHED, PLANNED = "begun", "finished", "planned"
-SEALED, VERIFIED, REPAIRED = "sealed", "verified", "repaired"
+BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
+PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"
+IDENTITY = ("kind", "protocol", "seed", "challenge", "seal", "rule_source")
+"""What the lines of one run have in common. Runs that have it in common find the same."""
 ORIGIN = "0" * 64
 MOST_KEPT = 2_000
 """Bytes of a torn line that are kept."""
@@ -52,9 +54,10 @@ class Line:
     number : int
         From 1.
     event : str
-        "begun", "finished", "planned", "sealed", "verified" or "repaired".
+        "begun", "resumed", "finished", "refused", "planned", "sealed", "verified" or "repaired".
     facts : dict
-        When, data, protocol, seed or challenge; of a finished run also its p-value and verdict.
+        When, data, protocol, seed or challenge; of a finished run also its p-value and verdict. A resumed or refused
+        run has in ``run`` the line that it was begun in.
     hash : str
     """
 
@@ -216,6 +219,18 @@ def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def unfinished_run(lines: Sequence[Line], facts: Mapping[str, Any]) -> int | None:
+    """The line that began a run of the same audit and was not followed by its end: to resume it is to go on with it."""
+    begun: list[int] = []
+    for line in lines:
+        if all(line.facts.get(name) == facts.get(name) for name in IDENTITY):
+            if line.event == BEGUN:
+                begun.append(line.number)
+            elif line.event in (FINISHED, REFUSED) and begun:
+                begun.pop()
+    return begun[-1] if begun else None
+
+
 def runs_words(lines: Sequence[Line]) -> str:
     """How many runs there were, in words.
 
@@ -224,23 +239,22 @@ def runs_words(lines: Sequence[Line]) -> str:
     >>> runs_words([])
     'no run is recorded'
     """
-    begun = sum(line.event == BEGUN for line in lines)
-    verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
     if not lines:
         return "no run is recorded"
+    begun, verdicts, refused = _counts(lines)
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
     what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
-    more = "".join(
+    what += (f" ({told})" if told else "") + (f", {refused} refused" if refused else "")
+    resumed = {line.facts.get("run", line.number) for line in lines if line.event == RESUMED or line.facts.get(RESUMED)}
+    return what + "".join(
         f"; {count} {words if count != 1 else word}"
         for count, word, words in (
-            (sum(line.event == BEGUN and bool(line.facts.get("resumed")) for line in lines), "of them was resumed",
-             "of them were resumed"),
+            (len(resumed), "of them was resumed", "of them were resumed"),
             (sum(line.event == PLANNED for line in lines), "plan made on them", "plans made on them"),
             (sum(line.event == VERIFIED for line in lines), "verification", "verifications"),
         )
         if count
-    )  # fmt: skip
-    return f"{what} ({told}){more}" if told else f"{what}{more}"
+    )
 
 
 def rejections_words(lines: Sequence[Line]) -> str:
@@ -251,11 +265,24 @@ def rejections_words(lines: Sequence[Line]) -> str:
     >>> rejections_words([])
     'of 0 finished runs on these data, 0 did not reject'
     """
-    verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
-    begun = sum(line.event == BEGUN for line in lines)
-    open_ = f" ({begun - len(verdicts)} more begun)" if begun > len(verdicts) else ""
-    runs = f"finished run{'s' if len(verdicts) != 1 else ''} on these data{open_}"
+    begun, verdicts, refused = _counts(lines)
+    counts = ((begun - len(verdicts) - refused, BEGUN), (refused, REFUSED))
+    others = ", ".join(f"{count} more {word}" for count, word in counts if count > 0)
+    runs = f"finished run{'s' if len(verdicts) != 1 else ''} on these data" + (f" ({others})" if others else "")
     return f"of {len(verdicts)} {runs}, {verdicts.count('not rejected')} did not reject"
+
+
+def _counts(lines: Sequence[Line]) -> tuple[int, list[Any], int]:
+    """Runs begun, verdicts of those that finished, and how many were refused."""
+    verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
+    begun, refused = (sum(line.event == event for line in lines) for event in (BEGUN, REFUSED))
+    return begun, verdicts, refused
+
+
+def line_words(path: Path, lines: Sequence[Line]) -> str:
+    """The last of these lines, by which a result can be found in its ledger, and what there was up to it."""
+    words = f"Line {lines[-1].number} of {path.name} (hash {lines[-1].hash[:16]}...): {runs_words(lines)}."
+    return " ".join([words, *doubts(lines)])
 
 
 def doubts(lines: Sequence[Line]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.challenge import parse_source
-from improvable.trust.ledger import BEGUN, FINISHED, SEALED, Line
+from improvable.trust.ledger import BEGUN, FINISHED, REFUSED, RESUMED, SEALED, Line
 
 OUT_OF_ORDER = "NOT IN ORDER"
 
@@ -22,7 +22,7 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     mine = [line for line in lines if line.facts.get("seal") == seal]
     name = _plain(seal[:16])
     sealed = next((line for line in mine if line.event == SEALED), None)
-    runs = [line for line in mine if line.event in (BEGUN, FINISHED)]
+    runs = [line for line in mine if line.event in (BEGUN, RESUMED, FINISHED, REFUSED)]
     steps, wrong = [], []
     if sealed is None:
         steps.append("sealed elsewhere: no line of this ledger records it")

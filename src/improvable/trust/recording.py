@@ -1,14 +1,24 @@
 """What the command line does with data is written to the ledger beside them: seals, runs, plans, verifications."""
 
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from improvable.errors import ImprovableError, StorageError
 
 if TYPE_CHECKING:
     from improvable.data.engines import Engine
     from improvable.data.formats import FileFormat
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
+    from improvable.trust.ledger import Line
+
+    Result = TypeVar("Result", Audit, Comparison)
+
+NOT_RECORDED = 0
+"""The line of a run that has none."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +29,41 @@ class Recorder:
     data: str
     reason: str = ""
 
-    def begin(self, kind: str, facts: dict[str, Any]) -> None:
-        """Record that a run begins, before it computes or writes anything else."""
-        from improvable.trust.ledger import BEGUN
+    def run(
+        self, kind: str, facts: dict[str, Any], work: "Callable[[Callable[[bool], None]], Result]"
+    ) -> "tuple[Result, str]":
+        """Record that a run begins and how it ends; its result, and in words how many runs there were.
 
-        self._add(BEGUN, {"kind": kind, **facts})
+        Parameters
+        ----------
+        kind : str
+        facts : dict
+            What is known before it begins.
+        work : callable
+            Runs. It calls what it is given before it computes or writes anything, with True where it goes on with what
+            an earlier run left.
+        """
+        from improvable.trust.ledger import BEGUN, FINISHED, REFUSED, RESUMED, read_ledger, run_facts, unfinished_run
 
-    def finish(self, kind: str, result: "Audit | Comparison") -> str:
-        """Record what a run found, and say how many runs there were."""
-        from improvable.trust.ledger import FINISHED, run_facts
+        stated, begun = {"kind": kind, **facts}, NOT_RECORDED
 
-        return self._add(FINISHED, {"kind": kind, **run_facts(result)})
+        def begin(resumed: bool) -> None:
+            nonlocal begun
+            if self.path is None:
+                return
+            before = unfinished_run(read_ledger(self.path), stated) if resumed and self.path.exists() else None
+            if before is not None:
+                self._write(RESUMED, stated | {"run": before})
+            begun = before or self._write(BEGUN, stated | ({RESUMED: True} if resumed else {})).number
+
+        try:
+            result = work(begin)
+        except ImprovableError as error:
+            if begun != NOT_RECORDED and not isinstance(error.__cause__, OSError):  # a full disk refuses nothing
+                with contextlib.suppress(StorageError):  # what went wrong first is what the caller must know
+                    self._write(REFUSED, stated | {"run": begun, "why": error.message})
+            raise
+        return result, self._add(FINISHED, {"kind": kind, **run_facts(result)})
 
     def plan(self, kind: str, facts: dict[str, Any]) -> str:
         """Record that settings were tried on these data before an audit, and say how many runs there were."""
@@ -53,27 +87,32 @@ class Recorder:
 
         return self._add(VERIFIED, facts)
 
-    def knows(self, folder: str | None) -> int | None:
-        """The line that records a finished run in a folder, if there is one."""
-        from improvable.errors import StorageError
+    def knows(self, folder: str | None) -> str:
+        """What the ledger says of a finished run in a folder; empty where it says nothing."""
+        from improvable.trust.ledger import line_words, read_ledger
         from improvable.trust.verification import ledger_line, read_facts
 
         if self.path is None or not self.path.exists() or folder is None or not (Path(folder) / "result.json").exists():
-            return None
+            return ""
         try:
-            return ledger_line(self.path, read_facts(folder))
+            number = ledger_line(self.path, read_facts(folder))
         except StorageError:  # the folder is damaged, or its run is unfinished
-            return None
+            return ""
+        return "" if number is None else line_words(self.path, read_ledger(self.path)[:number])
 
     def _add(self, event: str, facts: dict[str, Any]) -> str:
-        from improvable.trust.ledger import doubts, read_ledger, record, runs_words
+        from improvable.trust.ledger import line_words, read_ledger
 
         if self.path is None:
             return self.reason
-        line = record(self.path, self.data, event, facts)
-        lines = read_ledger(self.path)
-        words = f"Line {line.number} of {self.path.name} (hash {line.hash[:16]}...): {runs_words(lines)}."
-        return " ".join([words, *doubts(lines)])
+        line = self._write(event, facts)
+        return line_words(self.path, read_ledger(self.path)[: line.number])
+
+    def _write(self, event: str, facts: dict[str, Any]) -> "Line":
+        from improvable.trust.ledger import record
+
+        assert self.path is not None
+        return record(self.path, self.data, event, facts)
 
 
 def reading_facts(format_: "FileFormat") -> dict[str, Any]:

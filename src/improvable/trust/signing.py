@@ -16,7 +16,7 @@ from improvable.algorithms.rules.source import source_files
 from improvable.data.files import write_whole
 from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
-from improvable.results.storage import as_json
+from improvable.results.storage import PROVENANCE, RESULT, RUN, as_json
 from improvable.results.versions import VERSION
 from improvable.trust.packages import need_package
 from improvable.trust.seal import seal_path
@@ -156,7 +156,7 @@ def _subjects(
     """Names and digests: every file of the result, what was declared, and the files that are given."""
     files = sorted(path for path in result.iterdir() if path.is_file()) if result.is_dir() else [result]
     for path in files:
-        if result.is_file() or path.name in ("result.json", "run.json") or path.match("repetition-*.npz"):
+        if result.is_file() or path.name in (RESULT, RUN, PROVENANCE) or path.match("repetition-*.npz"):
             yield f"result/{path.name}", _digest(path)
     declared = (facts.get("protocol") or {}).get("declared")
     if declared is not None:

@@ -20,6 +20,7 @@ from improvable.report.embedding import read_embedded
 from improvable.report.html import html_page
 from improvable.results.audit import Audit
 from improvable.results.loading import load
+from improvable.results.storage import PROVENANCE, RUN, read_provenance
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
 from improvable.trust.seal import Seal, seal_of
 
@@ -167,17 +168,32 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Ve
     }
     files, others = _compared_files(Path(result), again)
     place = Path(result)
-    beside = {path.name for path in place.iterdir()} - set(files) - {"run.json"} if place.is_dir() else set()
+    beside = {path.name for path in place.iterdir()} - set(files) - {RUN, PROVENANCE} if place.is_dir() else set()
     return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
 
 
-def ledger_line(ledger: str | Path, facts: Mapping[str, Any]) -> int | None:
-    """The line of a ledger that records a result; None where no line does."""
+def ledger_line(ledger: str | Path, facts: Mapping[str, Any], words: str | None = None) -> int | None:
+    """The line of a ledger that records a result; of several alike, the one that `words` name. None where none does."""
     stated = stated_facts(facts)
-    for line in read_ledger(ledger):
-        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items()):
-            return line.number
-    return None
+    found = [
+        line
+        for line in read_ledger(ledger)
+        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items())
+    ]
+    named = [line for line in found if line.hash[:16] in (words or "")]
+    return (named or found)[0].number if found else None
+
+
+def stated_line(result: str | Path) -> str | None:
+    """What a run folder, or a report, says of its line in the ledger and of the runs before it."""
+    place = Path(result)
+    if place.is_dir():
+        made = read_provenance(place)
+        return None if made is None else made.runs
+    if place.suffix.lower() not in (".html", ".htm"):
+        return None
+    runs = read_embedded(read_bytes(place).decode())["runs"]
+    return None if runs is None else str(runs)
 
 
 def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
-DOCUMENTS = ("-m", "improvable.web.documents")
 WRAP = 66
 
 
@@ -90,4 +89,4 @@ def _pairs(words: Sequence[str]) -> list[str]:
     return parts
 
 
-__all__ = ["DEVNULL", "DOCUMENTS", "PREVIEW", "Finished", "run", "shown", "start"]
+__all__ = ["DEVNULL", "PREVIEW", "Finished", "run", "shown", "start"]

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
+from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule
 from improvable.procedure.preparing import prepare_audit
@@ -105,6 +106,26 @@ def test_a_rule_of_ones_own_sees_training_rows_only(people: pl.DataFrame) -> Non
         assert len(training.rows) + repetition.rows == 900
         assert abs(len(training.rows) - 225) < 4 * (900 * 0.25 * 0.75) ** 0.5
     assert result.to_dict()["rule"] == "spy"
+
+
+class ByNeed:
+    """A rule without a name."""
+
+    __slots__ = ()
+    honors = frozenset({"capacity", "monotone"})
+
+    def select(self, training: improvable.Training, status_quo: improvable.Algorithm) -> Any:
+        return improvable.threshold("need_1", capacity=0.2)
+
+
+def test_a_rule_without_a_name_goes_by_its_class(people: pl.DataFrame) -> None:
+    result = audited(people, rule=ByNeed(), repetitions=7, monotone={"need_1": "+"})
+    assert result.to_dict()["rule"] == "ByNeed"
+    assert as_tournament([ByNeed(), "linear"]).rules[0].name == "ByNeed"
+    with pytest.raises(improvable.OptionError, match="code of its own, and fewer than 7"):
+        audited(people, rule=ByNeed())
+    with pytest.raises(improvable.OptionError, match="a ByNeed is not a selection rule"):
+        audited(people, rule=ByNeed)
 
 
 @pytest.mark.parametrize("scheme", ["forward", "split"])

@@ -47,7 +47,7 @@ def test_an_unsealed_result_is_not_verified_unless_that_is_accepted(capsys: pyte
     assert run(VERIFY) == 1
     assert "DIFFERENT seal: the result has none" in said(capsys)
     assert run([*VERIFY, "--unsealed"]) == 0
-    assert "; unsealed; of 1 finished run on these data," in said(capsys)
+    assert "; it has no seal; of 1 finished run on these data," in said(capsys)
     assert run([*VERIFY, "--unsealed", "--protocol", "care.toml"]) == 1, "the protocol says no seed, which is 0"
     assert "DIFFERENT seed 0, as agreed" in said(capsys)
     assert run([*VERIFY, "--unsealed", "--seal", "0" * 64]) == 2

@@ -14,7 +14,7 @@ from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, f
 from improvable.algorithms.rules.prices import PRICE, price
 from improvable.algorithms.rules.reductions import reduction
 from improvable.algorithms.rules.tournament import Tournament, tournament
-from improvable.algorithms.rules.variations import Blend, WithoutFeatures, blend
+from improvable.algorithms.rules.variations import Blend, Unnamed, WithoutFeatures, blend
 from improvable.errors import OptionError, nearest
 
 RULES: dict[str, SelectionRule] = {
@@ -46,8 +46,8 @@ def as_rule(spec: Any) -> SelectionRule:
     """
     if isinstance(spec, str):
         return _named(spec)
-    if hasattr(spec, "select"):
-        return spec  # type: ignore[no-any-return]
+    if hasattr(spec, "select") and not isinstance(spec, type):
+        return spec if hasattr(spec, "name") else Unnamed(spec)
     if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
         return PredictiveRule(type(spec).__name__, lambda *_: spec, raw=_is_pipeline(spec))
     raise OptionError(

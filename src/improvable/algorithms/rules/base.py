@@ -105,7 +105,8 @@ class Selection:
 class SelectionRule(Protocol):
     """Turns training rows into a candidate.
 
-    A rule may have ``honors``, the set of constraints that it respects; without it, only the capacity.
+    A rule may have ``honors``, the set of constraints that it respects; without it, only the capacity. One of your own
+    that has no ``name`` goes by its class's.
     """
 
     @property

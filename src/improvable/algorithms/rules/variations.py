@@ -1,4 +1,4 @@
-"""Variations of a rule, for tournaments: without some features, or blended with the status quo's own score."""
+"""Variations of a rule: without some features, blended with the status quo's own score, or given a name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +42,24 @@ class WithoutFeatures:
                 "Drop some features and keep some.",
             )
         return self.rule.select(replace(training, features=kept), status_quo)
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A rule of somebody's own that has no name: it goes by its class's."""
+
+    rule: Any
+
+    @property
+    def name(self) -> str:
+        return type(self.rule).__name__
+
+    @property
+    def honors(self) -> frozenset[str]:
+        return getattr(self.rule, "honors", frozenset({CAPACITY}))
+
+    def select(self, training: Training, status_quo: Algorithm) -> Any:
+        return self.rule.select(training, status_quo)
 
 
 @dataclass(frozen=True)

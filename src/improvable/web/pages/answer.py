@@ -50,7 +50,7 @@ async def download(request: Request) -> Response:
     """A file to keep."""
     case, name = site_of(request).case(request), request.path_params["file"]
     if name in MADE and case.finished and not case.has(name):
-        made = await commands.run([case.path("run"), case.path(name)], case.folder.root, how=commands.DOCUMENTS)
+        made = await commands.run(["report", case.path("run"), "--to", case.path(name)], case.folder.root)
         if made.code:
             raise OptionError(made.refusal or "the report could not be written.")
     if name not in DOWNLOADS or not case.has(name):

@@ -1,0 +1,35 @@
+"""`improvable report`."""
+
+from typing import Annotated
+
+import typer
+
+from improvable.cli.output import say
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md, .tex or .json.")
+    ],
+) -> int:
+    """Write the report of a finished run, in any format, without data and without running it again.
+
+    It says what audit --report would have said: the same numbers, the file, the line of the ledger, the command and
+    the seal. The ending chooses the format; .json is the result itself, as audit --json writes it.
+
+    Example:
+
+    \b
+      improvable demo --simulated --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      improvable report run --to report.pdf
+    """
+    from improvable.report.write import checked_report
+    from improvable.results.loading import load
+
+    checked_report(to)
+    load(run).report(to)
+    say(f"Wrote {to}.")
+    return 0
