@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simulation.choosing import ADVERSARIES, FEW
 from simulation.learning import Learning
-from simulation.learning_study import CODE, MEMORIZING, NAMED, POWERS
+from simulation.learning_study import CODE, LEAST_SQUARES, MEMORIZING, NAMED, POWERS
 from simulation.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
 from simulation.study import ALPHA, Found, Rate
 
@@ -130,7 +130,7 @@ the status quo, and group b gains: the accuracy of a binds alone. In "gap" the g
 
 The status quo tosses coins for group a. A tweak turns its decisions around for some of a's rows, and the rule takes the
 tweak that did best for a on the rows that teach. Rows that both teach and are tested would confirm what chance chose.
-These rules, and those of the next table, are code. Their p-values come from a fast path that equals `audit` to the last
+These rules, and those of the next two tables, are code. Their p-values come from a fast path that equals `audit` to the last
 bit. {audited_words(found["audited"])}
 
 {level_table((*FEW, *MEMORIZING), code)}
@@ -145,7 +145,12 @@ paper's split there is one block, and nothing to act on.
 
 ### Rules of the package
 
-Through `audit`. In "eight districts" a rule chooses, in effect, the districts in which to select.
+In "eight districts" a rule chooses, in effect, the districts in which to select. First many samples of what `linear`
+does, by the fast path:
+
+{level_table(LEAST_SQUARES, code)}
+
+And the rules themselves, through `audit`:
 
 {level_table(sorted(NAMED, key=lambda case: (case.rule, case.words, case.rows)), named)}
 

@@ -32,23 +32,37 @@ MEMORIZING = (
              nearest_neighbor),
     Learning("60 half-spaces", "the one that is right most often for a", classes(*COIN), best_half_space),
 )  # fmt: skip
-CODE = (*FEW, *MEMORIZING, *ADVERSARIES)
+LEAST_SQUARES = (
+    *(
+        Learning(f"least squares, eight districts, {n:,} rows", "as `linear` below", districts, least_squares, n)
+        for n in (400, 1_000, 3_000, 5_000)
+    ),
+    Learning("least squares, clusters", "150 clusters of 10 rows", in_clusters(*COIN), least_squares, 1_500),
+    Learning("least squares, weights", "of 1, 2 and 4", with_weights(*COIN), least_squares),
+    Learning("least squares, three groups", "3 features", classes(*THREE), least_squares, 1_500, 3),
+    Learning(
+        "least squares, rare outcomes", "5% in group a; calibration, capacity 10%", rare, least_squares, 3_000,
+        capacity=0.1, utility="calibration", ask="accuracy",
+    ),
+)  # fmt: skip
+"""What `linear` does, by the fast path."""
+CODE = (*FEW, *MEMORIZING, *ADVERSARIES, *LEAST_SQUARES)
 """Rules that are functions of this study."""
 NAMED: dict[Learning, int] = {
     **{
-        Learning(f"`linear`, eight districts, {n:,} rows", "nothing else to learn from", districts, "linear", n): 1_000
-        for n in (1_000, 3_000, 400, 5_000)
+        Learning(f"`linear`, eight districts, {n:,} rows", "nothing else to learn from", districts, "linear", n): size
+        for n, size in ((1_000, 1_000), (3_000, 1_000), (400, 300), (5_000, 300))
     },
     Learning("`lasso`", "3 features", classes(*COIN), "lasso"): 1_000,
-    Learning("`linear`, clusters", "150 clusters of 10 rows", in_clusters(*COIN), "linear", 1_500): 1_000,
     Learning("`linear`, strata", "200 clusters in 5 strata", in_clusters(*COIN, strata=5), "linear", 2_000): 1_000,
-    Learning("`linear`, weights", "of 1, 2 and 4", with_weights(*COIN), "linear"): 1_000,
+    Learning("`linear`, clusters", "150 clusters of 10 rows", in_clusters(*COIN), "linear", 1_500): 300,
+    Learning("`linear`, weights", "of 1, 2 and 4", with_weights(*COIN), "linear"): 300,
     Learning(
         "`linear`, rare outcomes", "5% in group a; calibration, capacity 10%", rare, "linear", 3_000,
         capacity=0.1, utility="calibration", ask="accuracy",
-    ): 1_000,
-    Learning("`linear`, three groups", "3 features", classes(*THREE), "linear", 1_500, 3): 1_000,
-    Learning("`logistic`", "3 features", classes(*COIN), "logistic"): 1_000,
+    ): 300,
+    Learning("`linear`, three groups", "3 features", classes(*THREE), "linear", 1_500, 3): 300,
+    Learning("`logistic`", "3 features", classes(*COIN), "logistic"): 300,
     Learning("`tournament:linear,ridge:10`", "3 features", classes(*COIN), "tournament:linear,ridge:10"): 300,
     Learning("`boosting`", "3 features", classes(*COIN), "boosting"): 200,
     Learning("`lasso`, 3,000 rows", "3 features", classes(*COIN), "lasso", 3_000): 300,
