@@ -151,9 +151,9 @@ def test_the_demo_tells_both_audits_and_its_next_commands_run(
     assert "REJECTED at level 0.05" in told
     breath = " ".join(told.partition("In one breath: ")[2].split())
     assert "p = 0.00" in breath
-    assert ", shown at level 0.05" in breath
+    assert "an improvement is shown (p = 0.00" in breath
     assert "Without the diagnosed (15,202 people, 465 cases)" in breath
-    assert "not shown at level 0.05" in breath
+    assert "it is not shown (p = " in breath
     commands = [shlex.split(line) for line in following.replace("\\\n", " ").splitlines() if "  improvable " in line]
     assert len(commands) == 3
     for words in commands:

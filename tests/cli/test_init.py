@@ -97,7 +97,7 @@ WRONG = {
     "a feature that is no column": (9, "signals", "no column 'signals'"),
     "an exclusion of nothing": (10, "zz*", "no column 'zz*'"),
     "neither benefit nor burden": (11, "good", "Choose 'benefit' or 'burden'"),
-    "a utility that is none": (12, "accuracy", "no utility 'accuracy'"),
+    "a utility that is none": (12, "fairest", "no utility 'fairest'"),
     "a utility that is no accuracy": (12, "false_positive_rate", "Use 'true_negative_rate'"),
     "a delta in words": (14, "much", "--delta-fairness is 'much'. Write 0.1"),
     "a scheme that is none": (16, "folds", "Choose 'forward' or 'split'"),

@@ -116,7 +116,7 @@ def test_zip_excel_and_statistical_files_are_read(tmp_path: Path) -> None:
         frame.reverse().write_excel(book, "second")
     table = read_file(tmp_path / "a.xlsx")
     assert table.frame.equals(frame)
-    assert table.notes == (Note("'a.xlsx' has 2 sheets; 'first' is read (--sheet to read another)."),)
+    assert table.notes == (Note("'a.xlsx' has 2 sheets; 'first' is read (`sheet` names another)."),)
     assert read_file(tmp_path / "a.xlsx", FileFormat(sheet="second")).frame.equals(frame.reverse())
     coded = pd.DataFrame({"y": [0.0, 1.0, None], "g": [1.0, 2.0, 2.0], "age": [50.0, 99.0, 51.5]})
     labels: dict[str, dict[int | float, str]] = {"g": {1: "men", 2: "women"}, "age": {99: "refused"}}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
+from improvable.question.spelling import as_options
 
 N = 1_200
 WORDS = {"yes/no": ("yes", "no"), "Pass/Fail": ("Pass", "Fail"), "approve/deny": ("approve", "deny"),
@@ -85,7 +86,7 @@ def test_every_frame_and_engine_gives_the_same_bytes(people: pl.DataFrame, kind:
 
 def test_missing_codes_are_the_rows_that_are_dropped(people: pl.DataFrame) -> None:
     coded = people.with_columns(sick=pl.when(pl.col("row") < 30).then(9).otherwise("sick"))
-    assert any("30 rows that hold 9" in text and "--na 9" in text for text in audit(coded).warnings)
+    assert any("30 rows that hold 9" in text and "`na=['9']`" in text for text in audit(coded).warnings)
     with pytest.raises(improvable.ImprovableError, match="30 in 'sick'"):
         audit(coded, na="9")
     found = audit(coded, na="9", drop_missing=True)
@@ -103,18 +104,18 @@ def test_only_the_question_is_recoded(people: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("levels", "options", "words"),
     [
-        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*--positive sick=yes, or sick=no"),
-        (["deny", "approve"], {}, "positive={'sick': 'deny'} or {'sick': 'approve'}"),
+        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*`positive={'sick': 'yes'}` or"),
+        (["deny", "approve"], {}, "`positive={'sick': 'deny'}` or `positive={'sick': 'approve'}`"),
         (["yes", "no"], {"positive": {"sick": "yess"}}, "'sick' does not hold 'yess'.*yes"),
         (["yes", "no"], {"positive": {"sik": "yes"}}, "'sik', which is neither an outcome nor a decision.*sick"),
-        (["yes", "no", "maybe"], {"positive": {"sick": "yes"}}, "holds 3 levels: 'maybe'.*--na"),
-        (["yes", "no", "Yes "], {"positive": {"sick": "yes"}}, "differ only in spaces or capitals.*--strip"),
+        (["yes", "no", "maybe"], {"positive": {"sick": "yes"}}, "holds 3 levels: 'maybe'.*`na="),
+        (["yes", "no", "Yes "], {"positive": {"sick": "yes"}}, "differ only in spaces or capitals.*`strip=True`"),
         (["yes", "no"], {"positive": "yess"}, "holds 'no' and 'yes'"),
-        (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*--na"),
-        (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*--strip"),
-        ([0, 1], {"positive": "yes"}, "positive is 'yes', which no outcome or decision with two values holds"),
+        (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*`na="),
+        (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*`strip=True`"),
+        ([0, 1], {"positive": "yes"}, "`positive` is 'yes', which no outcome or decision with two values holds"),
         (["1", "n/a"], {}, "holds '1' and 'n/a'"),
-        (["1", "0", "0", "1", "0", "n/a"], {}, "holds text in 200 of 1,200 rows.*'n/a' in row 6.*--na n/a"),
+        (["1", "0", "0", "1", "0", "n/a"], {}, "holds text in 200 of 1,200 rows.*'n/a' in row 6.*`na="),
         ([f"t{i}" for i in range(100)], {"positive": "t1"}, "more than 60 levels"),
     ],
 )
@@ -167,7 +168,7 @@ def test_a_stray_text_is_named_with_the_flag_that_fixes_it(people: pl.DataFrame)
     text = people.with_columns(need=pl.when(odd).then(pl.lit("n/a")).otherwise(pl.col("need").cast(pl.String)))
     warned = [one for one in audit(text).warnings if "hold a few texts" in one]
     assert len(warned) == 1
-    assert "'need' has 'n/a' in 1 row, which --na 'n/a' reads as missing" in warned[0]
+    assert "'need' has 'n/a' in 1 row, which `na=['n/a']` reads as missing" in warned[0]
     assert not [one for one in audit(text, na="n/a").warnings if "hold a few texts" in one]
 
 
@@ -186,8 +187,8 @@ def test_a_bare_value_that_two_columns_hold_is_refused_with_both_spellings(peopl
     with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold") as caught:
         audit(spoken, positive="yes")
     hint = str(caught.value)
-    assert "positive={'sick': 'yes', 'selected': 'yes'} or {'sick': 'yes', 'selected': 'no'}" in hint
-    assert "--positive sick=yes,selected=yes, or --positive sick=yes,selected=no" in hint
+    assert "`positive={'sick': 'yes', 'selected': 'yes'}` or `positive={'sick': 'yes', 'selected': 'no'}`" in hint
+    assert "--positive sick=yes,selected=yes or --positive sick=yes,selected=no" in as_options(hint)
     with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold"):
         audit(people, positive="0")
 

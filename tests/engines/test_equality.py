@@ -158,8 +158,8 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
         draws=300, row_id="person", train_rows=900, method="delta",
     )  # fmt: skip
     assert result.to_dict()["method"] == "delta"
-    assert "normal limit" in result.summary()
-    assert "hash of 'person'" in result.summary()
+    assert "normal limit" in result.summary(verbose=True)
+    assert "hash of 'person'" in result.summary(verbose=True)
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "draws from the normal limit" in page

@@ -188,8 +188,8 @@ ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown engine": ({"engine": "sparkle"}, "engine is 'sparkle'. Did you mean 'spark'"),
     "unknown row id": ({"row_id": "persn"}, "there is no column 'persn'. Did you mean 'person'"),
     "unknown feature": ({"features": ["signl"]}, "there is no column 'signl'"),
-    "few training rows": ({"train_rows": 3}, "train_rows is 3"),
-    "unknown method": ({"method": "jackknife"}, "method is 'jackknife'"),
+    "few training rows": ({"train_rows": 3}, "`train_rows` is 3"),
+    "unknown method": ({"method": "jackknife"}, "`method` is 'jackknife'"),
     "holes": ({"target": "holes"}, "missing or infinite values: "),
     "too many groups": ({"group": "person"}, "levels"),
     "few rows": ({"scheme": "split", "train_fraction": 0.999}, "for testing. It needs at least 20 of either"),
@@ -232,7 +232,7 @@ def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.
     monkeypatch.setattr("improvable.procedure.kept.MOST_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest")
-    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*--train-rows \d+"):
+    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`train_rows=\d+`"):
         audited(people, engine="arrow", rule="forest")
 
 

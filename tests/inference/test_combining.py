@@ -87,9 +87,9 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"scheme": "folds"}, r"scheme is 'folds'\. Choose 'forward' or 'split'\."),
-        ({"repetitions": 0}, "repetitions is 0"),
-        ({"repetitions": 2.5}, "repetitions is 2.5"),
+        ({"scheme": "folds"}, r"`scheme` is 'folds'\. Choose 'forward' or 'split'\."),
+        ({"repetitions": 0}, "`repetitions` is 0"),
+        ({"repetitions": 2.5}, "`repetitions` is 2.5"),
     ],
 )
 def test_bad_settings_are_refused(options: dict[str, Any], words: str) -> None:

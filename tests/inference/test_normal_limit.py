@@ -128,5 +128,5 @@ def test_it_is_chosen_past_a_number_of_cells(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(delta, "MOST_CELLS", 100)
     chosen = improvable.compare(frame, **settings)  # type: ignore[arg-type]
     assert chosen.to_dict()["method"] == "delta"
-    assert "normal limit" in chosen.summary()
+    assert "normal limit" in chosen.summary(verbose=True)
     assert improvable.compare(frame, **settings, method="bootstrap").to_dict()["method"] == "bootstrap"  # type: ignore[arg-type]

@@ -307,9 +307,9 @@ def test_a_grown_block_is_said_wherever_the_result_is(tmp_path: Path) -> None:
         assert scheme_words(result.facts) == words
         assert candidate_words(result.facts) == candidate
         result.report(tmp_path / "report.md")
-        for text in (result.summary(), (tmp_path / "report.md").read_text()):
+        for text in (result.summary(verbose=True), (tmp_path / "report.md").read_text()):
             assert words in " ".join(text.split())
-        assert (candidate in " ".join(result.summary().split())) == (rows == 600)
+        assert (candidate in " ".join(result.summary(verbose=True).split())) == (rows == 600)
         assert result.to_dict()["blocks"]["grown_for"] == "100 rows"
 
 
@@ -340,7 +340,9 @@ def test_forward_down_to_halves_tests_the_rows_of_the_papers_split(engine: str) 
 
 
 def test_a_fraction_goes_with_the_split_only() -> None:
-    with pytest.raises(improvable.OptionError, match=r"train_fraction goes with the paper's split\. Leave it out, or"):
+    with pytest.raises(
+        improvable.OptionError, match=r"`train_fraction` goes with the paper's split\. Leave it out, or"
+    ):
         asked(make_people(600), rule="linear", train_fraction=0.6)
 
 
@@ -382,7 +384,7 @@ def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monke
         message = "is code of its own, and fewer than 7 forward repetitions do not keep the level"
         with pytest.raises(improvable.OptionError, match=message) as caught:
             asked(people, rule=rule, capacity=0.2, repetitions=repetitions)
-        assert "Make at least 7, or use scheme='split' (--scheme split)." in str(caught.value)
+        assert "Make at least 7, or use `scheme='split'`." in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=1, scheme="split").repetitions) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=7).repetitions) == 7

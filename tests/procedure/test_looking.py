@@ -70,7 +70,7 @@ LEAKS: dict[str, pl.Expr] = {
 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
 def test_the_answer_is_refused_in_every_disguise(people: pl.DataFrame, leak: pl.Expr) -> None:
-    with pytest.raises(improvable.DataError, match=r"'leak' determines the outcome 'y' exactly.* --exclude leak"):
+    with pytest.raises(improvable.DataError, match=r"'leak' determines the outcome 'y' exactly.* `exclude=\['leak'\]`"):
         looked(people.with_columns(leak=leak))
     assert looked(people.with_columns(leak=leak), exclude=["visits", "cost", "leak"]).cautions == []
 
@@ -93,7 +93,7 @@ def test_counts_and_amounts_are_refused_too(people: pl.DataFrame, outcome: str, 
 
 def test_all_answers_are_named_at_once(people: pl.DataFrame) -> None:
     frame = people.with_columns(one=pl.col("y"), two=1 - pl.col("y"))
-    with pytest.raises(improvable.DataError, match=r"'one' and 'two' determine .* --exclude one,two"):
+    with pytest.raises(improvable.DataError, match=r"'one' and 'two' determine .* `exclude=\['one', 'two'\]`"):
         looked(frame)
 
 
@@ -104,7 +104,7 @@ def test_what_nearly_tells_the_outcome_is_named(people: pl.DataFrame) -> None:
     (caution,) = looked(frame).look.cautions
     assert caution.kind == "near outcome y"
     assert "'near'" in caution.text
-    assert "--exclude near" in caution.text
+    assert "`exclude=['near']`" in caution.text
 
 
 def test_a_noisy_copy_of_a_long_tailed_outcome_is_named(people: pl.DataFrame) -> None:
@@ -190,7 +190,7 @@ def test_nothing_is_left_out_in_silence(people: pl.DataFrame) -> None:
     assert set(facts["features"]) | set(facts["left_out"]) == {*people.columns, "flat"}
     assert facts["left_out"] == {
         "age": "weight", "cost": "excluded", "flat": "constant or empty", "group": "group",
-        "score": "the status quo decides by it; --features '*' lets a candidate read it", "visits": "excluded",
+        "score": "the status quo decides by it; to let a candidate read it: `features=['*']`", "visits": "excluded",
         "y": "outcome",
     }  # fmt: skip
 
@@ -208,7 +208,7 @@ def test_a_star_includes_the_score_and_neither_outcome_nor_group(people: pl.Data
         (
             {"region": pl.when(pl.int_range(N) < 3).then(pl.lit("North ")).otherwise("region")},
             "levels",
-            "'North ' in 3 rows.*--strip",
+            "'North ' in 3 rows.*`strip=True`",
         ),
         (
             {"age": (pl.col("age") * 1000).map_elements(lambda a: f"{a:,}", return_dtype=pl.String)},
@@ -218,9 +218,9 @@ def test_a_star_includes_the_score_and_neither_outcome_nor_group(people: pl.Data
         (
             {"age": pl.when(pl.int_range(N) == 5).then(pl.lit("unknown")).otherwise(pl.col("age").cast(str))},
             "stray text",
-            "'unknown' in 1 row, which --na 'unknown'",
+            "'unknown' in 1 row, which `na=\\['unknown'\\]`",
         ),
-        ({"y": pl.when(pl.int_range(N) % 100 == 5).then(9).otherwise("y")}, "codes y", "9 in 12 rows.*--na 9"),
+        ({"y": pl.when(pl.int_range(N) % 100 == 5).then(9).otherwise("y")}, "codes y", "9 in 12 rows.*`na=\\['9'\\]`"),
         ({"group": pl.when(pl.int_range(N) < 40).then(pl.lit("B")).otherwise("group")}, "levels", "'B' in 40 rows"),
     ],
 )  # fmt: skip

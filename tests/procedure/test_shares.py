@@ -76,7 +76,7 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
     assert f"But: {text[:40]}" in result.summary()
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
-    with pytest.warns(improvable.ImprovableWarning, match="--capacity same"):
+    with pytest.warns(improvable.ImprovableWarning, match="`capacity='same'`"):
         improvable.audit(
             binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, draws=100,
             repetitions=1,
@@ -137,7 +137,8 @@ def test_the_summary_says_whom_either_algorithm_selects(tmp_path: Any) -> None:
     )
     result = improvable.compare(frame, outcome="y", group="g", status_quo="d", candidate="e", draws=100)
     line = "Selected: status quo 75.0%, candidate 75.0% of test rows (a 50.0% -> 100.0%, b 100.0% -> 50.0%)."
-    assert line in " ".join(result.summary().split())
+    assert line in " ".join(result.summary(verbose=True).split())
+    assert "Of all test rows, 75.0% → 75.0% are selected." in result.summary()
     table = result.table()
     assert table["group"].to_list() == ["a", "b", "g"]
     assert table["share_status_quo"].to_list() == [0.5, 1.0, 0.75]

@@ -131,7 +131,7 @@ def test_clusters_stay_whole_and_are_counted(case: Case, scheme: Any) -> None:
         assert one.clusters is not None
         assert abs(one.clusters - 40 * (1 - cuts[0])) < 12
     assert result.to_dict()["clusters"] == 40
-    assert "500 rows in 40 clusters" in result.summary()
+    assert "500 rows in 40 clusters" in result.summary(verbose=True)
     settings = Settings(
         outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
         features=["signal"], cluster="clinic", repetitions=3, scheme=scheme,
@@ -242,7 +242,7 @@ def test_strata_are_those_of_the_linearization_variance() -> None:
 
 def test_a_stratum_needs_clusters_and_more_than_one(case: Case) -> None:
     frame = frame_of(case).with_columns(stratum=pl.col("clinic") // 2)
-    with pytest.raises(improvable.OptionError, match="stratum goes with a cluster"):
+    with pytest.raises(improvable.OptionError, match="`stratum` goes with a cluster"):
         compared(frame, stratum="stratum")
     lonely = frame.with_columns(stratum=pl.when(pl.col("clinic") == 3).then(99).otherwise("stratum"))
     with pytest.raises(improvable.DataError, match="strata have only one cluster"):

@@ -17,6 +17,7 @@ import improvable
 from improvable.cli import app, run
 from improvable.cli.settings import options_of, parsed
 from improvable.data.engines import ENGINES
+from improvable.errors import one_of
 from improvable.question.declaration import declare, digest_of, from_declaration
 from improvable.question.describing import Setting
 from improvable.question.design import make_design
@@ -97,7 +98,7 @@ CHOSEN = [name for name, setting in SETTINGS.items() if setting.choices]
 
 def test_these_are_choices() -> None:
     assert CHOSEN == [
-        "small", "decimal", "selection", "ask", "form", "gap", "scheme", "ties", "method", "engine",
+        "direction", "small", "decimal", "selection", "ask", "form", "gap", "scheme", "ties", "method", "engine",
         "duplicates",
     ]  # fmt: skip
     assert get_args(EngineName) == tuple(ENGINES)
@@ -109,12 +110,12 @@ def test_a_wrong_choice_is_one_line(name: str, capsys: pytest.CaptureFixture[str
     command = ["audit", "rows.csv", "--outcome", "y", "--group", "g", "--decision", "d"]
     assert run([*command, setting.flag, "zzz"]) == 2
     out, err = capsys.readouterr()
-    *first, last = map(repr, setting.choices)
-    assert (out, err) == ("", f"improvable: {setting.flag} is 'zzz'. Choose {', '.join(first)} or {last}.\n")
+    listed = one_of(map(repr, setting.choices))
+    assert (out, err) == ("", f"improvable: {setting.flag} is 'zzz'. Choose {listed}.\n")
     assert run([*command, setting.flag, f"{setting.choices[0]}s"]) == 2
     assert f"Did you mean {setting.choices[0]!r}" in capsys.readouterr().err
     wrong: dict[str, Any] = {name: "zzz"}
-    with pytest.raises(improvable.OptionError, match=f"^{name} is 'zzz'. Choose"):
+    with pytest.raises(improvable.OptionError, match=f"^`{name}` is 'zzz'. Choose"):
         make_design(replace(PLAIN, **wrong))
 
 
@@ -148,6 +149,7 @@ OTHER: dict[str, Any] = {
     "method": "delta", "train_rows": 500, "row_id": "i", "challenge": "docket", "seal": "digest", "positive": "yes",
     "na": ["9"], "strip": True, "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two",
     "stratum": "s", "rule_source": "digest", "duplicates": "keep", "challenge_source": "drand:1",
+    "direction": "as stated",
 }  # fmt: skip
 
 

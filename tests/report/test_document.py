@@ -166,7 +166,7 @@ def test_it_says_how_rows_were_used(options: dict[str, Any], rows: int, fragment
     )  # fmt: skip
     words, cuts = scheme_words(result.facts), result.facts["blocks"]["cuts"]
     assert all(fragment in words for fragment in fragments)
-    document, summary = make_document(result), " ".join(result.summary().split())
+    document, summary = make_document(result), " ".join(result.summary(verbose=True).split())
     asked = next(dict(block.pairs) for block in document.blocks if isinstance(block, FactList))
     assert asked["Repetitions"].startswith(f"3, of {rows:,} rows. {words}")
     assert words in summary

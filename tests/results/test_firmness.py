@@ -93,7 +93,7 @@ def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable
     rows = 4_000 * ((ndtri(0.975) + ndtri(0.8)) / errors) ** 2
     assert lack["rows"] == pytest.approx(rows, rel=0.06), "two digits"
     text = verdict(facts)
-    assert text.startswith("Not shown: that the rule 'linear' can find an algorithm that is more accurate")
+    assert text.startswith("It is not shown that the rule 'linear' can find an algorithm that is more accurate")
     assert "NOT REJECTED at level 0.05 (lower median p = " in text
     assert f"the accuracy of {lack['group']} fell short: it is {lack['candidate']:.3f}, only {errors:.1f}" in text
     assert f"about {lack['rows']:,} rows would show it with probability 0.8." in text

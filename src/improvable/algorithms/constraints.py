@@ -71,10 +71,10 @@ def make_constraints(
     signs = {}
     for name, sign in (monotone or {}).items():
         if sign not in ("+", "-", 1, -1):
-            raise OptionError(f"monotone in '{name}' is {sign!r}.", "Write '+' for rising or '-' for falling.")
+            raise OptionError(f"`monotone` in '{name}' is {sign!r}.", "Write '+' for rising or '-' for falling.")
         signs[name] = 1 if sign in ("+", 1) else -1
     if selection_gap is not None and not 0 <= selection_gap < 1:
-        raise OptionError(f"selection_gap is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
+        raise OptionError(f"`selection_gap` is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
     same_share = capacity == SAME_SHARE
     share = None if capacity is None or same_share else check_capacity(capacity)
     return Constraints(share, signs, selection_gap, group_blind, same_share)
@@ -85,9 +85,9 @@ def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]
     for name in constraints.monotone:
         if name not in features:
             rows.require([name])
-            raise OptionError(f"monotone names '{name}', which is not a feature.", "Name it in features, too.")
+            raise OptionError(f"`monotone` names '{name}', which is not a feature.", "Name it in features, too.")
         if not rows.is_numeric(name):
-            raise OptionError(f"monotone names '{name}', which is not a number.", "Only numbers can rise or fall.")
+            raise OptionError(f"`monotone` names '{name}', which is not a number.", "Only numbers can rise or fall.")
 
 
 def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:

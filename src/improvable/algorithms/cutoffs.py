@@ -229,7 +229,9 @@ def threshold(score: Any, *, capacity: float | None = None, above: float | None 
     4.0
     """
     if (capacity is None) == (above is None):
-        raise OptionError("a threshold needs either a capacity or a fixed cutoff.", "Give capacity=0.03 or above=4.")
+        raise OptionError(
+            "a threshold needs either a capacity or a fixed cutoff.", "Give `capacity=0.03` or `above=4`."
+        )
     scorer = _as_score(score)
     if capacity is not None:
         return Threshold(scorer, check_capacity(capacity))

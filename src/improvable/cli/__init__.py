@@ -18,7 +18,8 @@ from improvable.cli.frontier import frontier
 from improvable.cli.game import game
 from improvable.cli.init import init
 from improvable.cli.ledger import ledger
-from improvable.cli.output import say
+from improvable.cli.output import say, spelled
+from improvable.cli.panels import add_command
 from improvable.cli.power import power
 from improvable.cli.replicate import replicate
 from improvable.cli.report import report
@@ -60,7 +61,7 @@ for command in (  # in the order that --help lists them
     replicate,
     serve,
 ):
-    app.command()(command)
+    add_command(app, command)
 
 
 def _print_version(asked: bool) -> None:
@@ -107,7 +108,7 @@ def _usage(error: typer.TyperException) -> str:
     if option.removeprefix("--").replace("-", "_") in GONE:
         return str(gone(option))
     message = " ".join(error.format_message().split())
-    return f"{shown(message).rstrip('.')}. Try --help."
+    return f"{shown(message) if message.endswith(('.', '?')) else f'{shown(message)}.'} Try --help."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -126,7 +127,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
         return status
     except ImprovableError as error:
-        say(f"improvable: {error}", err=True)
+        say(f"improvable: {spelled(error)}", err=True)
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             say(error.format_message())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, made_here, quietly, say, show, warn_of_code, write_documents
+from improvable.cli.output import check_documents, made_here, quietly, say, show, warn, warn_of_code, write_documents
+from improvable.cli.panels import of_data, of_output
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
@@ -27,31 +28,33 @@ def audit(
         str,
         typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{o.DATA_FILE}; or a protocol."),
     ],
-    data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
+    data: Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")] = None,
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     out: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Keep finished repetitions there; run again to resume.")
+        str | None, of_output(metavar="FOLDER", help="Keep finished repetitions there; run again to resume.")
     ] = None,
     export: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
+        str | None, of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
     ] = None,
     export_rows: Annotated[
         str | None,
-        typer.Option(
+        of_output(
             metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
         ),
     ] = None,
     write_protocol: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
+        str | None, of_output(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
     ] = None,
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
+    verbose: o.Verbose = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Let a rule look for a better algorithm, and test what it finds on rows that it has not learned from.
 
@@ -106,6 +109,7 @@ def audit(
     if export_rows is not None:
         check_rows_path(export_rows)
     check_documents(report, table)
+    o.check_loudness(verbose, quiet)
     if source.endswith(".toml"):
         refuse_options_beside_protocol(context)
         settings, seal, file = settings_of_protocol(source, data, asked.get("challenge"))
@@ -120,7 +124,7 @@ def audit(
     if export_rows is not None:
         result.export_rows(export_rows)
     write_documents(result, report, table, made)
-    return show(result, json, exit_code, made.runs or "")
+    return show(result, json, exit_code, made.runs or "", verbose=verbose, quiet=quiet)
 
 
 def run_recorded(
@@ -173,10 +177,9 @@ def warn_of_early_run(settings: "Settings") -> None:
         return
     source = parse_source(settings.challenge_source)
     if now() < source.due:
-        say(
-            f"warning: the challenge is {source.words}, which nobody can know yet. The ledger and improvable verify "
-            "will say that this run is out of order.",
-            err=True,
+        warn(
+            f"the challenge is {source.words}, which nobody can know yet. The ledger and improvable verify "
+            "will say that this run is out of order."
         )
 
 
@@ -203,6 +206,8 @@ def refuse_options_beside_protocol(context: typer.Context) -> None:
         "table",
         "json",
         "exit_code",
+        "verbose",
+        "quiet",
         "jobs",
         "ledger",
         "challenge",

@@ -7,6 +7,7 @@ import typer
 from improvable.cli import options as o
 from improvable.cli.audit import refuse_options_beside_protocol, settings_of_options, settings_of_protocol
 from improvable.cli.output import say, warn
+from improvable.cli.panels import of_data
 from improvable.cli.settings import with_settings
 
 
@@ -17,7 +18,7 @@ def check(
         str,
         typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{o.DATA_FILE}; or a protocol."),
     ],
-    data: Annotated[str | None, typer.Option(metavar="FILE", help="With a protocol: the data.")] = None,
+    data: Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")] = None,
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
@@ -43,8 +44,8 @@ def check(
 
     from improvable.data.files import write_whole
     from improvable.procedure.preparing import prepare_audit
+    from improvable.report.layout import page_width
     from improvable.report.look import look_text
-    from improvable.report.text import WIDTH
     from improvable.showing import json_text
 
     o.check_writable(json)
@@ -63,5 +64,5 @@ def check(
         return 0
     if json is not None:
         write_whole(Path(json), f"{document}\n".encode())
-    say(look_text(ready.look.facts, WIDTH))
+    say(look_text(ready.look.facts, page_width()))
     return 0

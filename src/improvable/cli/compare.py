@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
+from improvable.cli.panels import of_question, of_test
 from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
@@ -15,18 +14,28 @@ from improvable.trust.recording import open_recorder, reading_facts
 def compare(
     data: o.Data,
     *,
-    status_quo: Annotated[str | None, typer.Option(help="Column with the status quo's decisions.")] = None,
-    candidate: Annotated[str | None, typer.Option(help="Column with the candidate's decisions.")] = None,
-    status_quo_score: Annotated[str | None, typer.Option(help="Column with the status quo's score.")] = None,
-    candidate_score: Annotated[str | None, typer.Option(help="Column with the candidate's score.")] = None,
-    capacity: Annotated[float | None, typer.Option(help="With scores: share of rows to select.")] = None,
+    status_quo: Annotated[
+        str | None, of_question(metavar="COLUMN", help="Column with the status quo's decisions.")
+    ] = None,
+    candidate: Annotated[
+        str | None, of_question(metavar="COLUMN", help="Column with the candidate's decisions.")
+    ] = None,
+    status_quo_score: Annotated[
+        str | None, of_question(metavar="COLUMN", help="Column with the status quo's score.")
+    ] = None,
+    candidate_score: Annotated[
+        str | None, of_question(metavar="COLUMN", help="Column with the candidate's score.")
+    ] = None,
+    capacity: Annotated[float | None, of_question(help="With scores: share of rows to select.")] = None,
     asked: dict[str, Any],
-    jobs: Annotated[int | None, typer.Option(help="Threads that draw.", show_default="all cores")] = None,
+    jobs: Annotated[int | None, of_test(help="Threads that draw.", show_default="all cores")] = None,
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
     json: o.Json = None,
     exit_code: o.ExitCode = False,
+    verbose: o.Verbose = False,
+    quiet: o.Quiet = False,
 ) -> int:
     """Test one candidate against the status quo on rows that neither was fitted on.
 
@@ -53,6 +62,7 @@ def compare(
 
     o.check_writable(json)
     check_documents(report, table)
+    o.check_loudness(verbose, quiet)
     format_ = FileFormat(**{name: asked.pop(name) for name in vars(FileFormat()) if name in asked})
     rows = as_engine(data, asked.pop("engine", None), worker_count(-1 if jobs is None else jobs), format_)
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
@@ -64,7 +74,7 @@ def compare(
         lambda begun: quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=lambda: begun(False))),
     )
     write_documents(result, report, table, made_here(data, runs))
-    return show(result, json, exit_code, runs)
+    return show(result, json, exit_code, runs, verbose=verbose, quiet=quiet)
 
 
 def algorithm_from(name: str, decision: str | None, score: str | None, capacity: float | None) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, made_here, quietly, say, write_documents
+from improvable.cli.output import check_documents, made_here, quietly, say, spelled, write_documents
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +63,8 @@ def _screening(quick: bool, seed: int, report: str | None) -> int:
 
     import improvable
     from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
+    from improvable.report.text import summary
 
     people = diabetes_screening()
     say(
@@ -88,7 +89,7 @@ def _screening(quick: bool, seed: int, report: str | None) -> int:
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
-    say(result.summary())
+    say(summary(result, spell=spelled))
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
     say(
@@ -107,6 +108,10 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     """What was found on everybody and without those already diagnosed: neither is told without the other."""
     from improvable.results.numbers import p_equals, p_text
 
+    def found(result: "Audit") -> str:
+        shown = "shown" if result.reject else "not shown"
+        return f"{shown} ({p_equals(p_text(result.p_value, result.facts['draws']))})"
+
     def told(result: "Audit") -> str:
         repetitions = result.facts["repetitions"]
 
@@ -117,27 +122,23 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
             return sum(repetition["gap"][which] or 0.0 for repetition in repetitions) / len(repetitions)
 
         rises = ", ".join(
-            f"{group} {mean(group, 'status_quo'):.3f} -> {mean(group, 'candidate'):.3f}"
+            f"{group} {mean(group, 'status_quo'):.3f} → {mean(group, 'candidate'):.3f}"
             for group in result.facts["groups"]
         )
-        p = p_equals(p_text(result.p_value, result.facts["draws"]))
-        shown = "shown" if result.reject else "not shown"
-        return (
-            f"{rises}; gap {gap('status_quo'):.3f} -> {gap('candidate'):.3f}; {p}, {shown} at "
-            f"level {result.facts['alpha']:g}"
-        )
+        return f"{rises}, gap {gap('status_quo'):.3f} → {gap('candidate'):.3f}"
 
     return (
-        f"In one breath: among everybody with diabetes, the share screened changes so: {told(everybody)}. But most of "
-        "them knew already, and a screening is for those who do not. Without the diagnosed "
-        f"({undiagnosed.facts['rows']:,} people, {cases} cases): {told(undiagnosed)}. With so few cases the first "
-        "answer does not settle the second."
+        f"In one breath: among everybody with diabetes an improvement is {found(everybody)}. But most of them knew "
+        f"already, and a screening is for those who do not. Without the diagnosed ({undiagnosed.facts['rows']:,} "
+        f"people, {cases} cases) it is {found(undiagnosed)}: {told(undiagnosed)}. With so few cases the first answer "
+        "does not settle the second."
     )
 
 
 def _care_program(quick: bool, seed: int, report: str | None) -> int:
     import improvable
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
+    from improvable.report.text import summary
 
     rows = FEWER_PATIENTS if quick else PATIENTS
     people = improvable.datasets.care_management(rows, seed=seed)
@@ -165,7 +166,7 @@ def _care_program(quick: bool, seed: int, report: str | None) -> int:
         )
     )
     write_documents(result, report, None, made_here())
-    say(result.summary())
+    say(summary(result, spell=spelled))
     say(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --simulated --write patients.csv\n"

@@ -58,7 +58,7 @@ def frontier(
     """
     import improvable
     from improvable.data.files import write_whole
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
     from improvable.showing import shown
 
     for path in (json, plot):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli.options import Json, check_writable
-from improvable.cli.output import say
+from improvable.cli.output import say, warn
 
 if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation, RerunRisk
@@ -101,7 +101,7 @@ def game(
     """
     from improvable.data.files import write_whole
     from improvable.inference.reruns import rerun_risk
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
     from improvable.studies.game.game import (
         SEEDS,
         fewest_repetitions,
@@ -205,7 +205,7 @@ def _estimate(p_values: list[float], draws: int) -> "Correlation | None":
     try:
         return estimate_correlation(p_values, draws)
     except OptionError as error:
-        say(f"warning: the default correlation is assumed, since {error}", err=True)
+        warn(f"the default correlation is assumed, since {error}")
         return None
 
 
@@ -231,7 +231,7 @@ def _forward_mixing(correlation: float | None, found: "Correlation | None") -> "
 def _words(
     games: "dict[str, Game]", facts: dict[str, Any], bounds: "LemmaBounds", asked: bool, costs: "Costs"
 ) -> list[str]:
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
 
     solved = games["split"]
     verdicts = [paragraph(_verdict(scheme, game, facts)) for scheme, game in games.items()]
@@ -253,8 +253,19 @@ def _correlation_words(found: "Correlation") -> str:
     return (
         f"Correlation of p-values across the audit's repetitions (normal scores): {found.estimate:.2f}, 90% interval "
         f"{found.low:.2f} to {found.high:.2f}."
-        + (f" {found.censored} of them are at a bound, so it is overstated." if found.censored else "")
+        + (f" {counted(found.censored)} at a bound, so it is overstated." if found.censored else "")
     )
+
+
+def counted(some: int) -> str:
+    """How many of them are.
+
+    Examples
+    --------
+    >>> counted(1), counted(3)
+    ('1 of them is', '3 of them are')
+    """
+    return f"{some} of them {'is' if some == 1 else 'are'}"
 
 
 def _lemma_words(solved: "Game", bounds: "LemmaBounds") -> str:

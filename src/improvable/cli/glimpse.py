@@ -9,7 +9,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import match_columns
 from improvable.data.engines import Engine
-from improvable.data.frames import Rows, is_missing, labels_of, labeltext_of
+from improvable.data.frames import Rows, is_missing, labels_of, labeltext_of, missing_labels
 from improvable.data.groups import MOST_LEVELS
 from improvable.errors import DataError, ImprovableError
 from improvable.question.checks import as_names
@@ -48,9 +48,12 @@ class Glimpse:
 
     def check_groups(self, names: Any) -> None:
         for name in as_names(names):
-            levels, _ = labels_of(self.rows, name, MOST_LEVELS + 1)
+            self.check_there(name)
+            known = Rows(self.rows.frame.filter((~missing_labels(self.rows, name)).tolist()), None)
+            levels, _ = labels_of(known, name, MOST_LEVELS)
             if len(levels) < 2:
-                raise DataError(f"column '{name}' has one level, '{levels[0]}'.", "Groups to compare are two or more.")
+                held = f"has one level, '{levels[0]}'" if levels else "is empty"
+                raise DataError(f"column '{name}' {held}.", "Groups to compare are two or more.")
 
     def check_cutoff(self, score: str, above: float) -> None:
         share = float(np.mean(self.rows.numbers(score) > above))

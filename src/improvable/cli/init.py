@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import check_writable
-from improvable.cli.output import say
+from improvable.cli.output import say, spelled, warn
 from improvable.errors import ImprovableError, StorageError
 
 MOST_COLUMNS = 20
@@ -60,10 +60,10 @@ def init(
             make_plan(settings)
             if glimpse is not None:
                 for caution in prepare_audit(glimpse.engine, settings).cautions:
-                    say(f"warning: {caution.text}", err=True)
+                    warn(caution.text)
             break
         except ImprovableError as error:
-            say(f"\n{error}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
+            say(f"\n{spelled(error)}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
     declared = declare(replace(settings, rule_source=source_digest(settings.rule)))
     assert declared is not None, "answers are names and numbers"
     declared["test"].pop("seed", None)

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from improvable.cli.glimpse import Glimpse
-from improvable.cli.output import say
+from improvable.cli.output import say, spelled
 from improvable.cli.settings import parsed, status_quo_from
 from improvable.errors import ImprovableError, OptionError, nearest
 from improvable.question.checks import SAME_SHARE, as_names
@@ -206,7 +206,7 @@ class Interview:
                     if check is not None and self.data is not None:
                         check(self.data, value)
             except ImprovableError as error:
-                say(str(error))
+                say(spelled(error))
             else:
                 self.answers[name] = value
                 self.asked.add(name)

@@ -41,7 +41,7 @@ def ledger(
     from improvable.errors import StorageError
     from improvable.question.design import FEWEST_DRAWS
     from improvable.question.spelling import as_options
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown
     from improvable.trust.ledger import (

@@ -1,5 +1,6 @@
 """Results to standard output or files, warnings to standard error."""
 
+import os
 import shlex
 import sys
 import warnings
@@ -9,25 +10,43 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from improvable.question.spelling import as_options
+
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
     from improvable.results.storage import Provenance
 
 Result = TypeVar("Result")
+SPELLING = "IMPROVABLE_SPELLING"
+"""The variable of the environment by which a page asks for messages as Python has them."""
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
     """Print lines: every command prints through here, so that no text from data or files can steer a terminal."""
     from improvable.showing import shown
 
-    typer.echo(shown(text, lines=True), err=err, nl=nl)
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    safe = shown(text, lines=True)
+    try:
+        safe.encode(encoding)
+    except UnicodeEncodeError:
+        safe = safe.replace("→", "->").encode(encoding, "backslashreplace").decode(encoding)
+    typer.echo(safe, err=err, nl=nl)
+
+
+def spelled(text: object) -> str:
+    """A message with its arguments as options; a page that runs a command asks for them as they are, to name controls.
+
+    Every error, warning and summary of a command passes through here.
+    """
+    return str(text) if os.environ.get(SPELLING) == "python" else as_options(str(text))
 
 
 def warn(text: str) -> None:
     """Print one warning, on one line."""
     from improvable.showing import shown
 
-    typer.echo(f"warning: {shown(text)}", err=True)
+    say(f"warning: {spelled(shown(text))}", err=True)
 
 
 def quietly(work: Callable[[], Result]) -> Result:
@@ -39,14 +58,20 @@ def quietly(work: Callable[[], Result]) -> Result:
         return work()
 
 
-def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, runs: str = "") -> int:
-    """Print or write a result; the exit status."""
+def show(
+    result: "Audit | Comparison",
+    json_path: str | None,
+    exit_code: bool,
+    runs: str = "",
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Print or write a result, its cautions last; the exit status."""
     from improvable.data.files import write_whole
-    from improvable.showing import json_text, shown
+    from improvable.showing import json_text, shown, shown_all
 
-    facts = result.to_dict()
-    for text in facts["warnings"]:
-        warn(text)
+    facts = result.facts
     if json_path is not None:
         document = json_text(facts)
         if json_path == "-":
@@ -54,12 +79,22 @@ def show(result: "Audit | Comparison", json_path: str | None, exit_code: bool, r
         else:
             write_whole(Path(json_path), f"{document}\n".encode())
     if json_path != "-":
-        from improvable.report.text import paragraph, summary
+        from improvable.report.layout import paragraph
+        from improvable.report.text import summary
+        from improvable.results.words import verdict_line
 
-        say(summary(result.facts, warnings=False))
-        if runs:
-            say(paragraph(shown(runs)))
+        if quiet:
+            say(verdict_line(shown_all(facts)))
+        else:
+            say(summary(result, verbose=verbose, cautions=False, spell=spelled))
+            if runs:
+                say(paragraph(shown(runs)))
     sys.stdout.flush()
+    if not quiet:
+        for text in facts["warnings"]:
+            # What stands beside the verdict is not said twice.
+            if json_path == "-" or text not in facts["verdict_warnings"]:
+                warn(text)
     return 1 if exit_code and result.reject else 0
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import quietly, say
+from improvable.cli.output import quietly, say, warn
 
 
 def replicate(
@@ -41,7 +41,7 @@ def replicate(
     """
     from improvable.data.files import make_folder
     from improvable.procedure.parallel import worker_count
-    from improvable.report.text import paragraph
+    from improvable.report.layout import paragraph
     from improvable.studies.replication import study as studies
     from improvable.studies.replication.document import (
         Replication,
@@ -70,7 +70,7 @@ def replicate(
     while (section := quietly(lambda: next(results, None))) is not None:
         sections.append(section)
         for text in section.result.warnings:
-            say(f"warning: {section.name}: {text}", err=True)
+            warn(f"{section.name}: {text}")
         say(f"{section_text(section)}\n")
         sys.stdout.flush()
     announce("Appendix E")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from improvable.cli.panels import panel_of
 from improvable.errors import OptionError
 from improvable.question.checks import SAME_SHARE, as_names, check_choice
 from improvable.question.describing import STATUS_QUO, Setting
@@ -72,6 +73,7 @@ def _option(setting: Setting, required: bool) -> inspect.Parameter:
         setting.flag,
         help=setting.flag_help or setting.help,
         metavar=f"[{'|'.join(setting.choices)}]" if setting.choices else None,
+        rich_help_panel=panel_of(setting),
         show_default=setting.unset or True,
     )
     return inspect.Parameter(

@@ -95,7 +95,8 @@ def choose_features(
         cautions.append(Caution("useless", f"columns that are constant or empty are not used: {_listed(useless)}."))
     if ids:
         text = (
-            f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. Name one to use it."
+            f"columns that tell rows apart, as a name or an id does, are not used: {_listed(ids)}. To use one, "
+            "name it in `features`."
         )
         cautions.append(Caution("ids", text))
     if nested:
@@ -118,9 +119,9 @@ def choose_features(
 def _reasons(design: Design, in_use: Sequence[str], target: str, excluded: set[str], named: bool) -> dict[str, str]:
     """Why columns that have another part to play are no features; the last reason given holds."""
     question = design.question
-    way = "name it" if named else "--features '*'"
+    way = "name it in `features`" if named else "`features=['*']`"
     reasons = dict.fromkeys(excluded, EXCLUDED)
-    reasons |= dict.fromkeys(in_use, f"the status quo decides by it; {way} lets a candidate read it")
+    reasons |= dict.fromkeys(in_use, f"the status quo decides by it; to let a candidate read it: {way}")
     reasons |= {name: word for name, word in ((question.cluster, "cluster"), (question.weight, "weight")) if name}
     reasons |= {target: "what the rule predicts"}
     reasons |= dict.fromkeys(design.outcome_columns, "outcome")

@@ -45,16 +45,16 @@ def make_folder(place: Path) -> None:
         raise StorageError(f"cannot make the folder '{place}': {error.strerror}.", "Name another.") from error
 
 
-def nearest_file(path: Path, ending: str = "", otherwise: str | None = None) -> str:
+def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.") -> str:
     """Advice for a path that leads nowhere: files beside it with a name like it.
 
     Parameters
     ----------
     ending : str
         How the names of such files end; any, if empty.
-    otherwise : str, optional
-        What to say where none is like it; by default which files there are.
+    otherwise : str
+        What to say where none is like it.
     """
     names = [one.name for one in path.parent.glob("*") if one.name.endswith(ending)] if path.parent.is_dir() else []
-    advice = nearest(path.name, names) if names else "Check the path."
-    return advice if otherwise is None or advice.startswith("Did you mean") else otherwise
+    advice = nearest(path.name, names)
+    return advice if advice.startswith("Did you mean") else otherwise

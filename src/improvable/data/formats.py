@@ -58,15 +58,15 @@ class FileFormat:
         """The same with names of characters as characters; what cannot be is refused."""
         separator = None if self.separator is None else SPELLED.get(self.separator.lower(), self.separator)
         if separator is not None and (len(separator) != 1 or separator in '"\n\r.' or separator.isalnum()):
-            raise OptionError(f"separator is '{self.separator}'.", "It is one character, such as ';', or 'tab'.")
+            raise OptionError(f"`separator` is '{self.separator}'.", "It is one character, such as ';', or 'tab'.")
         if self.decimal not in (None, ".", ","):
-            raise OptionError(f"decimal is '{self.decimal}'.", "It is '.' or ','.")
+            raise OptionError(f"`decimal` is '{self.decimal}'.", "It is '.' or ','.")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
             except LookupError:
                 known = one_of(["utf-8", "utf-16", "windows-1252", "latin-1"])
-                raise OptionError(f"encoding is '{self.encoding}'.", f"It is a name such as {known}.") from None
+                raise OptionError(f"`encoding` is '{self.encoding}'.", f"It is a name such as {known}.") from None
         return FileFormat(separator, self.encoding, self.decimal, self.sheet)
 
     @property
@@ -134,7 +134,7 @@ def in_utf8(content: bytes, encoding: str, path: Path) -> bytes:
         return content.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:
         raise DataError(
-            f"'{path}' is not {encoding}: {_reason(error)}.", "Name its encoding: --encoding windows-1252."
+            f"'{path}' is not {encoding}: {_reason(error)}.", "Name its encoding: `encoding='windows-1252'`."
         ) from error
 
 

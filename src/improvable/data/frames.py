@@ -250,7 +250,7 @@ def not_numbers(name: str, values: Sequence[Any]) -> DataError:
         return DataError(
             f"column '{name}' holds text in {len(stray):,} of {len(texts):,} rows where numbers are needed: "
             f"'{odd}' in row {stray[0] + 1:,}.",
-            f"Fix the file; or, if it is an outcome or a decision, read it as missing: na=['{odd}'] (--na {odd}).",
+            f"Fix the file; or, if it is an outcome or a decision, read it as missing: `na={[odd]}`.",
         )
     example = max(levels, key=lambda level: (levels[level], level))
     return DataError(
@@ -265,7 +265,7 @@ def two_levels(name: str, levels: Sequence[str]) -> DataError:
     return DataError(
         f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
         f"Say which of them means selected (a decision) or should be selected (an outcome): "
-        f"positive={{'{name}': '{other}'}} or {{'{name}': '{one}'}} (--positive {name}={other}, or {name}={one}).",
+        f"`positive={ {name: other} }` or `positive={ {name: one} }`.",
     )
 
 
@@ -305,7 +305,7 @@ def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_mis
         listed = ", ".join(f"{count:,} in '{name}'" for name, count in missing.items())
         raise DataError(
             f"missing or infinite values: {listed}.",
-            "Fix them, or drop those rows with drop_missing=True (--drop-missing).",
+            "Fix them, or drop those rows with `drop_missing=True`.",
         )
     if dropped == rows:
         raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")

@@ -166,7 +166,7 @@ def _without_small(
     if choice.small == "refuse":
         raise DataError(
             f"groups of '{name}' with fewer than {choice.fewest:,} rows: {listed}.",
-            "Pool them with small='pool' (--small pool), or name the groups to keep (--groups).",
+            "Pool them with `small='pool'`, or name the groups to keep, `groups=...`.",
         )
     by_size = sorted(range(len(levels)), key=lambda code: (int(sizes[code]), levels[code]))
     enough = int(np.searchsorted(np.cumsum(sizes[by_size]), choice.fewest)) + 1

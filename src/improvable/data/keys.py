@@ -98,7 +98,7 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     if (digests[place] != digests[first]).any():
         raise DataError(
             "two different rows have the same key, which chance does not do.",
-            "Name a column that differs in every row: row_id='...' (--row-id).",
+            "Name a column that differs in every row: `row_id=...`.",
         )
     occurrence = np.arange(len(rows)) - starts[run]
     again = np.flatnonzero(repeats)
@@ -109,7 +109,7 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
 def shared_row_id(row_id: str, repeats: int) -> DataError:
     return DataError(
         f"{repeats:,} rows repeat the '{row_id}' of another, so it is not a row id.",
-        "Name one that differs in every row; rows that belong together go by cluster='...' (--cluster).",
+        "Name one that differs in every row; rows that belong together go by `cluster=...`.",
     )
 
 

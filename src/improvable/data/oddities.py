@@ -51,11 +51,10 @@ def text_cautions(rows: Rows, names: Sequence[str]) -> list[Caution]:
         if not stray and (distinct > FEWEST_NUMBERS or any(not _is_plain(text) for text in counts)):
             numbers.append(f"'{name}', such as '{min(counts)}' ({sum(counts.values()):,} rows)")
         elif distinct > FEWEST_NUMBERS and 0 < sum(stray.values()) <= MOST_STRAY * sum(counts.values()):
-            marks = ",".join(sorted(stray)[:MOST_SHOWN])
-            strays.append(f"'{name}' has {_counted(stray)}, which --na '{marks}' reads as missing")
+            strays.append(f"'{name}' has {_counted(stray)}, which `na={sorted(stray)[:MOST_SHOWN]}` reads as missing")
     texts = {
-        "levels": (alike, "levels that differ only by case or spaces count as different: {}. --strip removes spaces "
-                   "around them; spell the others alike."),
+        "levels": (alike, "levels that differ only by case or spaces count as different: {}. `strip=True` removes "
+                   "spaces around them; spell the others alike."),
         "text numbers": (numbers, "numbers are stored as text: {}. They are read as text; write them without commas "
                          "and signs."),
         "stray text": (strays, "columns of numbers hold a few texts, and are read as text: {}."),
@@ -112,11 +111,11 @@ def code_cautions(name: str, values: FloatArray) -> list[Caution]:
     if not far:
         return []
     listed = " and ".join(f"{code:g} in {count:,} row{'s' if count > 1 else ''}" for code, count in far)
-    marks = ",".join(f"{code:g}" for code, _ in far)
+    marks = [f"{code:g}" for code, _ in far]
     usual = "0 and 1" if binary else f"from {low:g} to {high:g}"
     text = (
-        f"the outcome '{name}' is {usual}, and {listed}. If that stands for missing, say so with --na {marks} "
-        "and --drop-missing."
+        f"the outcome '{name}' is {usual}, and {listed}. If that stands for missing, say so: `na={marks}`, "
+        "`drop_missing=True`."
     )
     return [Caution(f"codes {name}", text)]
 

@@ -186,7 +186,7 @@ def _refuse_vain(kind: str, said: FileFormat) -> None:
     means = {"separator": SEPARATED, "encoding": (*SEPARATED, *STATISTICS), "decimal": SEPARATED, "sheet": EXCEL}
     for name in said.given:
         if kind not in means[name]:
-            raise OptionError(f"{name} means nothing for a .{kind} file.", f"Leave out --{name}.")
+            raise OptionError(f"{name} means nothing for a .{kind} file.", f"Leave out `{name}`.")
 
 
 def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
@@ -196,7 +196,7 @@ def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     encoding = said.encoding or find_encoding(content)
     text = in_utf8(content, encoding, path)
     if said.encoding is None and encoding not in (UTF8, UTF8_MARKED):
-        text_ = f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding (--encoding)."
+        text_ = f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding: `encoding=...`."
         notes.append(Note(text_))
     separator = said.separator or find_separator(text, path)
     notes += separator_notes(path, separator, said)
@@ -214,7 +214,7 @@ def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     marked = [*(name for name in numerals if texts[name].drop_nulls().str.contains(mark).any()), *pointed]
     if marked and said.decimal is None:
         how = "a decimal comma" if decimal == "," else "thousands separated"
-        notes.append(Note(f"numbers with {how} are read in {_listed(marked)} (--decimal to change it)."))
+        notes.append(Note(f"numbers with {how} are read in {_listed(marked)} (`decimal` changes it)."))
     others = [find_stray(column, decimal) for name, column in texts.items() if name not in numerals]
     strays = [Note(stray.words, stray.column) for stray in others if stray is not None]
     return Table(table, (*notes, *strays))
@@ -224,7 +224,7 @@ def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note,
     """Say which separator was found, where it is not the usual one."""
     if said.separator is not None or separator == ("\t" if kind_of(path) == "tsv" else ","):
         return ()
-    return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (--separator to change it)."),)
+    return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (`separator` changes it)."),)
 
 
 def _parsed(text: bytes, separator: str, path: Path) -> "pl.DataFrame":
@@ -249,7 +249,7 @@ def _refuse_uneven(text: bytes, separator: str, path: Path) -> None:
     if first is not None:
         raise DataError(
             f"'{path}' cannot be read: line {first.line:,} has {first.values} values and the header {first.wanted}.",
-            f"Fix that line; values are separated by {SEPARATORS.get(separator, repr(separator))} (--separator).",
+            f"Fix that line; values are separated by {SEPARATORS.get(separator, repr(separator))} (`separator`).",
         )
 
 
@@ -284,10 +284,10 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
     except fastexcel.FastExcelError as error:
         raise cannot_be_read(path, error) from error
     if not table.width:
-        raise DataError(f"sheet '{chosen}' of '{path}' is empty.", "Name another with --sheet.")
+        raise DataError(f"sheet '{chosen}' of '{path}' is empty.", "Name another: `sheet=...`.")
     many = len(sheets) > 1 and sheet is None
     marks = pl.col(pl.String).replace(dict.fromkeys(MISSING_MARKS))
-    note = f"'{path.name}' has {len(sheets)} sheets; '{chosen}' is read (--sheet to read another)."
+    note = f"'{path.name}' has {len(sheets)} sheets; '{chosen}' is read (`sheet` names another)."
     return Table(table.with_columns(marks), (Note(note),) if many else ())
 
 

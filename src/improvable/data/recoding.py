@@ -327,7 +327,7 @@ def find_recoding(
     if vain:
         known = [kind for spelled in kinds.values() if len(set(spelled.values())) == 2 for kind in spelled.values()]
         raise OptionError(
-            f"positive is '{vain[0]}', which no outcome or decision with two values holds.", nearest(vain[0], known)
+            f"`positive` is '{vain[0]}', which no outcome or decision with two values holds.", nearest(vain[0], known)
         )
     for name in groups:
         gone = sorted(seen[name].gone)
@@ -366,7 +366,7 @@ def _meant(
     for name, value in said.meant.items():
         if name not in held:
             raise OptionError(
-                f"positive names '{name}', which is neither an outcome nor a decision.", nearest(name, list(held))
+                f"`positive` names '{name}', which is neither an outcome nor a decision.", nearest(name, list(held))
             )
         found = next((kind for kind in held[name] if same_value(value, kind)), None)
         if found is None:
@@ -399,11 +399,10 @@ def _ambiguous(value: str, columns: Sequence[tuple[str, Sequence[str]]]) -> Opti
     """A bare value that two columns hold: it may mean one thing in one of them and another in the other."""
     (first, _), (second, two) = columns[:2]
     other = next(kind for kind in two if not same_value(value, kind))
-    python = [f"{{'{first}': '{value}', '{second}': '{kind}'}}" for kind in (value, other)]
-    shell = [f"--positive {first}={value},{second}={kind}" for kind in (value, other)]
+    same, opposite = ({first: value, second: kind} for kind in (value, other))
     return OptionError(
-        f"positive is '{value}', which both '{first}' and '{second}' hold.",
-        f"Say it for each: positive={python[0]} or {python[1]} ({shell[0]}, or {shell[1]}).",
+        f"`positive` is '{value}', which both '{first}' and '{second}' hold.",
+        f"Say it for each: `positive={same}` or `positive={opposite}`.",
     )
 
 
@@ -439,8 +438,8 @@ def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: 
     listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MOST_SHOWN])
     more = ", ..." if len(left) > MOST_SHOWN else ""
     if not said.strip and len({plain_spelling(text) for text in left}) == 2:
-        hint = "Some differ only in spaces or capitals: strip=True (--strip) reads them as one."
+        hint = "Some differ only in spaces or capitals: `strip=True` reads them as one."
     else:
         rare = by_size[-1]
-        hint = f"Two levels are needed: na=['{rare}'] (--na {rare}) reads '{rare}' as missing."
+        hint = f"Two levels are needed: `na={[rare]}` reads '{rare}' as missing."
     return DataError(f"column '{name}' holds {len(left)} levels: {listed}{more}.", hint)

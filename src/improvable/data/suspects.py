@@ -55,11 +55,11 @@ def code_notes(seen: Mapping[str, Counter[float]]) -> list[str]:
             continue
         rows = sum(values[value] for value in odd)
         if rows <= MOST_OF_CODES * values.total():
-            held, flag = " or ".join(f"{value:g}" for value in odd), ",".join(f"{value:g}" for value in odd)
+            codes = [f"{value:g}" for value in odd]
             notes.append(
                 f"outcome '{name}' is 0 or 1, but for {rows:,} row{'' if rows == 1 else 's'} that "
-                f"hold{'s' if rows == 1 else ''} {held}. "
-                f"If that means unknown, read it as missing: na='{flag}' (--na {flag} --drop-missing)."
+                f"hold{'s' if rows == 1 else ''} {' or '.join(codes)}. "
+                f"If that means unknown, read it as missing: `na={codes}`, `drop_missing=True`."
             )
     return notes
 
@@ -77,7 +77,7 @@ def spelling_notes(name: str, levels: Sequence[str]) -> list[str]:
         alike.setdefault(plain_spelling(level), []).append(level)
     return [
         f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces or capitals. "
-        "To read them as one: strip=True (--strip)."
+        "To read them as one: `strip=True`."
         for several in alike.values()
         if len(several) > 1
     ]

@@ -77,7 +77,11 @@ def gap_cautions(
             raise DataError(
                 f"{message}, so no candidate can have a smaller gap.",
                 "Choose the fairness utility in which the disparity shows"
-                + (", or say what being selected means (--selection benefit or burden)." if gap.one_sided else "."),
+                + (
+                    ", or say what being selected means (`selection='benefit'` or `selection='burden'`)."
+                    if gap.one_sided
+                    else "."
+                ),
             )
         if gap.low <= 0 <= gap.high:
             text = (

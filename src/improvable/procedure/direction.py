@@ -82,12 +82,11 @@ def check_direction(
     if stated is not None:
         return [Caution("direction", f"{seen}. Whoever ran this confirmed it as stated.")]
     turn = (
-        "leave out lower_is_better (--lower-is-better)"
+        "leave out `lower_is_better`"
         if lower
-        else f"say which value should be selected, positive={{'{name}': ...}} (--positive {name}=...), or of an amount "
-        "lower_is_better=True (--lower-is-better)"
+        else f"say which value should be selected, `positive={{{name!r}: ...}}`, or of an amount `lower_is_better=True`"
     )
     raise OptionError(
         f"{seen}.",
-        f"If that is the wrong way round, {turn}; if it is right, say direction='as stated' (--direction 'as stated').",
+        f"If that is the wrong way round, {turn}; if it is right, say `direction='as stated'`.",
     )

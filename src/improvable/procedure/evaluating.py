@@ -125,5 +125,5 @@ def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None
                     raise DataError(
                         f"the status quo's '{label}' for group '{group}' is "
                         f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
-                        "Ask for an amount instead: form='difference' (--form difference).",
+                        "Ask for an amount instead: `form='difference'`.",
                     )

@@ -101,7 +101,7 @@ def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
     raise RuleError(
         f"rule '{plan.rule.name}' makes candidates of {weight / 1e6:,.0f} MB from {rows:,} rows, "
         f"too heavy to send {parts} of them to every worker.",
-        f"Let it learn from fewer, train_rows={enough} (--train-rows {enough}), or use another rule, such as boosting.",
+        f"Let it learn from fewer, `train_rows={enough}`, or use another rule, such as boosting.",
     )
 
 

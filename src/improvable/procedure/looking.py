@@ -164,7 +164,7 @@ def _screen(
             if _determines(rows, column, target, short[target.name], where_given=False):
                 raise GivenAwayError(
                     f"the feature '{name}' determines the group '{target.name}' exactly.",
-                    "Exclude it, or use group_blind=False (--allow-group); that may be disparate treatment.",
+                    "Exclude it, or use `group_blind=False`; that may be disparate treatment.",
                     [name],
                 )
         columns.append(column)
@@ -207,7 +207,7 @@ def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> GivenAw
     subject = f"the feature {listed} determines" if len(names) == 1 else f"the features {listed} determine"
     return GivenAwayError(
         f"{subject} the outcome {which} exactly: a candidate would read the answer.",
-        f"Exclude what is not known when the decision is made: --exclude {','.join(names)}.",
+        f"Exclude what is not known when the decision is made: `exclude={list(names)}`.",
         names,
     )
 
@@ -271,7 +271,7 @@ def _outcome_cautions(outcomes: Mapping[str, Mapping[str, float | None]]) -> lis
         if near:
             text = (
                 f"features that alone nearly tell the outcome '{target}': {_listed(near)} (AUC or R squared, out of "
-                f"sample). Is each known when the decision is made? If not: --exclude {','.join(near)}."
+                f"sample). Is each known when the decision is made? If not: `exclude={list(near)}`."
             )
             out.append(Caution(f"near outcome {target}", text))
     return out
@@ -285,7 +285,7 @@ def _group_cautions(screened: Screened) -> list[Caution]:
         if near:
             text = (
                 f"features that alone nearly tell the group '{target}': {_listed(near)} (AUC). A candidate that reads "
-                f"them can act on the group. To leave them out: --exclude {','.join(near)}."
+                f"them can act on the group. To leave them out: `exclude={list(near)}`."
             )
             out.append(Caution(f"near group {target}", text))
         elif together is not None and together > NEARLY_GROUP:
@@ -322,7 +322,7 @@ def _repeat_cautions(sample: Sample, features: Features, level: IntArray) -> lis
         Caution(
             f"repeats {name}",
             f"'{name}' looks like an id of people with several rows each ({mean:.1f} on average, always of one group). "
-            f"If so, rows of one person belong together: --cluster {name}.",
+            f"If so, rows of one person belong together: `cluster={name!r}`.",
         )
         for name, mean in found.items()
     ]

@@ -84,9 +84,7 @@ def make_plan(settings: Settings) -> Plan:
     check_integer("repetitions", settings.repetitions, 1, MOST_REPETITIONS)
     check_number("train_fraction", settings.train_fraction, 0, 1)
     if settings.scheme == "forward" and settings.train_fraction != 0.5:
-        raise OptionError(
-            "train_fraction goes with the paper's split.", "Leave it out, or use scheme='split' (--scheme split)."
-        )
+        raise OptionError("`train_fraction` goes with the paper's split.", "Leave it out, or use `scheme='split'`.")
     check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
     check_sealing(settings)
     status_quo = as_algorithm(settings.status_quo)
@@ -114,7 +112,7 @@ def make_plan(settings: Settings) -> Plan:
 
 def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) -> None:
     """Refuse what code could exploit that follows its own statistic from block to block (docs: guarantees)."""
-    split = "or use scheme='split' (--scheme split)."
+    split = "or use `scheme='split'`."
     if repetitions < FEWEST_WITH_FOREIGN_CODE:
         raise OptionError(
             f"rule '{rule.name}' is code of its own, and fewer than {FEWEST_WITH_FOREIGN_CODE} forward repetitions do "
@@ -125,5 +123,5 @@ def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) 
         raise OptionError(
             f"rule '{rule.name}' is code of its own that decides amounts. Forward repetitions do not keep the level "
             "for every such code: it could raise its stakes while it is behind.",
-            "Use scheme='split' (--scheme split).",
+            "Use `scheme='split'`.",
         )

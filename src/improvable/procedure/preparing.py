@@ -270,6 +270,6 @@ def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:
         return []
     text = (
         f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {most:,} rows before a block; "
-        "the test uses all test rows. To let them see more, raise train_rows (--train-rows)."
+        "the test uses all test rows. To let them see more, raise `train_rows`."
     )
     return [Caution("train rows", text)]

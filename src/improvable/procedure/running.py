@@ -327,7 +327,7 @@ def _share_hint(plan: Plan) -> str:
     """How to hold the share selected, where that is what makes the algorithms comparable."""
     if plan.constraints.active or not averages_over_selected(plan.design.utilities):
         return ""
-    return "To give the candidate the status quo's own share: capacity='status_quo' (--capacity same)."
+    return "To give the candidate the status quo's own share: `capacity='same'`."
 
 
 def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:

@@ -179,5 +179,5 @@ def check_keys(drawn: Drawn, row_id: str | None) -> None:
     if shared > MOST_SHARED:
         raise DataError(
             f"{shared:.0%} of the rows have a twin, and an engine cannot tell them apart by their content.",
-            "Name a column that differs in every row: row_id='...' (--row-id).",
+            "Name a column that differs in every row: `row_id=...`.",
         )

@@ -24,7 +24,7 @@ def refuse_without_value(settings: Settings) -> None:
         source = parse_source(settings.challenge_source)
         raise OptionError(
             f"the order of the rows follows from {source.words}, which was not given.",
-            f"Give it when you run: --challenge VALUE (challenge='...'), from {source.where}.",
+            f"Give it when you run, `challenge=...`, from {source.where}.",
         )
 
 

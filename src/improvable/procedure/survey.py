@@ -253,9 +253,9 @@ def survey(
     constant = constant_values(seen.outcomes)
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
         raise OptionError(
-            f"outcome '{question.outcome}' has two values, and lower_is_better is for amounts.",
-            f"Say which value should be selected: positive={{'{question.outcome}': 0}} "
-            f"(--positive {question.outcome}=0), and leave out lower_is_better (--lower-is-better).",
+            f"outcome '{question.outcome}' has two values, and `lower_is_better` is for amounts.",
+            f"Say which value should be selected, `positive={{{question.outcome!r}: 0}}`, and leave out "
+            "`lower_is_better`.",
         )
     two = {name: list(kinds.values()) for name, kinds in seen.kinds.items() if kinds is not None and len(kinds) == 2}
     return Surveyed(

@@ -47,8 +47,8 @@ def twin_cautions(
             raise DataError(
                 f"{found.repeated:.1%} of the rows repeat the features and outcome of another row, more than chance "
                 "makes: a candidate would be tested on people that it learned from.",
-                "If they are copies, remove them or keep them together, duplicates='cluster' (--duplicates cluster); "
-                "if they are different people, name a row id (--row-id), or duplicates='keep'.",
+                "If they are copies, remove them or keep them together, `duplicates='cluster'`; "
+                "if they are different people, name a row id, `row_id=...`, or say `duplicates='keep'`.",
             )
         if found.share > MOST_SHARE:
             return []
@@ -58,7 +58,7 @@ def twin_cautions(
         return []
     text = (
         f"{near_twins(some.rows, columns):.1%} of the rows have nearly the features and outcome of another row, more "
-        "than chance makes. If they are the same people, name what they have in common: --cluster."
+        "than chance makes. If they are the same people, name what they have in common: `cluster=...`."
     )
     return [Caution("near twins", text)]
 

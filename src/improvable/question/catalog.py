@@ -157,6 +157,32 @@ UTILITIES: dict[str, Utility] = {
 }
 
 
+ALIASES = {
+    "accuracy": "classification_rate",
+    "recall": "true_positive_rate",
+    "sensitivity": "true_positive_rate",
+    "specificity": "true_negative_rate",
+    "precision": "positive_predictive_value",
+}
+"""Other names that people know; results use ours."""
+
+
+def canonical(spec: Any) -> Any:
+    """Utilities by the names that results use.
+
+    Examples
+    --------
+    >>> canonical("recall"), canonical(["precision:sick", "selection_rate"])
+    ('true_positive_rate', ['positive_predictive_value:sick', 'selection_rate'])
+    """
+    if isinstance(spec, list | tuple):
+        return type(spec)(canonical(one) for one in spec)
+    if not isinstance(spec, str):
+        return spec
+    name, colon, outcome = spec.partition(":")
+    return f"{ALIASES.get(name, name)}{colon}{outcome}"
+
+
 def as_utility(spec: str | Utility) -> Utility:
     """A utility from its name, ``name:outcome_column``, or itself.
 
@@ -170,15 +196,21 @@ def as_utility(spec: str | Utility) -> Utility:
     if isinstance(spec, Utility):
         return spec
     if not isinstance(spec, str):
-        raise OptionError(f"a utility is a name or a Utility, not a {type(spec).__name__}.", nearest("", UTILITIES))
-    name, _, outcome = spec.partition(":")
+        raise OptionError(f"a utility is a name or a Utility, not a {type(spec).__name__}.", _every_utility(""))
+    name, _, outcome = canonical(spec).partition(":")
     if beta := re.fullmatch(r"f(\d+(?:\.\d+)?)_score", name):
         utility = _with_beta(float(beta[1]))
     elif name in UTILITIES:
         utility = UTILITIES[name]
     else:
-        raise OptionError(f"there is no utility '{name}'.", nearest(name, UTILITIES))
+        raise OptionError(f"there is no utility '{name}'.", _every_utility(name))
     return utility.on(outcome) if outcome else utility
+
+
+def _every_utility(name: str) -> str:
+    """The nearest names, then all of them."""
+    near = nearest(name, [*UTILITIES, *ALIASES])
+    return f"{near if near.endswith('?') else ''} Choose from {', '.join(UTILITIES)}.".strip()
 
 
 @cache
@@ -196,7 +228,7 @@ def as_accuracy(spec: str | Utility, lower_is_better: bool = False) -> Utility:
         if utility.averages_outcome:
             return utility
         raise OptionError(
-            f"lower_is_better does not turn '{utility.label}' around, which is not a mean of outcomes.",
+            f"`lower_is_better` does not turn '{utility.label}' around, which is not a mean of outcomes.",
             "Recode the outcome so that 1, or more, is what should be selected; or use 'calibration'.",
         )
     if not utility.higher_is_better:

@@ -20,7 +20,7 @@ def as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise OptionError(f"{name} is {value!r}.", nearest(str(value), known))
+        raise OptionError(f"{_subject(name)} is {value!r}.", nearest(str(value), known))
 
 
 def check_number(name: str, value: float, low: float, high: float, *, high_included: bool = False) -> None:
@@ -29,14 +29,23 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
         bounds = [f"above {low:g}"] if np.isfinite(low) else []
         if np.isfinite(high):
             bounds.append(f"{'at most' if high_included else 'below'} {high:g}")
-        raise OptionError(f"{name} is {value}.", f"It must be a number{' ' if bounds else ''}{' and '.join(bounds)}.")
+        raise OptionError(
+            f"{_subject(name)} is {value}.", f"It must be a number{' ' if bounds else ''}{' and '.join(bounds)}."
+        )
 
 
 def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or value < low or (high is not None and value > high):
         most = "" if high is None else f" and at most {high:,}"
-        raise OptionError(f"{name} is {_short(value)}.", f"It must be a whole number, at least {low:,}{most}.")
+        raise OptionError(
+            f"{_subject(name)} is {_short(value)}.", f"It must be a whole number, at least {low:,}{most}."
+        )
+
+
+def _subject(name: str) -> str:
+    """An argument as messages name it; what is no argument, such as "a sample size", as it is."""
+    return f"`{name}`" if name.isidentifier() else name
 
 
 def _short(value: Any) -> str:
@@ -48,13 +57,15 @@ def _short(value: Any) -> str:
 
 SAME_SHARE = "status_quo"
 """A candidate's capacity that is the share which the status quo selects."""
+SAME = "same"
+"""How people write it."""
 
 
 def check_capacity(capacity: Any) -> float:
     number = isinstance(capacity, float | int | np.floating | np.integer) and not isinstance(capacity, bool)
     if not number or not 0 < capacity < 1:
         raise OptionError(
-            f"capacity is {capacity:g}." if number else f"capacity is {capacity!r}.",
+            f"`capacity` is {capacity:g}." if number else f"`capacity` is {capacity!r}.",
             "It is a share of the rows, above 0 and below 1, such as 0.03.",
         )
     return float(capacity)

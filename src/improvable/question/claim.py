@@ -107,10 +107,11 @@ def make_claim(
         for value in overall.values():
             check_number("a weight in overall", value, 0, np.inf)
     elif overall not in (None, "population"):
-        raise OptionError(f"overall is {overall!r}.", "It is 'population', or one weight for each group.")
+        raise OptionError(f"`overall` is {overall!r}.", "It is 'population', or one weight for each group.")
     if overall is not None and groups_named(delta_accuracy, accuracy):
         raise OptionError(
-            "overall accuracy takes no deltas of groups.", "Give delta_accuracy as one number, or one for each utility."
+            "overall accuracy takes no deltas of groups.",
+            "Give `delta_accuracy` as one number, or one for each utility.",
         )
     return Claim(
         delta_accuracy=delta_accuracy,
@@ -128,10 +129,11 @@ def _margin(no_worse: float, delta_accuracy: Delta, form: str, ask: str) -> floa
     """The accuracy delta of a margin of non-inferiority; one that contradicts it is refused."""
     check_number("no_worse", no_worse, 0, 1 if form == "ratio" else np.inf)
     if ask == "fairness":
-        raise OptionError("no_worse is about accuracy, and only fairness is asked for.", "Leave one of them out.")
+        raise OptionError("`no_worse` is about accuracy, and only fairness is asked for.", "Leave one of them out.")
     if any(delta not in (0, -no_worse) for delta in every_delta(delta_accuracy)):
         raise OptionError(
-            f"no_worse of {no_worse:g} contradicts delta_accuracy.", "Give one of them: no_worse is minus that delta."
+            f"`no_worse` of {no_worse:g} contradicts `delta_accuracy`.",
+            "Give one of them: `no_worse` is minus that delta.",
         )
     return -float(no_worse)
 
@@ -152,18 +154,18 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
         for name in claim.delta_accuracy:
             if name in accuracy and name in known:
                 raise OptionError(
-                    f"delta_accuracy names '{name}', which is a group and a utility.", "Give the group another name."
+                    f"`delta_accuracy` names '{name}', which is a group and a utility.", "Give the group another name."
                 )
     for table in groups_named(claim.delta_accuracy, accuracy):
         for name in table:
             if name not in known:
                 raise OptionError(
-                    f"delta_accuracy names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
+                    f"`delta_accuracy` names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
                 )
         for level in known:
             if level not in table:
                 raise OptionError(
-                    f"delta_accuracy has nothing for group '{level}'.", "Give one number, or one for every group."
+                    f"`delta_accuracy` has nothing for group '{level}'.", "Give one number, or one for every group."
                 )
     for name in claim.protected:
         if name not in known:
@@ -178,6 +180,6 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
     if isinstance(claim.overall, Mapping):
         for name in claim.overall:
             if name not in known:
-                raise OptionError(f"overall names '{name}', which is not a group.", nearest(name, known))
+                raise OptionError(f"`overall` names '{name}', which is not a group.", nearest(name, known))
         if not any(set(claim.overall) == set(levels) for levels in attributes):
             raise OptionError("overall does not weigh every group of one column.", "Give one weight for each group.")

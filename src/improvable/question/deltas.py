@@ -34,7 +34,7 @@ def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
     named = {str(key): value for key, value in delta.items()}
     for key, value in named.items():
         if isinstance(value, Mapping) and key not in utilities:
-            raise OptionError(f"delta_accuracy names '{key}', which is no accuracy utility.", nearest(key, utilities))
+            raise OptionError(f"`delta_accuracy` names '{key}', which is no accuracy utility.", nearest(key, utilities))
     if any(key in utilities for key in named):
         _check_names("delta_accuracy", list(named), utilities, "accuracy")
     out: dict[str, float | Mapping[str, float]] = {}
@@ -99,9 +99,9 @@ def _number(name: str, value: float) -> float:
 def _check_names(setting: str, given: Sequence[str], utilities: Sequence[str], kind: str) -> None:
     for name in given:
         if name not in utilities:
-            raise OptionError(f"{setting} names '{name}', which is no {kind} utility.", nearest(name, utilities))
+            raise OptionError(f"`{setting}` names '{name}', which is no {kind} utility.", nearest(name, utilities))
     for name in utilities:
         if name not in given:
             raise OptionError(
-                f"{setting} has nothing for the utility '{name}'.", "Give one number, or one for every utility."
+                f"`{setting}` has nothing for the utility '{name}'.", "Give one number, or one for every utility."
             )

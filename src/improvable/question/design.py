@@ -191,7 +191,7 @@ def make_design(settings: Settings) -> Design:
     check_integer("draws", settings.draws, FEWEST_DRAWS, MOST_DRAWS)
     check_integer("seed", settings.seed, 0, MOST_SEED)
     if settings.stratum is not None and settings.cluster is None:
-        raise OptionError("stratum goes with a cluster.", "Name the column of clusters too: cluster='...' (--cluster).")
+        raise OptionError("`stratum` goes with a cluster.", "Name the column of clusters too: `cluster=...`.")
     question = Question(
         outcome=outcome,
         group=columns,

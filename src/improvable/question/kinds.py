@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.errors import OptionError
-from improvable.question.checks import SAME_SHARE, as_names
+from improvable.question.checks import SAME, SAME_SHARE, as_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +238,9 @@ POSITIVE = Kind(
 )
 NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)
 CAPACITY = Kind(
-    f"a number, or '{SAME_SHARE}'",
-    {"anyOf": [{"type": "number"}, {"const": SAME_SHARE}]},
-    lambda value: _is_number(value) or value == SAME_SHARE,
+    f"a number, or '{SAME}'",
+    {"anyOf": [{"type": "number"}, {"enum": [SAME, SAME_SHARE]}]},
+    lambda value: _is_number(value) or value in (SAME, SAME_SHARE),
     _plain_table,
     parse=parse_capacity,
     example="0.03 or same",

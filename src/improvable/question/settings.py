@@ -10,6 +10,8 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 from improvable.errors import OptionError
+from improvable.question.catalog import canonical
+from improvable.question.checks import SAME, SAME_SHARE
 from improvable.question.claim import Ask, Form, Gap, Overall
 from improvable.question.deltas import Delta, GapDelta
 from improvable.question.describing import (
@@ -49,7 +51,7 @@ Small = Literal["refuse", "pool"]
 Method = Literal["bootstrap", "delta"]
 Ties = Literal["random", "strict"]
 Duplicates = Literal["keep", "cluster"]
-Capacity = float | Literal["status_quo"] | None
+Capacity = float | Literal["same", "status_quo"] | None
 Decimal = Literal[".", ","]
 Positive = str | Sequence[str] | Mapping[str, str | float] | None
 AsStated = Literal["as stated"]
@@ -68,7 +70,7 @@ class Settings:
     outcome: str = field(metadata=of_columns(TEXT, "Column of outcomes."))
     lower_is_better: bool = field(
         default=False,
-        metadata=of_columns(FLAG, "A lower amount is better: costs, days. Of two values, name one with --positive."),
+        metadata=of_columns(FLAG, "A lower amount is better: costs, days. Of two values, name one as positive."),
     )
     direction: AsStated | None = field(
         default=None,
@@ -153,7 +155,7 @@ class Settings:
         default=None,
         metadata=of_rule(
             CAPACITY,
-            "Share of rows that may be selected; status_quo (same) is the status quo's own share.",
+            "Share of rows that may be selected; same is the status quo's own share.",
             unset="that of the status quo, if any",
         ),
     )
@@ -295,7 +297,14 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        """Names may be given as whole numbers, as pandas has them, and one name where several are meant."""
+        """Names may be given as whole numbers, as pandas has them, and one name where several are meant.
+
+        What has two names gets the one that results use, so that the same question is the same audit.
+        """
+        if self.capacity == SAME:
+            object.__setattr__(self, "capacity", SAME_SHARE)
+        for name in ("accuracy", "fairness"):
+            object.__setattr__(self, name, canonical(getattr(self, name)))
         for name in ("outcome", "weight", "cluster", "target", "row_id", "status_quo"):
             value = getattr(self, name)
             if isinstance(value, Integral) and not isinstance(value, bool):

@@ -16,6 +16,8 @@ from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 NAMED = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 KNOWN: dict[str, Setting] = {**STATUS_QUO_KEYS, **SETTINGS}
+OF_STUDIES = {name: f"--{name}" for name in ("simulations", "fits", "rows", "epsilon")}
+"""Arguments of plans and games that are no settings of an audit."""
 
 
 def respell(text: str, say: Callable[[str, str | None], str]) -> str:
@@ -35,6 +37,8 @@ def as_options(text: str) -> str:
     >>> as_options("`capacity='status_quo'`, `group_blind=False`, `exclude=['a', 'b c']`, `row_id`, `row_id=...`")
     "--capacity same, --allow-group, --exclude 'a,b c', --row-id, --row-id ..."
     """
+    for name, flag in OF_STUDIES.items():
+        text = text.replace(f"`{name}`", flag)
     return respell(text, as_option)
 
 

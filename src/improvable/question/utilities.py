@@ -329,7 +329,7 @@ def _two_values(values: FloatArray) -> str:
     if len(distinct) != 2:
         return ""
     low, high = distinct
-    return f"Say which of {low} and {high} is meant: positive={{COLUMN: {high}}} (--positive COLUMN={high})."
+    return f"Say which of {low} and {high} is meant, such as `positive={high!r}`."
 
 
 def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: str) -> None:
@@ -339,8 +339,7 @@ def check_decisions(decision: FloatArray, utilities: Sequence[Utility], whose: s
             raise DataError(
                 f"utility '{utility.label}' needs decisions of 0 and 1; the {whose} decides {_odd(decision):g}.",
                 _two_values(decision)
-                or "A score becomes decisions with threshold(column, capacity=...): as --score in an audit, "
-                "as --status-quo-score or --candidate-score in a comparison, each with --capacity.",
+                or "If it is a score, give it as a score with the share of rows to select, `capacity=0.03`.",
             )
 
 

@@ -1,8 +1,9 @@
 """A result becomes a document: blocks in the order they are read, the same for every format."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from improvable.question.spelling import as_options
 from improvable.report.appendix import appendix_block
 from improvable.report.blocks import Block, Sentence
 from improvable.report.driving import driving_section
@@ -58,7 +59,7 @@ def make_document(
     answer = answer_block(facts)
     return Document(
         f"{title.text} {answer.word}",
-        (
+        in_options(
             title,
             answer,
             tiles_block(facts, found),
@@ -75,3 +76,18 @@ def make_document(
             Sentence(f"Made by improvable {facts['version']}.", "note"),
         ),
     )
+
+
+def in_options(*blocks: Block) -> tuple[Block, ...]:
+    """Blocks whose texts name arguments as options: a report's reader has the command line, not Python."""
+    return tuple(_respelled(block) for block in blocks)
+
+
+def _respelled(part: Any) -> Any:
+    if isinstance(part, str):
+        return as_options(part)
+    if isinstance(part, tuple):
+        return tuple(map(_respelled, part))
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{one.name: _respelled(getattr(part, one.name)) for one in fields(part)})
+    return part

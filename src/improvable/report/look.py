@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from improvable.question.spelling import as_options
 from improvable.results.numbers import value_text
 from improvable.showing import shown_all
 
@@ -67,17 +68,7 @@ def left_out_lines(look: Mapping[str, Any]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for name, reason in look["left_out"].items():
         reasons.setdefault(reason, []).append(name)
-    return [f"{', '.join(names)}: {reason}." for reason, names in reasons.items()]
-
-
-def look_document(look: Mapping[str, Any]) -> dict[str, Any]:
-    """All of it, for a report."""
-    return {
-        "lines": look_lines(look),
-        "heads": feature_heads(look),
-        "rows": feature_rows(look),
-        "left_out": left_out_lines(look),
-    }
+    return [f"{', '.join(names)}: {as_options(reason)}." for reason, names in reasons.items()]
 
 
 def _names(value: Any) -> str:

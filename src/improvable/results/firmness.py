@@ -7,7 +7,7 @@ from improvable.inference.shortfall import detectable, rows_needed, shortfall
 from improvable.results.findings import Findings
 from improvable.results.numbers import number_or_null, steady
 
-MOST_ROWS = 1e12
+MOST_ROWS = 1e9
 """More rows than these are as good as none."""
 
 

@@ -148,7 +148,7 @@ def load(folder: str | Path) -> Audit | Comparison:
     """
     place = Path(folder)
     if not place.is_dir():
-        raise StorageError(f"there is no folder '{place}'.", "Name a folder of improvable audit --out, or of save.")
+        raise StorageError(f"there is no folder '{place}'.", "Name the folder of a finished run, or of save.")
     if not (place / RESULT).exists():
         done = len(list(place.glob("repetition-*.npz")))
         what = (

@@ -34,13 +34,14 @@ def value_text(value: float | None) -> str:
 
     Examples
     --------
-    >>> value_text(6.5625), value_text(1234.5678), value_text(None)
-    ('6.563', '1234.6', 'none')
+    >>> value_text(6.5625), value_text(1234.5678), value_text(-0.0001), value_text(None)
+    ('6.563', '1234.6', '0.000', 'none')
     """
     if value is None:
         return "none"
     digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):{',' if digits == 0 else ''}f}"
+    rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{rounded or abs(rounded):{',' if digits == 0 else ''}f}"  # nothing is minus zero
 
 
 def bound_text(value: float | None) -> str:
@@ -52,6 +53,17 @@ def bound_text(value: float | None) -> str:
     ('1.500', 'not bounded')
     """
     return "not bounded" if value is None else value_text(value)
+
+
+def ends_text(low: float | None, high: float | None) -> str:
+    """An interval in words.
+
+    Examples
+    --------
+    >>> ends_text(1.5, 2), ends_text(None, 2), ends_text(None, None)
+    ('1.500 to 2.000', 'not bounded to 2.000', 'not bounded')
+    """
+    return "not bounded" if low is None and high is None else f"{bound_text(low)} to {bound_text(high)}"
 
 
 def percent(share: float) -> str:

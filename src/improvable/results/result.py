@@ -150,11 +150,17 @@ class Result(ABC):
 
     # Conveniences that import upward, into `report`, when they are called. There are no others.
 
-    def summary(self) -> str:
-        """The paper's table and the verdict in words."""
+    def summary(self, verbose: bool = False) -> str:
+        """The verdict, the table, who changes, how firm that is, and the cautions, as text.
+
+        Parameters
+        ----------
+        verbose : bool
+            Whether to add definitions, every repetition and the theory's conditions.
+        """
         from improvable.report.text import summary
 
-        return summary(self.facts)
+        return summary(self, verbose=verbose)
 
     def plot(self, picture: str = "dumbbells") -> Any:
         """A picture as an Altair chart.

@@ -116,9 +116,19 @@ def alternative_hypothesis(facts: Facts) -> str:
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
+    parts = (_plain_verdict(facts), decision(facts), shortfall_words(facts), rerun_words(facts))
+    return " ".join(part for part in parts if part)
+
+
+def verdict_line(facts: Facts) -> str:
+    """What was found, in one sentence with its p-value."""
+    side = "below" if facts["reject"] else "not below"
+    return f"{_plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, {side} {facts['threshold']:g})."
+
+
+def _plain_verdict(facts: Facts) -> str:
     claim = alternative_hypothesis(facts)
-    plain = f"Shown: {_small(claim)}" if facts["reject"] else f"Not shown: that {_small(claim)}"
-    return " ".join(part for part in (plain, decision(facts), shortfall_words(facts), rerun_words(facts)) if part)
+    return f"Shown: {_small(claim)}" if facts["reject"] else f"It is not shown that {_small(claim)}"
 
 
 def _small(sentence: str) -> str:
@@ -168,6 +178,7 @@ def shortfall_words(facts: Facts) -> str:
     if lack is None:
         return ""
     name = component_name(lack, facts)
+    audit = "this audit" if facts["kind"] == "audit" else "this test"
     where = f"In the deciding repetition ({lack['repetition']}) the" if len(facts["repetitions"]) > 1 else "The"
     if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
         return f"{where} {name} could not be tested, so its p-value is 1."
@@ -177,22 +188,25 @@ def shortfall_words(facts: Facts) -> str:
         return (
             f"{where} {name} fell short: it is {value}, {abs(errors):.1f} standard errors on the wrong side of the "
             f"{needed} that it had to be {side}; if that estimate is right, more rows would not show it. "
-            f"{_detectable_words(lack)}"
+            f"{_detectable_words(lack, name, audit)}"
         )
     rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
     return (
         f"{where} {name} fell short: it is {value}, only {errors:.1f} standard errors {side} {needed}; if that "
-        f"estimate is right, {rows} would show it with probability 0.8. {_detectable_words(lack)}"
+        f"estimate is right, {rows} would show it with probability 0.8. {_detectable_words(lack, name, audit)}"
     )
 
 
-def _detectable_words(lack: Mapping[str, Any]) -> str:
+def _detectable_words(lack: Mapping[str, Any], name: str, audit: str) -> str:
     """The smallest improvement that a test with these rows would have shown: what "not shown" is worth."""
     reach = lack["detectable"]
     if lack["kind"] == "fairness" and reach <= 0:
         return "With these rows, not even a gap of zero would have been shown with probability 0.8."
     least = "at least" if lack["above"] else "at most"
-    return f"With these rows this audit could have shown, with probability 0.8, {least} {value_text(reach)} there."
+    return (
+        f"With these rows {audit} could have shown, with probability 0.8, a candidate whose {name} is {least} "
+        f"{value_text(reach)}."
+    )
 
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:

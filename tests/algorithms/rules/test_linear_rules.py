@@ -72,7 +72,7 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
         for block in repetition["selection"]["blocks"]:
             assert block["reached"]["selection_gap"] <= 0.1 + 1e-9
             assert block["reached"]["monotone_violations"] == 0
-    assert "Selection rates may differ by 0.1" in result.summary()
+    assert "Selection rates may differ by 0.1" in result.summary(verbose=True)
 
 
 @pytest.mark.paper("Definition F.1")
@@ -96,7 +96,7 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]
-    assert "Solver: optimal in 2 blocks." in result.summary()
+    assert "Solver: optimal in 2 blocks." in result.summary(verbose=True)
 
 
 def test_a_long_program_says_how_far_it_is(people: pl.DataFrame) -> None:
@@ -134,7 +134,7 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
     (note,) = result.to_dict()["repetitions"][0]["selection"]["blocks"]
     assert note["status"] == "infeasible"
     assert result.p_value == 1.0
-    assert "Solver: infeasible in 1 block." in result.summary()
+    assert "Solver: infeasible in 1 block." in result.summary(verbose=True)
 
 
 def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -> None:
@@ -146,7 +146,7 @@ def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -
             assert block["violation"] > 0.3
         assert repetition["p_value"] == 1.0
     assert result.p_value == 1.0
-    assert "Solver: nothing feasible found in 8 blocks." in result.summary()
+    assert "Solver: nothing feasible found in 8 blocks." in result.summary(verbose=True)
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()

@@ -75,7 +75,7 @@ def test_the_better_rule_wins_and_is_what_gets_tested(many: pl.DataFrame) -> Non
             assert block["winner"] == "by need"
             assert block["margins"]["by need"] > block["margins"]["by noise"]
         assert repetition["components"] == expected["components"]
-    assert "Won inside the training rows: by need (28)." in contest.summary()
+    assert "Won inside the training rows: by need (28)." in contest.summary(verbose=True)
 
 
 @pytest.mark.parametrize("options", [{}, {"scheme": "split", "train_fraction": 0.4}])
@@ -174,7 +174,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
     result = audited(people, rule=Nothing(), repetitions=7)
     assert result.p_value == 1.0
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
-    assert "infeasible in 28 blocks" in result.summary()
+    assert "infeasible in 28 blocks" in result.summary(verbose=True)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
         result.substitute()
 

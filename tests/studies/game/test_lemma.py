@@ -95,7 +95,7 @@ def test_repetitions_beyond_reach_are_said_so() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1.0, float("nan")])
 def test_a_bad_epsilon_is_refused(epsilon: float) -> None:
-    with pytest.raises(improvable.OptionError, match="epsilon is"):
+    with pytest.raises(improvable.OptionError, match="`epsilon` is"):
         lemma_bounds(lambda m: 0.01 * m, epsilon=epsilon)
 
 

@@ -62,7 +62,11 @@ def test_level_power_and_the_fold() -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"simulations": 0}, "simulations is 0"), ({"sizes": [1]}, "a sample size is 1"), ({"alpha": 2}, "alpha is 2")],
+    [
+        ({"simulations": 0}, "`simulations` is 0"),
+        ({"sizes": [1]}, "a sample size is 1"),
+        ({"alpha": 2}, "`alpha` is 2"),
+    ],
 )
 def test_bad_settings_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(improvable.OptionError, match=words):

@@ -76,10 +76,20 @@ def test_both_schemes_are_planned_side_by_side(plan: PowerPlan) -> None:
 
 
 def test_what_only_one_scheme_reaches_is_said_so(plan: PowerPlan) -> None:
-    forward, split, *_ = plan.sample_sizes
+    forward, split, best, *_ = plan.sample_sizes
     never = replace(split, rows=None)
     assert "would reach it, and the paper's split with 50% for training would not" in said(plan, forward, never)
-    assert "neither forward repetitions nor the paper's split" in said(plan, replace(forward, rows=None), never)
+    assert "neither forward repetitions nor the paper's split" in said(plan, replace(forward, rows=None), never, best)
+
+
+def test_a_hopeless_plan_is_one_sentence(plan: PowerPlan) -> None:
+    hopeless = replace(plan, sample_sizes=tuple(replace(size, rows=None) for size in plan.sample_sizes), cautions=())
+    text = " ".join(hopeless.summary().split())
+    most = max(size.most_tried for size in plan.sample_sizes)
+    assert text.endswith(f"and no number of rows up to {most:,} makes that .80.")
+    assert text.count(". ") == 0
+    assert hopeless.to_dict()["words"] == [text]
+    assert not plan.hopeless
 
 
 def said(plan: PowerPlan, *sizes: SampleSize) -> str:

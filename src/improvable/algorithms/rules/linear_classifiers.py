@@ -227,9 +227,7 @@ def _negated(design: Design) -> Claim:
 def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stated:
     sample, design = training.sample, training.design
     if len(sample.grouping.attributes) != 1:
-        raise RuleError(
-            f"rule '{rule.name}' takes one group column.", "Cross several into one with cross=True (--cross)."
-        )
+        raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
     if training.numeric_decisions:
         raise RuleError(
             f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."

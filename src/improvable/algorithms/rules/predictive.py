@@ -76,7 +76,7 @@ class PredictiveRule:
             return 0.5
         raise RuleError(
             f"rule '{self.name}' predicts a number, and nothing says whom to select.",
-            "Give a capacity (--capacity 0.03): the highest predictions are selected.",
+            "Give a capacity, `capacity=0.03`: the highest predictions are selected.",
         )
 
     def honest_scores(self, fitted: FittedModel, training: Training) -> FloatArray:

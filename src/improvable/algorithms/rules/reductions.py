@@ -172,7 +172,7 @@ class ThresholdOptimizer:
         if training.constraints.group_blind:
             raise RuleError(
                 f"rule '{self.name}' needs the group at decision time, which may be disparate treatment.",
-                "Allow it with group_blind=False (--allow-group), or use 'reductions:exponentiated_gradient'.",
+                "Allow it with `group_blind=False`, or use 'reductions:exponentiated_gradient'.",
             )
         postprocessing = _fairlearn("postprocessing", self.name)
         problem = _problem(self.name, training)
@@ -268,7 +268,7 @@ def _problem(name: str, training: Training) -> _Problem:
     if not training.binary_target:
         raise RuleError(
             f"rule '{name}' needs a target of 0 and 1, and '{training.target_column}' is not.",
-            "Name a 0/1 target (--target), or use a rule such as 'linear'.",
+            "Name a 0/1 target, `target=...`, or use a rule such as 'linear'.",
         )
     target = training.target.astype(np.int64)
     if target.min() == target.max():

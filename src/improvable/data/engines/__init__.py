@@ -55,7 +55,7 @@ def as_engine(data: FrameLike, engine: str | None, workers: int, format_: FileFo
         raise OptionError(f"there is no engine '{name}'.", nearest(name, ENGINES))
     folder = isinstance(data, str | PathLike)
     if home is not None and name != home and not (folder and name in ("dask", "spark")):
-        raise OptionError(f"engine '{name}' cannot read these data, which are for '{home}'.", f"Use engine='{home}'.")
+        raise OptionError(f"engine '{name}' cannot read these data, which are for '{home}'.", f"Use `engine={home!r}`.")
     if name == "duckdb" and home != "duckdb":
         raise OptionError("engine 'duckdb' reads relations.", "Give one, such as duckdb.sql('select ...').")
     return ENGINES[name](str(data) if isinstance(data, PathLike) else data, workers, format_)

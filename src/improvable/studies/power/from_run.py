@@ -90,7 +90,7 @@ class GapPower:
 
     def summary(self) -> str:
         """The calibration and the curves, in words and a table."""
-        from improvable.report.text import paragraph
+        from improvable.report.layout import paragraph
 
         parts = [paragraph(line) for line in self._basis()]
         for delta in dict.fromkeys(one.delta for one in self.points):

@@ -157,7 +157,7 @@ class Learning:
 
     def summary(self) -> str:
         """The curve as a table, and what it says."""
-        from improvable.report.text import paragraph
+        from improvable.report.layout import paragraph
 
         sizes = sorted({point.training_rows for point in self.points})
         width = max(8, *(len(f"{size:,}") + 2 for size in sizes))

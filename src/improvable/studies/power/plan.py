@@ -136,6 +136,11 @@ class PowerPlan:
         tried = [(p.train_fraction, p.power) for p in self.points if p.varied == "train_fraction"]
         return [one for one, power in tried if one is not None and self.best.power - power <= 2 * self.best.error]
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether no number of rows that was tried reaches the wanted power, by any scheme."""
+        return all(size.rows is None for size in self.sample_sizes)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON."""
         import improvable
@@ -181,14 +186,16 @@ class PowerPlan:
 
     def summary(self) -> str:
         """The plan in words, with the curves as tables."""
-        from improvable.report.text import paragraph
+        from improvable.report.layout import paragraph
 
+        if self.hopeless:
+            return "\n".join(map(paragraph, [*self._findings(), *(f"Caution: {text}" for text in self.cautions)]))
         parts = [paragraph(line) for line in self.basis]
         parts += [""] + [paragraph(line) for line in self._findings()]
         parts += ["", *self._tables(), ""]
         parts += [] if self.learned is None else [self.learned.summary(), ""]
         parts += [paragraph(line) for line in (NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else []))]
-        parts += [paragraph(f"Warning: {text}") for text in self.cautions]
+        parts += [paragraph(f"Caution: {text}") for text in self.cautions]
         return "\n".join(parts)
 
     def plot(self) -> "alt.LayerChart":
@@ -212,6 +219,12 @@ class PowerPlan:
         asked, best = self.asked, self.best
         times = f"{asked.repetitions} {'repetition' if asked.repetitions == 1 else 'repetitions'}"
         how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {scheme_words(asked)}"
+        if self.hopeless:
+            most = max(size.most_tried for size in self.sample_sizes)
+            return [
+                f"With {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)}, and "
+                f"no number of rows up to {most:,} makes that {number(self.wanted)}."
+            ]
         out = [
             f"With {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)} (Monte "
             f"Carlo error {number(asked.error, 3)})."

@@ -42,7 +42,7 @@ def simulated(rows: int, seed: int) -> StudyData:
     """Rows of the simulated program."""
     words = (
         f"SIMULATED data: {rows:,} invented patients. Differences from the paper show how closely the simulation "
-        "resembles the hospital; they say nothing about the paper. Give the published file with --data."
+        "resembles the hospital; they say nothing about the paper. Give the published file to compare."
     )
     return StudyData(care_management(rows, seed=seed), words, covariates=True, differs="the data are simulated")
 

@@ -137,7 +137,7 @@ def check_target(data: StudyData, target: str) -> None:
     """Refuse a target that is no column, before the work is done."""
     known = data.frame.columns if data.covariates else [name for name in (TARGET,) if _score(data, name)]
     if target not in known:
-        raise OptionError(f"--target is '{target}', which is no column of the data.", nearest(target, known))
+        raise OptionError(f"`target` is '{target}', which is no column of the data.", nearest(target, known))
 
 
 def _audits(run: Run) -> Iterator[Section]:
