@@ -29,7 +29,12 @@ def make_app(folder: Folder) -> Starlette:
         await site.jobs.close()
 
     app = Starlette(
-        routes=[*ROUTES, Route("/wrong", _wrong), Route("/alive", _alive), Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[
+            *ROUTES,
+            Route("/wrong", _wrong),
+            Route("/alive", _alive),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
         lifespan=lifespan,
         exception_handlers={ImprovableError: _refused, HTTPException: _missing},
     )

@@ -12,8 +12,8 @@ CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",
     "strip": "They are one value",
     "na": "Values that mean missing",
-    "positive": "Whom should the algorithm select? / Which value means selected?",
-    "lower_is_better": "Whom should the algorithm select?",
+    "positive": "Whom should the algorithm select",
+    "lower_is_better": "Whom should the algorithm select",
     "direction": "It is as stated",
     "outcome": "How each person fared",
     "group": "The groups to compare",
@@ -94,7 +94,9 @@ def _control(name: str, value: str | None) -> str:
         return f"“{OFFERED_VALUES[name][read]}”"
     label = f"“{CONTROLS[name]}”"
     if name == "positive" and isinstance(read, Mapping):
-        return " and ".join(f"{column} = {one}" if one is not ... else f"{label} ({column})" for column, one in read.items())
+        return " and ".join(
+            f"{column} = {one}" if one is not ... else f"{label} ({column})" for column, one in read.items()
+        )
     listed = ", ".join(map(str, read)) if isinstance(read, list | tuple) else read
     if name in ("exclude", "features", "cluster", "row_id") and isinstance(listed, str):
         return f"{label} for {listed}"

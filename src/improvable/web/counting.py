@@ -60,7 +60,9 @@ def _above(scores: Any, name: str, least: float) -> float:
     """The highest score that is not selected: above it is `least` or more, for every row of this file."""
     known = scores[np.isfinite(scores)]
     if not (known >= least).any():
-        raise DataError(f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}.")
+        raise DataError(
+            f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
+        )
     if not (known < least).any():
         raise DataError(f"every '{name}' is {least:g} or more: everybody would be selected.",
                         f"The lowest is {known.min():g}.")  # fmt: skip

@@ -26,7 +26,9 @@ OTHERS = {
 SINGLE = ("row_id", "weight", "cluster", "stratum")
 FORMAT = ("sheet", "separator", "decimal", "encoding")
 READING = ("na", "spelling", "drop", "duplicates")
-TO_AVOID = r".*(default|churn|fraud|delinquen|charge.?off|late|recid|arrest|dropout|died|death|bad|sick|diabet|disease).*"
+TO_AVOID = (
+    r".*(default|churn|fraud|delinquen|charge.?off|late|recid|arrest|dropout|died|death|bad|sick|diabet|disease).*"
+)
 """Names whose yes is no good news; whether it is to be found or to be avoided, only a person knows."""
 REFUSING = r".*(denied|deny|reject|declin|refus).*"
 

@@ -82,7 +82,7 @@ def _spelled(counts: Mapping[str, int]) -> tuple[list[str], list[list[str]]]:
 
 
 def _is_id(facts: Mapping[str, Any]) -> bool:
-    """Whether a column that differs in every row numbers them: a text, a name that says so, or whole numbers in turn."""
+    """Whether a column that differs in every row numbers them: a text, a telling name, or whole numbers in turn."""
     if facts["kind"] != "number":
         return bool(facts["kind"] == "text")
     in_turn = facts["most"] - facts["least"] + 1 == facts["values"]

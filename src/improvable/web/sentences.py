@@ -5,7 +5,7 @@ from typing import Any
 
 from improvable.question.kinds import parse_names
 from improvable.web.answers import PROCEDURES, RULES, asked_of
-from improvable.web.meaning import Roles, roles_of
+from improvable.web.meaning import Roles, kinds, roles_of
 
 
 def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]:
@@ -20,7 +20,10 @@ def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]
     else:
         good = bad = ""
         share = f"the mean {name}"
-        means = {"lift": f"of those selected, {share}, compared with the whole group", "calibration": f"of those selected, {share}"}
+        means = {
+            "lift": f"of those selected, {share}, compared with the whole group",
+            "calibration": f"of those selected, {share}",
+        }
     return {
         "true_positive_rate": f"{good}, the share selected",
         "true_negative_rate": f"{bad}, the share not selected",
@@ -37,8 +40,6 @@ def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]
 
 def other_value(answers: Mapping[str, Any], found: Mapping[str, Any], name: str) -> str:
     """Of a column with two values, the one that is not meant."""
-    from improvable.web.meaning import kinds
-
     reading, meant = answers.get("reading", {}), roles_of(answers).positive.get(name)
     column = next((one for one in found.get("columns", []) if one["name"] == name), None)
     values = kinds(column, reading.get("spelling", ""), parse_names(reading.get("na"))) if column else []
@@ -58,7 +59,11 @@ def selects_words(roles: Roles) -> str:
 def should_words(roles: Roles) -> str:
     """Whom it should select."""
     name = roles.one("outcome")
-    return f"those whose {name} is {roles.positive[name]}" if name in roles.positive else f"those with a {roles.better} {name}"
+    return (
+        f"those whose {name} is {roles.positive[name]}"
+        if name in roles.positive
+        else f"those with a {roles.better} {name}"
+    )
 
 
 def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -73,19 +78,18 @@ def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapp
     )
     same = asked["share"] == "same" or roles.score.get("cut") == "top"
     shrink = f"smaller by more than {asked['shrink']}%" if float(asked["shrink"]) else "smaller"
-    features = [name for name in noticed.get("features", {})]
-    by = "" if not float(asked["alpha"]) else f" at a level of {asked['alpha']}%"
+    features = list(noticed.get("features", {}))
     return [
         ("Data", f"{answers['file']}: {_rows(answers, found)}"),
         ("Algorithm in use", f"It selects {selects_words(roles)}. Being selected is a {asked['selection']}."),
-        ("It should select", f"{should_words(roles)}{_stated(answers)}."),
-        ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {better} of {groups}, "
-                     f"and has a {shrink} gap between them?"),
-        ("Accuracy", f"Measured by: {words[asked['accuracy']]}."),
-        ("Gap", f"Measured by: {words[asked['fairness']]}."),
-        ("Candidates", f"{RULES[asked['rule']]} looks for them. They may read {_listed(features)}."
-                       + (" They may read the group." if asked["allow_group"] else "")),
-        ("Test", f"{PROCEDURES[asked['procedure']][1]} Tested{by}."),
+        ("Aim", f"It should select {should_words(roles)}{_stated(answers)}."),
+        ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {better} of "
+                     f"{groups}, and has a {shrink} gap between them?"),
+        ("Accuracy", f"{_upper(words[asked['accuracy']])}."),
+        ("Gap", f"{_upper(words[asked['fairness']])}."),
+        ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "
+                       f"{_listed(features)}{', and the group' if asked['allow_group'] else ''}."),
+        ("Test", f"{PROCEDURES[asked['procedure']][1]} Level {asked['alpha']}%."),
     ]  # fmt: skip
 
 
@@ -99,9 +103,14 @@ def _rows(answers: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 def lacking_words(counts: Mapping[str, Any]) -> str:
     """How many rows lack a value that is needed, by column and by group."""
     rows = "1 row lacks" if counts["left_out"] == 1 else f"{counts['left_out']:,} rows lack"
-    columns = " and ".join(f"{name} ({count:,})" for name, count in counts["missing"].items())
+    missing = counts["missing"]
+    columns = " and ".join(f"{name} ({count:,})" if len(missing) > 1 else name for name, count in missing.items())
     groups = ", ".join(f"{one['group']} {one['left_out']:,} of {one['rows']:,}" for one in counts["groups"])
     return f"{rows} {columns}; by group, {groups}."
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _stated(answers: Mapping[str, Any]) -> str:

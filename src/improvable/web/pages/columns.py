@@ -20,7 +20,7 @@ NOTHING: dict[str, Any] = {"columns": [], "roles": {}}
 SEALED = OptionError("this audit is sealed.", "Begin another to ask something else.")
 
 
-class DirectionQuestion(OptionError):
+class DirectionError(OptionError):
     """The algorithm in use selects those whom it should not; somebody must say which is wrong."""
 
     def __init__(self, means: dict[str, float], choices: dict[str, str]) -> None:
@@ -67,7 +67,7 @@ async def save(request: Request) -> Response:
         if "above" in counts:
             answers["score"]["above"] = repr(counts["above"])
         noticed = await look(case, answers, found)
-    except DirectionQuestion as question:
+    except DirectionError as question:
         return site.again(address, form=form, direction=question.asked)
     except ImprovableError as error:
         if "drop_missing" not in str(error):
@@ -98,7 +98,7 @@ async def look(case: Case, answers: dict[str, Any], found: dict[str, Any]) -> di
     if "direction='as stated'" not in noticed["refused"]:
         raise OptionError(noticed["refused"])
     seen = await _check(case, {**answers, "stated": True})
-    raise DirectionQuestion(seen["direction"], _ways(answers, found))
+    raise DirectionError(seen["direction"], _ways(answers, found))
 
 
 async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from improvable.web.answers import PROCEDURES, RULES, asked_of, audit_options, c
 from improvable.web.commands import shown
 from improvable.web.controls import spoken
 from improvable.web.meaning import form_of, roles_of
-from improvable.web.pages.columns import SEALED, DirectionQuestion, look, preview
+from improvable.web.pages.columns import SEALED, DirectionError, look, preview
 from improvable.web.sentences import measure_words, other_value, selects_words, should_words
 from improvable.web.site import site_of, to
 
@@ -44,7 +44,7 @@ async def save(request: Request) -> Response:
             raise SEALED
         question = check_question(given, case.answers)
         noticed = await look(case, {**case.answers, "question": question}, found)
-    except DirectionQuestion as asked:
+    except DirectionError as asked:
         return site.again(
             f"/audit/{case.name}/columns", form=form_of(case.answers, found), direction=asked.asked
         )  # fmt: skip

@@ -52,7 +52,13 @@ async def declare(case: Case) -> None:
     """Write the protocol, unless it is written."""
     if case.has("protocol.toml"):
         return
-    words = ["audit", case.answers["file"], *audit_options(case.answers), "--write-protocol", case.path("protocol.toml")]
+    words = [
+        "audit",
+        case.answers["file"],
+        *audit_options(case.answers),
+        "--write-protocol",
+        case.path("protocol.toml"),
+    ]
     written = await commands.run(words, case.folder.root)
     if written.code:
         raise OptionError(written.refusal or "the protocol could not be written.")
