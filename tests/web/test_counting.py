@@ -16,8 +16,8 @@ from improvable.web.counting import count
 from improvable.web.preview import preview
 
 ASKED: dict[str, Any] = {
-    "format": {}, "positive": {"default": "no"}, "na": [], "strip": True, "numeric": ["default"], "recoded": ["default"],
-    "group": ["sex"], "labels": ["sex"], "score": "", "least": None,
+    "format": {}, "positive": {"default": "no"}, "na": [], "strip": True, "numeric": ["default"],
+    "recoded": ["default"], "group": ["sex"], "labels": ["sex"], "score": "", "least": None,
 }  # fmt: skip
 
 

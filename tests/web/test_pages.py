@@ -19,7 +19,7 @@ THREE = {"outcome": "default", "group": "sex", "algorithm": "approved"}
 
 @pytest.fixture
 def asker(tmp_path: Path) -> Iterator[Asker]:
-    """A folder with loans whose default and approved are yes or no, whose sex is M or m, and which lack some outcomes."""
+    """Loans whose default and approved are yes or no, whose sex may be M or m, and which lack some outcomes."""
     rng = np.random.default_rng(3)
     rows = 600
     debt = rng.gamma(2.0, 1.0, rows)
