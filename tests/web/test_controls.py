@@ -51,4 +51,5 @@ def test_no_setting_is_named_as_an_option() -> None:
 
 
 def test_a_message_is_a_sentence() -> None:
+    assert sentence("`strip` is vain.") == "“They are one value” is vain."
     assert sentence("no column has the groups. `strip=True`") == "No column has the groups. “They are one value”"

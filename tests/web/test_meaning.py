@@ -13,7 +13,7 @@ def column(name: str, *levels: str, kind: str = "text", **facts: Any) -> dict[st
     return {**base, "kinds": list(levels), "alike": [], "first": [], "id": False, **facts}
 
 
-FOUND = {
+FOUND: dict[str, Any] = {
     "rows": 900,
     "roles": {"default": "outcome", "sex": "group", "approved": "decision"},
     "columns": [
@@ -24,7 +24,7 @@ FOUND = {
                                                         alike=[["Yes", "yes"]]),
     ],
 }  # fmt: skip
-PLACES = {one["name"]: str(place) for place, one in enumerate(FOUND["columns"])}  # type: ignore[arg-type]
+PLACES = {one["name"]: str(place) for place, one in enumerate(FOUND["columns"])}
 
 
 def form(outcome: str = "default", group: str = "sex", algorithm: str = "approved", **rest: str) -> dict[str, str]:

@@ -83,7 +83,8 @@ def sentence(text: str) -> str:
     >>> sentence("no column has the groups.")
     'No column has the groups.'
     """
-    return text[:1].upper() + spoken(text)[1:]
+    said = spoken(text)
+    return said[:1].upper() + said[1:]
 
 
 def _control(name: str, value: str | None) -> str:
