@@ -101,7 +101,9 @@ def test_two_values_have_no_second_switch() -> None:
 
 
 def test_names_are_hints() -> None:
-    assert "A lender selects those without it" in hint_of("Default", "outcome")
+    for name in ("Default", "two_year_recid", "isFraud", "CHURN", "days late"):
+        assert "A lender selects those without it" in hint_of(name, "outcome")
+    assert hint_of("translated", "outcome") == ""
     assert hint_of("repaid", "outcome") == ""
     assert "not selected" in hint_of("was_denied", "decision")
     roles = roles_of(answers_from(form(outcome__default="yes", decision__approved="no"), FOUND))

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,9 @@ def _interrupt(server: "subprocess.Popen[str]", times: int) -> tuple[str, str]:
     for _ in range(times):
         server.send_signal(signal.SIGINT)
     return server.communicate(timeout=60)
+
+
+def test_the_extra_brings_what_the_page_offers() -> None:
+    """It reads Excel, and hands out the report as PDF and Word."""
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert "improvable[excel,pdf,word]" in declared["optional-dependencies"]["web"]

@@ -26,11 +26,12 @@ OTHERS = {
 SINGLE = ("row_id", "weight", "cluster", "stratum")
 FORMAT = ("sheet", "separator", "decimal", "encoding")
 READING = ("na", "spelling", "drop", "duplicates")
-TO_AVOID = (
-    r".*(default|churn|fraud|delinquen|charge.?off|late|recid|arrest|dropout|died|death|bad|sick|diabet|disease).*"
-)
-"""Names whose yes is no good news; whether it is to be found or to be avoided, only a person knows."""
-REFUSING = r".*(denied|deny|reject|declin|refus).*"
+BAD_NEWS = (
+    "default", "churn", "fraud", "delinquen", "charge", "late", "recid", "rearrest", "arrest", "dropout", "died",
+    "death", "bad", "sick", "diabet", "disease", "readmi",
+)  # fmt: skip
+"""How names begin whose yes is no good news; whether it is to be found or to be avoided, only a person knows."""
+REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 
 
 @dataclass(frozen=True)
@@ -155,12 +156,13 @@ def kinds(column: Mapping[str, Any], spelling: str, na: Sequence[str]) -> list[s
 
 def hint_of(name: str, role: str) -> str:
     """What a column's name suggests, beside the question and never instead of it."""
-    if role == "outcome" and re.fullmatch(TO_AVOID, name.lower()):
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+    if role == "outcome" and any(word.startswith(BAD_NEWS) for word in words):
         return (
             "The name suggests bad news. A lender selects those without it; a screening, a fraud check or a risk label "
             "selects those with it."
         )
-    if role == "decision" and re.fullmatch(REFUSING, name.lower()):
+    if role == "decision" and any(word.startswith(REFUSING) for word in words):
         return "The name suggests that yes means not selected."
     return ""
 
