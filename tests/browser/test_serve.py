@@ -39,7 +39,7 @@ def to_question(visitor: Visitor) -> None:
 
 def to_run(visitor: Visitor, rule: str = "linear") -> None:
     to_question(visitor)
-    visitor.page.locator("summary").click()
+    visitor.page.locator("summary").first.click()
     visitor.page.get_by_label("Rule", exact=True).select_option(rule)
     visitor.click("Go on")
     visitor.click("Go on to declare")

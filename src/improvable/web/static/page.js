@@ -38,6 +38,7 @@ const only = () => {
 };
 document.addEventListener("change", only);
 only();
+document.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // A form that takes a while says so, and is sent once. A page that comes back from the past starts anew.
 const works = document.getElementById("works");
