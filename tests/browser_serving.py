@@ -105,9 +105,53 @@ class Visitor:
         if folder:
             self.page.screenshot(path=f"{folder}/serve-{name}.png", full_page=True)
 
-    def choose(self, column: str, words: str) -> None:
+    def choose(self, role: str, column: str) -> None:
+        """Choose the column of a role: "How each person fared"."""
         self.clicks += 1
-        self.page.get_by_label(f"What {column} is", exact=True).select_option(label=words)
+        self.page.get_by_label(role, exact=True).select_option(label=column)
+
+    def mean(self, role: str, value: str) -> None:
+        """Say which value of the outcome, or of the algorithm in use, is meant."""
+        self.clicks += 1
+        self.page.locator(f"[data-for^='{role}=']:visible").get_by_label(value, exact=True).check()
+
+    def select_top(self, percent: str) -> None:
+        """Say that the score selects the highest so many percent."""
+        self.clicks += 2
+        self.page.get_by_label("It selects the highest").check()
+        self.page.get_by_label("Share selected, in percent").fill(percent)
+
+
+def write_lenders_file(folder: Path, rows: int = 900) -> pl.DataFrame:
+    """Loans as a bank keeps them, in a semicolon file and in Excel; and the same by hand, in zeros and ones.
+
+    Default and approved are yes or no, and mean opposite things; some write m for M; some outcomes are unknown.
+    """
+    rng = np.random.default_rng(4)
+    women, late, debt = rng.random(rows) < 0.5, rng.poisson(1.0, rows), rng.gamma(2.0, 1.0, rows)
+    income = rng.normal(3.0 - 1.0 * women, 0.7, rows)
+    repaid = rng.random(rows) < 1 / (1 + np.exp(-(2.4 - 1.2 * late - 0.5 * debt)))
+    score = income - 0.35 * late + rng.normal(0, 0.4, rows)
+    approved, known = score > np.median(score), rng.random(rows) > 0.04
+    small = ~women & (rng.random(rows) < 0.1)
+    features = {"late": late, "debt": np.round(debt, 3), "income": np.round(income, 3)}
+    frame = pl.DataFrame(
+        {
+            "loan_id": [f"L{row:04d}" for row in range(rows)],
+            "sex": np.where(women, "F", np.where(small, "m", "M")),
+            "default": pl.Series(np.where(repaid, "no", "yes")).zip_with(
+                pl.Series(known), pl.Series([None] * rows, dtype=pl.String)
+            ),
+            "approved": np.where(approved, "yes", "no"),
+            **features,
+        }
+    )
+    frame.write_csv(folder / "loans.csv", separator=";")
+    frame.write_excel(folder / "loans.xlsx")
+    coded = {"sex": np.where(women, "F", "M"), "repaid": repaid.astype(int), "approved": approved.astype(int)}
+    by_hand = pl.DataFrame({"loan_id": frame["loan_id"], **coded, **features}).filter(pl.Series(known))
+    by_hand.write_csv(folder / "by-hand.csv")
+    return frame
 
 
 def write_loans(folder: Path, rows: int = 900, name: str = "loans.csv") -> Path:

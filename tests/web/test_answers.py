@@ -1,30 +1,51 @@
 """What is answered becomes options of the command line, and nothing that the page does not offer does."""
 
+import itertools
+import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
+from improvable.cli import run as command
 from improvable.errors import OptionError
+from improvable.question.catalog import UTILITIES
 from improvable.question.kinds import parse_names
-from improvable.web.answers import CHOICES, DEFAULTS, check_question, check_roles, options, quoted, roles_of
+from improvable.web.answers import (
+    CHOICES,
+    DEFAULTS,
+    GAPS_OF_AMOUNTS,
+    GAPS_OF_TWO_VALUES,
+    OF_AMOUNTS,
+    OF_TWO_VALUES,
+    audit_options,
+    check_question,
+    options,
+    quoted,
+)
 from improvable.web.commands import shown
 from improvable.web.preview import guess
+from improvable.web.sentences import measure_words
 
 ROLES = {"repaid": "outcome", "sex": "group", "lender score": "score", "name, first": "left_out", "income": "feature"}
-ANSWERS: dict[str, Any] = {"file": "loans.csv", "roles": ROLES, "positive": "yes"}
+ANSWERS: dict[str, Any] = {
+    "file": "loans.csv", "roles": ROLES, "positive": {"repaid": "yes"}, "binary": True,
+    "score": {"cut": "top", "top": "43"},
+}  # fmt: skip
 
 
 def test_roles_become_options() -> None:
-    words = options({**ANSWERS, "question": {**DEFAULTS, "capacity": "43", "better": "no_worse", "shrink": "10"}})
+    words = options({**ANSWERS, "question": {"better": "no_worse", "shrink": "10"}})
     text = " ".join(words)
-    assert text.startswith("--outcome repaid --group sex --positive yes --score lender score --capacity 0.43")
+    assert text.startswith("--outcome repaid --group sex --positive repaid=yes --score lender score --capacity 0.43")
     assert '--exclude "name, first"' in text
     assert text.endswith("--no-worse 0.01 --delta-fairness 0.1"), "forward is the default, and needs no option"
 
 
 def test_the_papers_split_is_an_option() -> None:
-    asked = {**DEFAULTS, "capacity": "43", "procedure": "split"}
-    assert options({**ANSWERS, "question": asked})[-2:] == ["--scheme", "split"]
+    assert options({**ANSWERS, "question": {"procedure": "split"}})[-2:] == ["--scheme", "split"]
 
 
 def test_decisions_get_the_same_share() -> None:
@@ -32,37 +53,59 @@ def test_decisions_get_the_same_share() -> None:
     assert "--decision approved --capacity same" in " ".join(options({"file": "f.csv", "roles": roles}))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"repaid": "feature"}, "how each person fared"),
-        ({"sex": "feature"}, "groups to compare"),
-        ({"lender score": "feature"}, "must be one column"),
-        ({"income": "decision"}, "must be one column"),
-        ({"income": "outcome"}, "are all"),
-    ],
-)
-def test_roles_that_make_no_question_are_refused(changed: dict[str, str], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        check_roles({**ROLES, **changed}, "")
+def test_a_cutoff_is_so_much_or_more() -> None:
+    words = options({**ANSWERS, "score": {"cut": "least", "least": "620", "above": "619.0"}})
+    assert "--score lender score --above 619.0 --capacity same" in " ".join(words)
+
+
+def test_every_answer_about_reading_is_an_option() -> None:
+    reading = {"na": '9, "n/a, or so"', "spelling": "one", "drop": "yes", "duplicates": "keep"}
+    answers = {**ANSWERS, "reading": reading, "stated": True, "format": {"sheet": "May", "decimal": ","}}
+    words = audit_options({**answers, "question": {"organization": "First Bank", "date": "May 5"}})
+    for pair in (
+        ("--na", "9"), ("--na", '"n/a, or so"'), ("--direction", "as stated"), ("--duplicates", "keep"),
+        ("--sheet", "May"), ("--decimal", ","), ("--organization", "First Bank"), ("--date", "May 5"),
+    ):  # fmt: skip
+        assert pair in itertools.pairwise(words)
+    assert {"--strip", "--drop-missing"} < set(words)
+    assert "--duplicates" not in options(answers), "power does not take it"
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("rule", "os:system"), ("rule", "module:object"), ("accuracy", "--help"), ("capacity", "x"), ("margin", "1e9"),
-     ("procedure", ""), ("capacity", "nan"), ("alpha", "60"), ("capacity", "0")],
+    [("rule", "os:system"), ("rule", "module:object"), ("accuracy", "--help"), ("accuracy", "profit"),
+     ("margin", "1e9"), ("procedure", ""), ("alpha", "nan"), ("alpha", "60"), ("fairness", "calibration")],
 )  # fmt: skip
 def test_only_what_the_page_offers_is_accepted(name: str, value: str) -> None:
-    given = {**DEFAULTS, "capacity": "10", name: value}
     if value == "":
-        assert check_question(given, roles_of(ANSWERS))[name] == DEFAULTS[name]
+        assert check_question({name: value}, ANSWERS)[name] == DEFAULTS[name]
         return
     with pytest.raises(OptionError):
-        check_question(given, roles_of(ANSWERS))
+        check_question({name: value}, ANSWERS)
+
+
+def test_percentages_may_have_a_decimal_comma() -> None:
+    asked = check_question({"alpha": "2,5 %", "margin": "0,5", "shrink": "12.5"}, ANSWERS)
+    assert (asked["alpha"], asked["margin"], asked["shrink"]) == ("2.5", "0.5", "12.5")
+    assert options({**ANSWERS, "question": asked})[-4:] == ["--delta-fairness", "0.125", "--alpha", "0.025"]
 
 
 def test_no_rule_of_the_page_is_code() -> None:
     assert not [rule for rule in CHOICES["rule"] if ":" in rule]
+
+
+def test_each_measure_is_offered_once_in_words_of_its_own() -> None:
+    two = measure_words(ANSWERS, "no")
+    amounts = measure_words({"roles": {"cost": "outcome"}, "better": "lower"})
+    assert two["true_positive_rate"] == "of those whose repaid is yes, the share selected"
+    assert two["true_negative_rate"] == "of those whose repaid is no, the share not selected"
+    assert amounts["calibration"] == "of those selected, the mean cost"
+    for names, words in (
+        (OF_TWO_VALUES, two), (GAPS_OF_TWO_VALUES, two), (OF_AMOUNTS, amounts), (GAPS_OF_AMOUNTS, amounts)
+    ):  # fmt: skip
+        assert len({words[name] for name in names}) == len(names)
+    assert all(UTILITIES[name].higher_is_better for name in (*OF_TWO_VALUES, *OF_AMOUNTS))
+    assert not any(UTILITIES[name].binary_outcome for name in (*OF_AMOUNTS, *GAPS_OF_AMOUNTS))
 
 
 @pytest.mark.parametrize("name", ["age", "income, net", 'the "good" one', " spaced "])
@@ -75,10 +118,53 @@ def test_a_command_can_be_pasted() -> None:
 
 
 def test_a_feature_whose_name_resembles_a_role_is_no_role() -> None:
+    def column(name: str, kind: str, values: int) -> dict[str, Any]:
+        kinds = [str(one) for one in range(values)] if values < 60 else []
+        return {"name": name, "kind": kind, "values": values, "kinds": kinds, "id": False}
+
     columns = [
-        {"name": "wtloss_elixhauser", "kind": "number", "values": 2, "unique": False},
-        {"name": "race", "kind": "text", "values": 300, "unique": False},
-        {"name": "approved", "kind": "text", "values": 2, "unique": False},
-        {"name": "risk_score", "kind": "number", "values": 500, "unique": False},
-    ]
+        column("wtloss_elixhauser", "number", 2), column("race", "text", 300), column("approved", "text", 2),
+        column("risk_score", "number", 500),
+    ]  # fmt: skip
     assert guess(columns) == {"approved": "decision"}
+
+
+@pytest.fixture(scope="module")
+def coded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Loans by hand, in 0 and 1, and what the command line sees in them; beside them the same in other values."""
+    rng = np.random.default_rng(3)
+    debt = rng.gamma(2.0, 1.0, 400)
+    repaid = (rng.random(400) < 1 / (1 + np.exp(debt - 2))).astype(int)
+    approved = (debt + rng.normal(0, 1, 400) < 2).astype(int)
+    frame = pl.DataFrame(
+        {"sex": rng.choice(["F", "M"], 400), "debt": debt.round(3), "repaid": repaid, "approved": approved}
+    )
+    frame = frame.with_columns(
+        pl.Series("default", np.where(repaid, "no", "yes")), pl.Series("late", 1 - repaid),
+        pl.Series("said", np.where(approved, "approved", "declined")), pl.Series("refused", 1 - approved),
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("coded")
+    frame.write_csv(folder / "loans.csv")
+    return folder / "loans.csv", _seen(folder / "loans.csv", ("repaid", "1"), ("approved", "1"))
+
+
+@pytest.mark.parametrize("outcome", [("default", "no"), ("late", "0"), ("repaid", "1")])
+@pytest.mark.parametrize("decision", [("said", "approved"), ("refused", "0"), ("approved", "1")])
+def test_the_question_is_that_of_the_hand_coded_file(
+    coded: tuple[Path, dict[str, Any]], outcome: tuple[str, str], decision: tuple[str, str]
+) -> None:
+    path, expected = coded
+    assert _seen(path, outcome, decision) == expected
+
+
+def _seen(path: Path, outcome: tuple[str, str], decision: tuple[str, str]) -> dict[str, Any]:
+    used = {outcome[0]: "outcome", decision[0]: "decision", "sex": "group", "debt": "feature"}
+    columns = pl.read_csv(path).columns
+    answers: dict[str, Any] = {
+        "file": str(path), "roles": {name: used.get(name, "left_out") for name in columns}, "binary": True,
+        "positive": dict([outcome, decision]), "flags": ["repaid", "approved", "late", "refused"],
+    }  # fmt: skip
+    out = path.with_name("seen.json")
+    assert command(["check", str(path), *audit_options(answers), "--json", str(out)]) == 0
+    seen = json.loads(out.read_text())
+    return {"groups": seen["groups"], "direction": seen["direction"], "features": list(seen["features"])}

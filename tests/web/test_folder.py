@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from improvable.errors import DataError
-from improvable.web.cases import find_case, list_cases, open_case
+from improvable.web.cases import PAGE, find_case, list_cases, open_case
 from improvable.web.folder import Folder
 
 
@@ -66,4 +66,13 @@ def test_another_answer_drops_what_rested_on_the_last(folder: Folder) -> None:
     case.write("look.json", {"warnings": []})
     case.answer(question={"rule": "linear"})
     assert not case.has("look.json")
-    assert case.answers == {"file": "loans.csv", "roles": {"a": "outcome"}, "question": {"rule": "linear"}}
+    assert case.answers == {
+        "file": "loans.csv", "page": PAGE, "roles": {"a": "outcome"}, "question": {"rule": "linear"}
+    }  # fmt: skip
+
+
+def test_answers_to_the_questions_of_an_earlier_version_are_asked_again(folder: Folder) -> None:
+    """Until then one good value stood for all columns, and could mean the opposite in one of them."""
+    case = open_case(folder, "loans.csv")
+    case.write("answers.json", {"file": "loans.csv", "roles": {"a": "outcome"}, "positive": "yes", "question": {}})
+    assert case.answers == {"file": "loans.csv", "page": PAGE}

@@ -39,5 +39,8 @@ def serve(
         from improvable.web.demo import put_example
 
         say(f"The example data are in {put_example(place)}.", err=True)
-    run(place, say=lambda address: say(f"Open {address}\nStop with Ctrl-C."), port=port, browser=browser)
+    try:
+        run(place, say=lambda address: say(f"Open {address}\nStop with Ctrl-C."), port=port, browser=browser)
+    except KeyboardInterrupt:
+        say("Stopped. What is finished is kept, and a run resumes.", err=True)
     return 0

@@ -3,26 +3,12 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from improvable.errors import OptionError
-from improvable.question.catalog import UTILITIES
+from improvable.question.kinds import parse_names
+from improvable.web.meaning import FORMAT, Roles, number, roles_of
 
-ROLES = {
-    "feature": "a candidate may read it",
-    "outcome": "how each person fared",
-    "group": "the groups to compare",
-    "score": "score of the algorithm in use",
-    "decision": "decision of the algorithm in use",
-    "row_id": "id of a row",
-    "weight": "sampling weight",
-    "cluster": "which rows belong together",
-    "stratum": "survey stratum",
-    "left_out": "leave it out",
-}
-"""What a column can be, in words."""
-SINGLE = ("outcome", "score", "decision", "row_id", "weight", "cluster", "stratum")
 RULES = {
     "lasso": "LASSO",
     "linear": "linear regression",
@@ -40,81 +26,55 @@ PROCEDURES = {
     ),
     "split": ("As in the paper", "Learn from one half, test on the other, 7 times. Needs more rows."),
 }
-ACCURACIES = tuple(name for name, one in UTILITIES.items() if one.higher_is_better and name != "profit")
-FAIRNESS = tuple(name for name in UTILITIES if name != "profit")
+OF_TWO_VALUES = (
+    "true_positive_rate", "true_negative_rate", "positive_predictive_value", "classification_rate", "f_score", "lift",
+    "selection_rate",
+)  # fmt: skip
+OF_AMOUNTS = ("calibration", "lift", "selection_rate")
+GAPS_OF_TWO_VALUES = (
+    "true_positive_rate", "false_positive_rate", "positive_predictive_value", "calibration_rejected",
+    "classification_rate", "f_score", "lift", "selection_rate", "adverse_impact_ratio",
+)  # fmt: skip
+GAPS_OF_AMOUNTS = ("calibration", "calibration_rejected", "lift", "selection_rate", "adverse_impact_ratio")
+"""Each measure once: of two values calibration is the predictive value, and rates of error have the same gaps as rates
+of success."""
 DEFAULTS: dict[str, str] = {
-    "share": "same", "capacity": "", "accuracy": "calibration", "fairness": "calibration", "better": "more",
-    "margin": "1", "shrink": "0", "selection": "benefit", "direction": "higher", "procedure": "forward",
-    "rule": "lasso", "alpha": "5",
+    "share": "same", "accuracy": "", "fairness": "", "better": "more", "margin": "1", "shrink": "0",
+    "selection": "benefit", "procedure": "forward", "rule": "lasso", "alpha": "5", "allow_group": "",
+    "organization": "", "system": "", "author": "", "date": "",
 }  # fmt: skip
 CHOICES: dict[str, Sequence[str]] = {
-    "share": ("same", "own"), "accuracy": ACCURACIES, "fairness": FAIRNESS, "better": ("more", "no_worse"),
-    "selection": ("benefit", "burden"), "direction": ("higher", "lower"), "procedure": tuple(PROCEDURES),
-    "rule": tuple(RULES),
+    "share": ("same", "own"), "better": ("more", "no_worse"), "selection": ("benefit", "burden"),
+    "procedure": tuple(PROCEDURES), "rule": tuple(RULES), "allow_group": ("", "yes"),
 }  # fmt: skip
-PERCENT = {"capacity": (0.0, 100.0), "margin": (0.0, 100.0), "shrink": (0.0, 100.0), "alpha": (0.0, 50.0)}
+PERCENT = {"margin": (0.0, 100.0), "shrink": (0.0, 100.0), "alpha": (0.0, 50.0)}
+FOR_THE_REPORT = ("organization", "system", "author", "date")
 
 
-@dataclass(frozen=True)
-class Roles:
-    """What each column is."""
-
-    by_name: Mapping[str, str]
-    positive: str = ""
-
-    def of(self, role: str) -> list[str]:
-        """The columns of a role."""
-        return [name for name, its in self.by_name.items() if its == role]
-
-    def one(self, role: str) -> str:
-        """The column of a role; empty where there is none."""
-        return next(iter(self.of(role)), "")
-
-
-def check_roles(by_name: Mapping[str, str], positive: str) -> Roles:
-    """The roles, if they make a question."""
-    roles = Roles({name: role if role in ROLES else "feature" for name, role in by_name.items()}, positive)
-    for role in SINGLE:
-        if len(roles.of(role)) > 1:
-            raise OptionError(f"{_named(roles.of(role))} are all '{ROLES[role]}'.", "Choose one of them.")
-    if not roles.one("outcome"):
-        raise OptionError("no column says how each person fared.", f"Choose '{ROLES['outcome']}' for one.")
-    if not roles.of("group"):
-        raise OptionError("no column has the groups to compare.", f"Choose '{ROLES['group']}' for one.")
-    if bool(roles.one("score")) == bool(roles.one("decision")):
-        raise OptionError(
-            "the algorithm in use must be one column, its score or its decisions.",
-            f"Choose '{ROLES['score']}' or '{ROLES['decision']}' for one column, not for both.",
-        )
-    return roles
-
-
-def roles_of(answers: Mapping[str, Any]) -> Roles:
-    """The roles that were answered."""
-    return Roles(dict(answers.get("roles", {})), str(answers.get("positive", "")))
+def measures(answers: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """What accuracy, and what the gap, can be measured by."""
+    return (OF_TWO_VALUES, GAPS_OF_TWO_VALUES) if answers.get("binary") else (OF_AMOUNTS, GAPS_OF_AMOUNTS)
 
 
 def asked_of(answers: Mapping[str, Any]) -> dict[str, str]:
     """The question as answered, with what the page proposes where nothing was."""
-    proposed = dict(DEFAULTS)
-    if answers.get("binary"):
-        proposed["accuracy"] = proposed["fairness"] = "true_positive_rate"
-    if roles_of(answers).one("score"):
-        proposed["share"], proposed["capacity"] = "own", "10"
-    return {**proposed, **dict(answers.get("question", {}))}
+    accuracy, _ = measures(answers)
+    return {**DEFAULTS, "accuracy": accuracy[0], "fairness": accuracy[0], **dict(answers.get("question", {}))}
 
 
-def check_question(given: Mapping[str, str], roles: Roles) -> dict[str, str]:
+def check_question(given: Mapping[str, str], answers: Mapping[str, Any]) -> dict[str, str]:
     """The answers to the question, each one of those offered."""
-    asked = {name: str(given.get(name, "")).strip() or DEFAULTS[name] for name in DEFAULTS}
-    for name, choices in CHOICES.items():
+    proposed = asked_of({**answers, "question": {}})
+    asked = {name: str(given.get(name, "")).strip() or proposed[name] for name in DEFAULTS}
+    accuracies, gaps = measures(answers)
+    for name, choices in {**CHOICES, "accuracy": accuracies, "fairness": gaps}.items():
         if asked[name] not in choices:
             raise OptionError(f"'{asked[name]}' is not one of the choices.", "Choose from the list.")
     for name, (least, most) in PERCENT.items():
-        if asked[name] and not (_is_number(asked[name]) and least <= float(asked[name]) <= most):
+        value = number(asked[name])
+        if value is None or not least <= value <= most:
             raise OptionError(f"'{asked[name]}' is not a percentage.", f"Write a number from {least:g} to {most:g}.")
-    if roles.one("score") and not (asked["capacity"] and 0 < float(asked["capacity"]) < 100):
-        raise OptionError("the share of people that the score selects is missing.", "Write it in percent, such as 10.")
+        asked[name] = f"{value:.15g}"
     return asked
 
 
@@ -124,18 +84,16 @@ def options(answers: Mapping[str, Any]) -> list[str]:
     words = ["--outcome", roles.one("outcome")]
     for name in roles.of("group"):
         words += ["--group", quoted(name)]
-    words += ["--positive", roles.positive] if roles.positive else []
-    if roles.one("score"):
-        words += ["--score", roles.one("score"), "--capacity", _share(asked["capacity"])]
-    else:
-        words += ["--decision", roles.one("decision")]
-        words += ["--capacity", "same"] if asked["share"] == "same" else []
+    words += _positive(roles, answers)
+    words += ["--lower-is-better"] if roles.better == "lower" else []
+    words += _algorithm(roles, asked)
     for role in ("weight", "cluster", "stratum"):
         words += [f"--{role}", roles.one(role)] if roles.one(role) else []
+    words += _reading(answers)
     for name in [*roles.of("left_out"), *roles.of("row_id")]:
         words += ["--exclude", quoted(name)]
     words += ["--rule", asked["rule"], "--accuracy", asked["accuracy"], "--fairness", asked["fairness"]]
-    words += ["--lower-is-better"] if asked["direction"] == "lower" else []
+    words += ["--allow-group"] if asked["allow_group"] else []
     words += ["--selection", asked["selection"]] if asked["selection"] != "benefit" else []
     words += ["--no-worse", _share(asked["margin"])] if asked["better"] == "no_worse" else []
     words += ["--delta-fairness", _share(asked["shrink"])] if float(asked["shrink"]) else []
@@ -144,10 +102,21 @@ def options(answers: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def row_id_options(answers: Mapping[str, Any]) -> list[str]:
-    """The row id, which `audit` takes and `power` does not."""
-    name = roles_of(answers).one("row_id")
-    return ["--row-id", name] if name else []
+def audit_options(answers: Mapping[str, Any]) -> list[str]:
+    """The same with what `audit` and `check` take and `power` does not."""
+    asked, name = asked_of(answers), roles_of(answers).one("row_id")
+    words = [*options(answers), *(["--row-id", name] if name else [])]
+    duplicates = answers.get("reading", {}).get("duplicates")
+    words += ["--duplicates", duplicates] if duplicates in ("keep", "cluster") else []
+    for field in FOR_THE_REPORT:
+        words += [f"--{field}", asked[field]] if asked[field] else []
+    return words
+
+
+def format_options(answers: Mapping[str, Any]) -> list[str]:
+    """How the file is written, where that was said."""
+    said = answers.get("format", {})
+    return [word for name in FORMAT if said.get(name) for word in (f"--{name}", said[name])]
 
 
 def quoted(name: str) -> str:
@@ -163,17 +132,31 @@ def quoted(name: str) -> str:
     return out.getvalue()
 
 
+def _positive(roles: Roles, answers: Mapping[str, Any]) -> list[str]:
+    """Which values are meant; a column of 0 and 1 already says that 1 is."""
+    plain = [name for name in answers.get("flags", ()) if roles.positive.get(name) == "1"]
+    pairs = [quoted(f"{name}={value}") for name, value in roles.positive.items() if name not in plain]
+    return ["--positive", ",".join(pairs)] if pairs else []
+
+
+def _algorithm(roles: Roles, asked: Mapping[str, str]) -> list[str]:
+    same = ["--capacity", "same"] if asked["share"] == "same" else []
+    if roles.one("decision"):
+        return ["--decision", roles.one("decision"), *same]
+    if roles.score.get("cut") == "least":
+        return ["--score", roles.one("score"), "--above", roles.score.get("above", roles.score["least"]), *same]
+    return ["--score", roles.one("score"), "--capacity", _share(roles.score.get("top", "0"))]
+
+
+def _reading(answers: Mapping[str, Any]) -> list[str]:
+    reading, words = answers.get("reading", {}), format_options(answers)
+    for value in parse_names(reading.get("na")):
+        words += ["--na", quoted(value)]
+    words += ["--strip"] if reading.get("spelling") == "one" else []
+    words += ["--drop-missing"] if reading.get("drop") else []
+    words += ["--direction", "as stated"] if answers.get("stated") else []
+    return words
+
+
 def _share(percent: str) -> str:
     return f"{float(percent) / 100:.10g}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from improvable.errors import ImprovableError
@@ -29,7 +29,12 @@ def make_app(folder: Folder) -> Starlette:
         await site.jobs.close()
 
     app = Starlette(
-        routes=[*ROUTES, Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[
+            *ROUTES,
+            Route("/wrong", _wrong),
+            Route("/alive", _alive),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
         lifespan=lifespan,
         exception_handlers={ImprovableError: _refused, HTTPException: _missing},
     )
@@ -38,7 +43,19 @@ def make_app(folder: Folder) -> Starlette:
 
 
 def _refused(request: Request, error: Exception) -> Response:
+    if request.method == "POST":
+        return _site(request).again("/wrong", error=str(error))
     return _site(request).page(request, "wrong.html", error=str(error), status=400)
+
+
+async def _wrong(request: Request) -> Response:
+    site = _site(request)
+    return site.page(request, "wrong.html", error=site.kept(request).get("error", "There is nothing to say."))
+
+
+async def _alive(_: Request) -> Response:
+    """Tell the page that the server is there."""
+    return Response(status_code=204)
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -13,6 +13,8 @@ from improvable.data.files import write_whole
 from improvable.errors import DataError
 from improvable.web.folder import AUDITS, Folder
 
+PAGE = 2
+"""What the answers mean: one value of each column since 2."""
 NAME = re.compile(r"[\w-]{1,80}")
 
 
@@ -60,13 +62,19 @@ class Case:
 
     @property
     def answers(self) -> dict[str, Any]:
-        """What was answered so far."""
-        return self.read("answers.json")
+        """What was answered so far; of an audit that an earlier version began, only its file."""
+        kept = self.read("answers.json")
+        return kept if kept.get("page") == PAGE else {"file": kept["file"], "page": PAGE}
 
     def answer(self, **given: Any) -> None:
         """Keep answers, and drop what rested on others."""
         self.write("answers.json", {**self.answers, **given})
         self.forget("look.json", "protocol.toml", "power.json", "power.svg", "power-exit.json")
+
+    @property
+    def asked(self) -> bool:
+        """Whether its question is answered."""
+        return bool(self.answers.get("question"))
 
     @property
     def sealed(self) -> bool:
@@ -92,7 +100,7 @@ def open_case(folder: Folder, file: str) -> Case:
         number += 1
     case = Case(folder, f"{stem}-{number}")
     case.home.mkdir(parents=True)
-    case.write("answers.json", {"file": file})
+    case.write("answers.json", {"file": file, "page": PAGE})
     return case
 
 

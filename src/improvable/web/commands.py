@@ -11,6 +11,7 @@ from pathlib import Path
 
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
+COUNTING = ("-m", "improvable.web.counting")
 WRAP = 66
 
 
@@ -38,8 +39,8 @@ class Finished:
 async def start(
     words: Sequence[str], folder: Path, out: int = PIPE, err: int = PIPE, how: Sequence[str] = CHILD
 ) -> Process:
-    """Start a command."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "100"}
+    """Start a command; its messages name arguments as Python does, so that the page can name its controls instead."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python"}
     return await asyncio.create_subprocess_exec(
         sys.executable, *how, *words, cwd=folder, stdin=PIPE, stdout=out, stderr=err, env=environment
     )  # fmt: skip
@@ -89,4 +90,4 @@ def _pairs(words: Sequence[str]) -> list[str]:
     return parts
 
 
-__all__ = ["DEVNULL", "PREVIEW", "Finished", "run", "shown", "start"]
+__all__ = ["COUNTING", "DEVNULL", "PREVIEW", "Finished", "run", "shown", "start"]

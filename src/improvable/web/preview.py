@@ -1,23 +1,28 @@
 """What is in a data file, for the page that asks what each column is.
 
-`python -m improvable.web.preview FILE` prints it as JSON. It is a program of its own, so that a large file is read in a
-process that ends, and not in the server's memory.
+`python -m improvable.web.preview FILE FORMAT` prints it as JSON. It is a program of its own, so that a large file is
+read in a process that ends, and not in the server's memory. All counts are of the whole file.
 """
 
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from improvable.data.frames import Rows, is_missing, read_rows, text_of
+from improvable.data.formats import FileFormat
+from improvable.data.frames import Rows, is_missing, labeltext_of, missing_labels, read_rows
+from improvable.data.suspects import plain_spelling
 from improvable.errors import ImprovableError
 
-LOOKED_AT = 20_000
 MOST_LEVELS = 12
+MOST_SPELLED = 60
 SHOWN = 4
+LONGEST = 24
+AN_ID = r"(id|.*[ _]id|seqn|uuid|index)"
 NAMES = {
     "weight": r"^(weights?|.*_weight|wt|wt(mec|int|samp).*)$",
     "cluster": r"^(cluster|psu|household|hospital|school|branch|site)(_?id)?$",
@@ -28,41 +33,68 @@ NAMES = {
     "score": r"^(.*score.*|risk.*|.*_risk|prob(ability)?|pred(iction)?|rating)$",
     "outcome": (
         r"^(outcome|y|label|target|default(ed)?|repaid|recid.*|two_year_recid|diabetes|pass(_bar)?|readmitted|"
-        r"productive|success|gagne_sum_t|died|event|paid|performance)$"
+        r"productive|success|gagne_sum_t|died|event|paid|performance|churn(ed)?|fraud)$"
     ),
 }
 """Names that usually have a role; the first fitting column of each gets it."""
-GOOD = ("yes", "y", "true", "pass", "passed", "approve", "approved", "good", "repaid", "paid", "hired", "1")
-"""Levels that usually mean a good outcome."""
 
 
 def preview(rows: Rows) -> dict[str, Any]:
     """Every column: its kind, missing values, levels and first values; and a guess at its role."""
-    looked = rows.take(slice(0, LOOKED_AT))
-    columns = [_column(looked, name) for name in rows.columns]
-    return {"rows": len(rows), "looked_at": len(looked), "columns": columns, "roles": guess(columns)}
+    columns = [_column(rows, name) for name in rows.columns]
+    return {"rows": len(rows), "columns": columns, "roles": guess(columns), "notes": [note.text for note in rows.notes]}
 
 
 def _column(rows: Rows, name: str) -> dict[str, Any]:
-    values = [None if is_missing(value) else value for value in rows.frame[name].to_list()]
-    known = [value for value in values if value is not None]
-    texts = [f"{value:.6g}" if isinstance(value, float) else str(text_of(value)) for value in known]
-    levels = sorted(set(texts))
-    numeric = rows.is_numeric(name)
-    facts: dict[str, Any] = {
-        "name": name,
-        "kind": "number" if numeric else "date" if rows.is_date(name) else "text",
-        "missing": len(values) - len(known),
-        "values": len(levels),
-        "levels": levels if len(levels) <= MOST_LEVELS else [],
-        "first": texts[:SHOWN],
-        "unique": len(levels) == len(known) > MOST_LEVELS,
-        "good": next((level for level in levels if level.strip().lower() in GOOD), ""),
-    }
-    if numeric and known:
-        numbers = np.array([float(value) for value in known])
-        facts |= {"least": float(numbers.min()), "most": float(numbers.max())}
+    numeric, series = rows.is_numeric(name), rows.frame[name]
+    if rows.is_nested(name):
+        return {**_facts(name, "list", 0, 0), "first": [_short(str(one)) for one in series.head(SHOWN).to_list()]}
+    missing = int(missing_labels(rows, name).sum())
+    distinct = [one for one in series.unique().to_list() if not is_missing(one)]
+    kind = "number" if numeric else "date" if rows.is_date(name) else "text"
+    facts = _facts(name, kind, missing, len(distinct))
+    facts["first"] = [_short(_text(one)) for one in series.drop_nulls().head(SHOWN).to_list() if not is_missing(one)]
+    if len(distinct) <= MOST_SPELLED:
+        counts = Counter(labeltext_of(one) for one in series.to_list() if not is_missing(one))
+        facts["levels"] = sorted(counts)
+        facts["kinds"], facts["alike"] = _spelled(counts) if kind == "text" else (sorted(counts), [])
+    if numeric and distinct:
+        numbers = rows.numbers(name)
+        finite = numbers[np.isfinite(numbers)]
+        facts |= {"least": float(finite.min()), "most": float(finite.max())} if len(finite) else {}
+    facts["id"] = len(distinct) == len(rows) - missing > MOST_LEVELS and _is_id(facts)
     return facts
+
+
+def _facts(name: str, kind: str, missing: int, values: int) -> dict[str, Any]:
+    return {
+        "name": name, "kind": kind, "missing": missing, "values": values, "levels": [], "kinds": [], "alike": [],
+        "first": [], "id": False,
+    }  # fmt: skip
+
+
+def _spelled(counts: Mapping[str, int]) -> tuple[list[str], list[list[str]]]:
+    """The levels that are left where spellings are one, each as it is mostly written; and those with several."""
+    alike: dict[str, list[str]] = {}
+    for text in sorted(counts, key=lambda text: (-counts[text], text)):
+        alike.setdefault(plain_spelling(text), []).append(text)
+    return sorted(texts[0] for texts in alike.values()), [texts for texts in alike.values() if len(texts) > 1]
+
+
+def _is_id(facts: Mapping[str, Any]) -> bool:
+    """Whether a column that differs in every row numbers them: a text, a telling name, or whole numbers in turn."""
+    if facts["kind"] != "number":
+        return bool(facts["kind"] == "text")
+    in_turn = facts["most"] - facts["least"] + 1 == facts["values"]
+    return in_turn or re.fullmatch(AN_ID, str(facts["name"]).lower()) is not None
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else labeltext_of(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -71,9 +103,9 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     Examples
     --------
     >>> columns = [
-    ...     {"name": "sex", "kind": "text", "values": 2, "unique": False},
-    ...     {"name": "repaid", "kind": "number", "values": 2, "unique": False},
-    ...     {"name": "lender score", "kind": "number", "values": 900, "unique": False},
+    ...     {"name": "sex", "kind": "text", "values": 2, "kinds": ["f", "m"], "id": False},
+    ...     {"name": "repaid", "kind": "number", "values": 2, "kinds": ["0", "1"], "id": False},
+    ...     {"name": "lender score", "kind": "number", "values": 900, "kinds": [], "id": False},
     ... ]
     >>> guess(columns)
     {'sex': 'group', 'repaid': 'outcome', 'lender score': 'score'}
@@ -89,13 +121,13 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _can_be(role: str, column: Mapping[str, Any]) -> bool:
-    numeric, few = column["kind"] == "number", 2 <= column["values"] <= MOST_LEVELS
+    numeric, kinds = column["kind"] == "number", len(column["kinds"])
     can: dict[str, bool] = {
-        "group": few,
-        "decision": column["values"] == 2,
+        "group": 2 <= kinds <= MOST_LEVELS,
+        "decision": kinds == 2,
         "score": numeric and column["values"] > MOST_LEVELS,
-        "outcome": numeric or column["values"] == 2,
-        "row_id": bool(column["unique"]),
+        "outcome": numeric or kinds == 2,
+        "row_id": bool(column["id"]),
         "weight": numeric,
     }
     return can.get(role, True)
@@ -106,10 +138,10 @@ def _taken(role: str, found: Mapping[str, str]) -> bool:
     return role == "score" and "decision" in found.values()
 
 
-def main(path: str) -> int:
+def main(path: str, said: str) -> int:
     """Print the preview of a file, or one line that says why there is none."""
     try:
-        facts = preview(read_rows(path))
+        facts = preview(read_rows(path, FileFormat(**json.loads(said)).checked()))
     except ImprovableError as error:
         print(f"improvable: {error}", file=sys.stderr)
         return 2
@@ -118,4 +150,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2]))

@@ -5,6 +5,7 @@ import socket
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -12,6 +13,7 @@ from improvable.errors import OptionError
 from improvable.web.app import make_app
 from improvable.web.folder import Folder
 from improvable.web.guard import Guard
+from improvable.web.site import Site
 
 HOST = "127.0.0.1"
 
@@ -44,8 +46,20 @@ def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: b
     say(address)
     if browser:
         webbrowser.open(address)
-    app = Guard(make_app(Folder(folder)), own, token)
+    app = make_app(Folder(folder))
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+        Guard(app, own, token), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+    )  # fmt: skip
+    Server(config, app.state.site).run(sockets=[listening])
+
+
+class Server(uvicorn.Server):
+    """A server that tells its pages when it is about to end, so that none of them keeps it waiting."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self.site = site
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.site.closing = True
+        super().handle_exit(sig, frame)

@@ -10,12 +10,13 @@ from improvable.web.site import site_of, to
 from improvable.web.uploads import receive
 
 
-async def show(request: Request, error: str = "") -> Response:
+async def show(request: Request) -> Response:
     """List the data files and the audits begun."""
     site = site_of(request)
+    error = site.kept(request).get("error", "")
     files = [{"name": path.name, "size": _size(path.stat().st_size)} for path in site.folder.files()]
-    begun = [{"case": case, "state": site.jobs.state(case, "audit")} for case in list_cases(site.folder)[:5]]
-    return site.page(request, "files.html", files=files, begun=begun, error=error, status=400 if error else 200)
+    begun = [site.standing(case) for case in list_cases(site.folder)[:5]]
+    return site.page(request, "files.html", files=files, begun=begun, error=error)
 
 
 async def choose(request: Request) -> Response:
@@ -24,7 +25,7 @@ async def choose(request: Request) -> Response:
     try:
         case = open_case(site.folder, str(form.get("file", "")))
     except ImprovableError as error:
-        return await show(request, str(error))
+        return site.again("/", error=str(error))
     return to(case, "columns")
 
 
@@ -34,7 +35,7 @@ async def upload(request: Request) -> Response:
     try:
         case = open_case(site.folder, await receive(request, site.folder))
     except ImprovableError as error:
-        return await show(request, str(error))
+        return site.again("/", error=str(error))
     return to(case, "columns")
 
 

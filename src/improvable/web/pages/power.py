@@ -15,7 +15,7 @@ async def show(request: Request) -> Response:
     """The plan, or the offer to make one."""
     site = site_of(request)
     case = site.case(request)
-    if "question" not in case.answers:
+    if not case.asked:
         return to(case, "question")
     return site.page(
         request, "power.html", case=case, state=site.jobs.state(case, "power"), plan=case.read("power.json"),

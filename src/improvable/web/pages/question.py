@@ -4,40 +4,32 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from improvable.errors import ImprovableError, OptionError
-from improvable.question.catalog import UTILITIES
-from improvable.web.answers import (
-    ACCURACIES,
-    FAIRNESS,
-    PROCEDURES,
-    RULES,
-    asked_of,
-    check_question,
-    options,
-    roles_of,
-    row_id_options,
-)  # fmt: skip
+from improvable.errors import ImprovableError
+from improvable.web.answers import PROCEDURES, RULES, asked_of, audit_options, check_question, measures
 from improvable.web.commands import shown
-from improvable.web.pages.columns import look
+from improvable.web.controls import spoken
+from improvable.web.meaning import form_of, roles_of
+from improvable.web.pages.columns import SEALED, DirectionError, look, preview
+from improvable.web.sentences import measure_words, other_value, selects_words, should_words
 from improvable.web.site import site_of, to
 
 
-async def show(request: Request, error: str = "", given: dict[str, str] | None = None) -> Response:
+async def show(request: Request) -> Response:
     """The sentence."""
     site = site_of(request)
     case = site.case(request)
     if "roles" not in case.answers:
         return to(case, "columns")
-    answers = case.answers if given is None else {**case.answers, "question": given}
-    roles, noticed = roles_of(answers), case.read("look.json")
-    binary = not any(one["values"] > 2 for one in noticed.get("outcomes", []))
-    fits = {name: one.words for name, one in UTILITIES.items() if binary or not one.binary_outcome}
+    kept, answers = site.kept(request), case.answers
+    asked = {**asked_of(answers), **kept.get("given", {})}
+    roles, found = roles_of(answers), await preview(case)
+    words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
+    accuracies, gaps = measures(answers)
     return site.page(
-        request, "question.html", case=case, roles=roles, asked=asked_of(answers), procedures=PROCEDURES, rules=RULES,
-        accuracies={name: fits[name] for name in ACCURACIES if name in fits},
-        fairness={name: fits[name] for name in FAIRNESS if name in fits},
-        noticed=noticed, error=error, command=["audit", case.answers["file"], *_safe_options(answers)],
-        status=400 if error else 200,
+        request, "question.html", case=case, roles=roles, asked=asked, procedures=PROCEDURES, rules=RULES,
+        accuracies={name: words[name] for name in accuracies}, fairness={name: words[name] for name in gaps},
+        selects=selects_words(roles), should=should_words(roles), noticed=case.read("look.json"),
+        error=kept.get("error", ""), command=["audit", answers["file"], *audit_options(answers)],
     )  # fmt: skip
 
 
@@ -46,13 +38,20 @@ async def save(request: Request) -> Response:
     site = site_of(request)
     case = site.case(request)
     given = {name: str(value) for name, value in (await request.form()).items()}
+    found = await preview(case)
     try:
         if case.sealed:
-            raise OptionError("this audit is sealed.", "Begin another to ask something else.")
-        case.answer(question=check_question(given, roles_of(case.answers)))
-        await look(case)
+            raise SEALED
+        question = check_question(given, case.answers)
+        noticed = await look(case, {**case.answers, "question": question}, found)
+    except DirectionError as asked:
+        return site.again(
+            f"/audit/{case.name}/columns", form=form_of(case.answers, found), direction=asked.asked
+        )  # fmt: skip
     except ImprovableError as error:
-        return await show(request, str(error), given)
+        return site.again(f"/audit/{case.name}/question", given=given, error=str(error))
+    case.answer(question=question)
+    case.write("look.json", noticed)
     return to(case, "power")
 
 
@@ -61,19 +60,10 @@ async def command(request: Request) -> Response:
     case = site_of(request).case(request)
     given = {name: str(value) for name, value in (await request.form()).items()}
     try:
-        asked = check_question(given, roles_of(case.answers))
+        answers = {**case.answers, "question": check_question(given, case.answers)}
     except ImprovableError as error:
-        return PlainTextResponse(str(error))
-    answers = {**case.answers, "question": asked}
-    return PlainTextResponse(shown(["audit", answers["file"], *options(answers), *row_id_options(answers)]))
-
-
-def _safe_options(answers: dict[str, object]) -> list[str]:
-    """The options of the kept answers, where the given ones are wrong."""
-    try:
-        return [*options(answers), *row_id_options(answers)]
-    except ValueError:
-        return []
+        return PlainTextResponse(spoken(str(error)))
+    return PlainTextResponse(shown(["audit", answers["file"], *audit_options(answers)]))
 
 
 ROUTES = [

@@ -21,7 +21,7 @@ async def show(request: Request) -> Response:
     """Where the run stands."""
     site = site_of(request)
     case = site.case(request)
-    if "question" not in case.answers:
+    if not case.asked:
         return to(case, "question")
     return site.page(request, "run.html", case=case, command=words(case), **standing(site, case))
 
@@ -52,9 +52,9 @@ async def events(request: Request) -> Response:
 
     async def stream() -> AsyncIterator[str]:
         before = ""
-        while not await request.is_disconnected():
+        while not site.closing and not await request.is_disconnected():
             facts = standing(site, case)
-            piece = TEMPLATES.get_template("progress.html").render(case=case, live=True, **facts)
+            piece = TEMPLATES.get_template("progress.html").render(case=case, **facts)
             if piece != before:
                 yield "event: progress\n" + "".join(f"data: {line}\n" for line in piece.splitlines()) + "\n"
                 before = piece
