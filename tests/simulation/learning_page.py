@@ -130,8 +130,8 @@ the status quo, and group b gains: the accuracy of a binds alone. In "gap" the g
 
 The status quo tosses coins for group a. A tweak turns its decisions around for some of a's rows, and the rule takes the
 tweak that did best for a on the rows that teach. Rows that both teach and are tested would confirm what chance chose.
-These rules, and those of the next two tables, are code. Their p-values come from a fast path that equals `audit` to the last
-bit. {audited_words(found["audited"])}
+These rules, and those of the next two tables, are code. Their p-values come from a fast path that equals `audit` to
+the last bit. {audited_words(found["audited"])}
 
 {level_table((*FEW, *MEMORIZING), code)}
 
