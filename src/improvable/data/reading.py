@@ -32,6 +32,7 @@ from improvable.data.formats import (
 )
 from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
 from improvable.data.received import TIGHTEST, inflates, most_unpacked
+from improvable.data.sizes import refuse_large_parquet, refuse_large_sheet, refuse_wide
 from improvable.errors import DataError, OptionError, nearest
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 MISSING_MARKS = ["", "NA", "NaN", "nan", "null", "NULL"]
 SEPARATED = ("csv", "tsv", "txt")
 PARQUET = ("parquet", "pq")
-EXCEL = ("xlsx", "xls", "xlsm", "xlsb", "ods")
+EXCEL = ("xlsx", "xls", "xlsm", "ods")
 STATISTICS = {"dta": "read_dta", "sav": "read_sav", "zsav": "read_sav", "por": "read_por",
               "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}  # fmt: skip
 KINDS = "a file that ends in .csv, .tsv, .parquet, .xlsx, .dta, .sav or .sas7bdat; texts may be in .gz or .zip"
@@ -65,11 +66,13 @@ def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
     _refuse_vain(kind, said)
     try:
         if kind in PARQUET:
+            refuse_large_parquet(path)
             return Table(pl.read_parquet(path))
         if kind in SEPARATED:
             return _read_separated(content_of(path), path, said)
         if kind in EXCEL:
             _refuse_tight(path)
+            refuse_large_sheet(path)
             return _read_excel(path, said.sheet)
         if kind in STATISTICS:
             return _read_statistics(path, kind, said.encoding)
@@ -103,6 +106,7 @@ def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
     if not is_utf8(pieces_of(path)):
         return None
     separator = said.separator or find_separator(start, path)
+    refuse_wide(start, separator, path)
     lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
     try:
         texts = [name for name, dtype in lazy.collect_schema().items() if dtype == pl.String]
@@ -200,6 +204,7 @@ def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
         notes.append(Note(text_))
     separator = said.separator or find_separator(text, path)
     notes += separator_notes(path, separator, said)
+    refuse_wide(text, separator, path)
     refuse_duplicates(header_of(text, separator), f"'{path}'")
     table = _parsed(text, separator, path)
     texts = {c.name: c for c in table if c.dtype == pl.String}
