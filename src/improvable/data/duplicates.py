@@ -49,14 +49,24 @@ GRAIN = 0.002
 
 @dataclass(frozen=True)
 class Contents:
-    """Hashes of what rows hold, as far as their first `bits` bits are zero, and how many rows there are."""
+    """Hashes of what rows hold, as far as their first `bits` bits are zero, and of the clusters that rows are in."""
 
     keys: Keys
+    clusters: Keys | None = None
     bits: int = 0
 
     def kept(self, bits: int) -> "Contents":
         """Those with more zeros."""
-        return Contents(self.keys[self.keys >> np.uint64(64 - bits) == 0], bits) if bits > self.bits else self
+        if bits <= self.bits:
+            return self
+        low = self.keys >> np.uint64(64 - bits) == 0
+        return Contents(self.keys[low], None if self.clusters is None else self.clusters[low], bits)
+
+    def across_clusters(self) -> Keys:
+        """What rows hold; in each cluster once, since its rows teach together and are tested together."""
+        if self.clusters is None:
+            return self.keys
+        return np.unique(np.stack([self.keys, self.clusters], axis=1), axis=0)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -65,15 +75,21 @@ class Hashing:
 
     reading: Reading
     columns: tuple[str, ...]
+    clusters: tuple[str, ...] = ()
 
     def __call__(self, rows: Rows) -> Contents:
-        return _few(Contents(self.reading.keying.of(self.reading.sample(rows).rows, self.columns)))
+        rows, keying = self.reading.sample(rows).rows, self.reading.keying
+        return _few(Contents(keying.of(rows, self.columns), keying.of(rows, self.clusters) if self.clusters else None))
 
 
 def merge_contents(one: Contents, other: Contents) -> Contents:
     """The same in whatever order batches come: the fewest bits with which the hashes are few enough."""
     bits = max(one.bits, other.bits)
-    return _few(Contents(np.concatenate([one.kept(bits).keys, other.kept(bits).keys]), bits))
+    first, second = one.kept(bits), other.kept(bits)
+    clusters = None
+    if first.clusters is not None and second.clusters is not None:
+        clusters = np.concatenate([first.clusters, second.clusters])
+    return _few(Contents(np.concatenate([first.keys, second.keys]), clusters, bits))
 
 
 def _few(contents: Contents) -> Contents:
@@ -131,10 +147,12 @@ class Repeats:
         return False
 
 
-def count_repeats(engine: Engine, reading: Reading, columns: Sequence[str], read: Sequence[str]) -> Repeats:
-    """Count, over all rows, how many repeat another one in these columns."""
-    found = run(engine, Hashing(reading, tuple(columns)), read, merge_contents)
-    return repeats_of(found.keys)
+def count_repeats(
+    engine: Engine, reading: Reading, columns: Sequence[str], read: Sequence[str], clusters: Sequence[str] = ()
+) -> Repeats:
+    """Count, over all rows, how many repeat another one in these columns; with clusters, one of another cluster."""
+    found = run(engine, Hashing(reading, tuple(columns), tuple(clusters)), read, merge_contents)
+    return repeats_of(found.across_clusters())
 
 
 def repeats_of(keys: Keys) -> Repeats:

@@ -27,6 +27,7 @@ from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions,
 from improvable.procedure.counting import Contest, count_contests, draws_ties
 from improvable.procedure.direction import check_direction, direction_of_counts
 from improvable.procedure.evaluating import conclude
+from improvable.procedure.levers import easy_cautions
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.planning import tie_breaking
 from improvable.procedure.selecting import refuse_constant_score
@@ -80,6 +81,7 @@ def run_comparison(
     binary = any(utility.binary_decision for utility in design.utilities)
     direction = direction_of_counts(result.crossed, per_unit) if binary else None
     cautions += check_direction(direction, question, design.utilities, settings.direction)
+    cautions += easy_cautions(question)
     if question.claim.asks("fairness"):
         gaps = disparities(result.evidence, question.claim, question.alpha)
         cautions += gap_cautions(gaps, question.alpha, surveyed.constant)

@@ -1,15 +1,40 @@
-"""Settings that make an audit fail whatever the truth is: allowed, and said beside the verdict."""
+"""Settings that make an audit fail, or succeed, whatever the truth is: allowed, and said beside the verdict."""
 
 from improvable.errors import LEVER, Caution
 from improvable.procedure.planning import Plan
 from improvable.question.deltas import every_delta
+from improvable.question.design import Question
 
 LEAST_TRAINED, LEAST_TESTED = 0.1, 0.1
 MOST_GAP_CUT, MOST_GAIN = 0.75, 0.5
+MOST_ALPHA, MOST_WORSE = 0.2, 0.5
 
 
 def lever_cautions(plan: Plan) -> list[Caution]:
-    """What somebody who wants "not shown" would choose: hardly any rows to learn from or to test on, a huge delta."""
+    """What somebody who wants "not shown", or "shown", would choose."""
+    return [*_hard(plan), *easy_cautions(plan.design.question)]
+
+
+def easy_cautions(question: Question) -> list[Caution]:
+    """A level at which chance alone rejects, a margin that allows any loss, a claim that grants what it denies."""
+    out, claim = [], question.claim
+    if question.alpha > MOST_ALPHA:
+        text = f"the level is {question.alpha:g}: chance alone shows an improvement that often. 0.05 is usual."
+        out.append(Caution(f"{LEVER} easy level", text))
+    if claim.no_worse is not None and claim.no_worse > MOST_WORSE:
+        text = f"the margin lets every group lose {claim.no_worse:.0%} of its accuracy."
+        out.append(Caution(f"{LEVER} easy margin", text))
+    elif claim.no_worse is None and min(every_delta(claim.delta_accuracy), default=0.0) < 0:
+        text = "a delta of accuracy is negative: what is shown allows a loss of accuracy."
+        out.append(Caution(f"{LEVER} easy accuracy", text))
+    if claim.asks("fairness") and min(every_delta(claim.delta_fairness), default=0.0) < 0:
+        text = "a delta of fairness is negative: what is shown allows a wider gap."
+        out.append(Caution(f"{LEVER} easy fairness", text))
+    return out
+
+
+def _hard(plan: Plan) -> list[Caution]:
+    """Hardly any rows to learn from or to test on, a huge delta."""
     out, claim = [], plan.design.question.claim
     if plan.scheme == "split" and plan.train_fraction < LEAST_TRAINED:
         text = (

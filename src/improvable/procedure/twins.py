@@ -15,10 +15,11 @@ from improvable.data.duplicates import (
     rounded_words,
 )
 from improvable.data.engines import Engine
-from improvable.data.sample import Sample
-from improvable.errors import Caution, DataError
+from improvable.data.sample import Sample, cluster_columns
+from improvable.errors import COPIES, Caution, DataError
 from improvable.procedure.planning import Plan
 from improvable.procedure.survey import Surveyed
+from improvable.question.settings import Settings
 
 MOST_NEAR = 0.05
 """Rows that nearly repeat another up to this share are not worth a warning."""
@@ -27,9 +28,10 @@ MOST_NEAR = 0.05
 def twin_cautions(
     engine: Engine, plan: Plan, surveyed: Surveyed, some: Sample, columns: Sequence[str]
 ) -> list[Caution]:
-    """Refuse copies of rows, unless it was said what they are; caution against near copies.
+    """Refuse copies of rows, unless it was said what they are; then, and of near copies, caution.
 
-    A row id or a cluster says what rows are, and spares the pass over the data that counts them.
+    Whatever was declared, copies that chance does not explain stand beside the verdict: an id that is new in every row
+    is a row id, or a cluster, that tells nothing.
 
     Parameters
     ----------
@@ -39,19 +41,26 @@ def twin_cautions(
         Features and outcomes: what copies have in common.
     """
     settings = plan.settings
-    if settings.cluster is not None or settings.duplicates is not None:
+    if settings.duplicates == "cluster":
+        return []  # copies teach together and are tested together
+    clusters = [] if settings.cluster is None else cluster_columns(plan.design, ())
+    found = count_repeats(engine, surveyed.reading, columns, [*columns_read(surveyed, columns), *clusters], clusters)
+    share = f"{found.repeated:.1%} of the rows repeat the features and outcome of another row"
+    copied = are_copies(found, lambda: exact_words(some.rows, columns))
+    if copied and settings.row_id is None and not clusters and settings.duplicates is None:
+        raise DataError(
+            f"{share}, more than chance makes: a candidate would be tested on people that it learned from.",
+            "If they are copies, remove them or keep them together, `duplicates='cluster'`; "
+            "if they are different people, name a row id, `row_id=...`, or say `duplicates='keep'`.",
+        )
+    if copied:
+        return [Caution(COPIES, f"{share}{' of another cluster' if clusters else ''}, more than chance makes. "
+                                f"{_declared(settings)} If they are the same people, a candidate is tested on people "
+                                "that it learned from.")]  # fmt: skip
+    if settings.duplicates == "keep":
+        return [Caution("kept", f"{share}, no more than chance makes. {_declared(settings)}")]
+    if clusters or found.share > MOST_SHARE:
         return []
-    if settings.row_id is None:
-        found = count_repeats(engine, surveyed.reading, columns, columns_read(surveyed, columns))
-        if are_copies(found, lambda: exact_words(some.rows, columns)):
-            raise DataError(
-                f"{found.repeated:.1%} of the rows repeat the features and outcome of another row, more than chance "
-                "makes: a candidate would be tested on people that it learned from.",
-                "If they are copies, remove them or keep them together, `duplicates='cluster'`; "
-                "if they are different people, name a row id, `row_id=...`, or say `duplicates='keep'`.",
-            )
-        if found.share > MOST_SHARE:
-            return []
     words = rounded_words(some.rows, columns)
     chance = by_chance(words) if repeats_of(hash_of(words)).share > MOST_NEAR else None
     if chance is None or chance >= LEAST_BY_CHANCE:
@@ -67,3 +76,12 @@ def columns_read(surveyed: Surveyed, columns: Sequence[str]) -> list[str]:
     """What a pass must read to find the rows that are analyzed, and to compare them."""
     reading = surveyed.reading
     return list(dict.fromkeys([*columns, *reading.numeric, *reading.labels]))
+
+
+def _declared(settings: Settings) -> str:
+    """What was said of rows that are the same."""
+    if settings.duplicates == "keep":
+        return "They count as different people, as declared: `duplicates='keep'`."
+    if settings.cluster is not None:
+        return f"The cluster '{settings.cluster}' tells them apart."
+    return f"The row id '{settings.row_id}' tells them apart."

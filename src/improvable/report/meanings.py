@@ -7,7 +7,10 @@ EXPLAINED = {
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
     "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
+    "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
+    "kept": "This is what was declared of rows that are the same.",
     "near twins": "A candidate may be tested on people that it learned from.",
+    "lever easy": "The settings themselves make it easy to show an improvement.",
     "lever": "The settings themselves make it unlikely to show an improvement.",
     "degenerate": "The test needs some variation (Assumption 3). If both algorithms make the same decisions, there "
     "is none.",

@@ -65,9 +65,13 @@ def test_times_have_one_fingerprint_however_they_are_written(tmp_path: Path) -> 
         ({"scheme": "split", "train_fraction": 0.97}, "tested on only 3% of the rows"),
         ({"delta_fairness": 0.9}, "asks that the gap shrink by 90%"),
         ({"delta_accuracy": 0.9}, "asks that accuracy rise by 90%"),
+        ({"alpha": 0.4}, "chance alone shows an improvement that often"),
+        ({"no_worse": 0.6}, "lets every group lose 60% of its accuracy"),
+        ({"delta_accuracy": -0.3}, "allows a loss of accuracy"),
+        ({"delta_fairness": -0.5}, "allows a wider gap"),
     ],
 )
-def test_levers_that_make_an_audit_fail_are_cautions(lever: dict[str, Any], words: str) -> None:
+def test_levers_that_decide_an_audit_are_cautions(lever: dict[str, Any], words: str) -> None:
     result = improvable.audit(
         improvable.datasets.care_management(6_000, seed=4), outcome="gagne_sum_t", group="race", rule="linear",
         features=["gagne_sum_tm1", "dem_female"], repetitions=1, draws=200,

@@ -1,7 +1,8 @@
 """Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
 
 Rows that repeat the features and outcome of others more than chance makes are refused before anything is fitted, in
-every engine, unless a row id or a cluster says what they are, or `--duplicates` does. Near copies are a caution.
+every engine, unless a row id or a cluster says what they are, or `--duplicates` does; then they are a caution beside the
+verdict, since an id that is new in every row says nothing. Near copies are a caution.
 """
 
 from pathlib import Path
@@ -55,6 +56,7 @@ def test_copies_that_are_kept_make_noise_look_like_an_improvement_and_clusters_d
     kept = audited(twice, duplicates="keep")
     together = audited(twice, duplicates="cluster")
     assert kept.reject
+    assert any("50.0% of the rows repeat" in text and "duplicates='keep'" in text for text in kept.verdict_warnings)
     assert together.to_dict()["clusters"] == 1_000
     assert not together.reject
     alone = audited(noise(1_000, 1))
@@ -75,3 +77,23 @@ def test_a_row_id_or_a_cluster_says_what_rows_are() -> None:
     coarse = noise(400, 3).with_columns(*flags, y=pl.col("y").round())
     assert coarse.select("y", "x0", "x1", "x2", "x3").is_duplicated().sum() > 200
     audited(coarse)
+
+
+@pytest.mark.parametrize("role", ["cluster", "row_id"])
+def test_an_id_that_is_new_in_every_row_does_not_silence_the_check(role: str) -> None:
+    people = noise(400, 3)
+    twice = pl.concat([people, people]).with_row_index("person")
+    found = audited(twice, **{role: "person"})
+    beside = [text for text in found.verdict_warnings if "50.0% of the rows repeat" in text]
+    assert len(beside) == 1
+    assert "'person' tells them apart" in beside[0]
+
+
+def test_copies_within_a_cluster_are_no_copies_across_clusters() -> None:
+    people = noise(400, 3).with_row_index("person")
+    found = audited(pl.concat([people, people]), cluster="person")
+    assert not [text for text in found.warnings if "repeat the features" in text]
+    coarse = noise(400, 3).with_columns([(pl.col(f"x{j}") > 0).cast(pl.Int8) for j in range(4)], y=pl.col("y").round())
+    kept = audited(coarse, duplicates="keep")
+    assert not [text for text in kept.verdict_warnings if "repeat the features" in text]
+    assert any("no more than chance makes" in text for text in kept.warnings)
