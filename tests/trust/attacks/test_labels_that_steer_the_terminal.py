@@ -159,3 +159,16 @@ def test_every_command_prints_through_the_one_function() -> None:
     files = sorted(Path(str(improvable.cli.__file__)).parent.glob("*.py"))
     raw_prints = {path.name for path in files if re.search(r"\btyper\.echo\(|\bprint\(", path.read_text())}
     assert raw_prints == {"output.py"}
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".pdf", ".html", ".md", ".tex"])
+def test_a_control_character_in_a_name_breaks_no_report(suffix: str, tmp_path: Path) -> None:
+    """A raw one ends the process inside a library that draws pictures for Word: nothing can catch that."""
+    people = improvable.datasets.care_management(1_000, seed=4)
+    people = people.with_columns(race=pl.col("race").cast(pl.String).replace({"black": "bl\x00ack\x0b"}))
+    result = improvable.compare(
+        people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=200,
+    )  # fmt: skip
+    result.report(tmp_path / f"report{suffix}")
+    assert (tmp_path / f"report{suffix}").stat().st_size > 1_000

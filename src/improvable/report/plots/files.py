@@ -60,7 +60,7 @@ def chart_png(chart: "Chart", scale: float = 3) -> bytes:
     """A chart as the content of a PNG file, on white."""
     import vl_convert
 
-    return bytes(vl_convert.vegalite_to_png(chart.properties(background="white").to_json(), scale=scale))
+    return bytes(vl_convert.vegalite_to_png(drawable(chart.properties(background="white")), scale=scale))
 
 
 _PAGE = """<!DOCTYPE html>
