@@ -74,6 +74,17 @@ def shown_all(plain: Plain, lines: bool = False) -> Plain:
     return made if not isinstance(plain, tuple) else type(plain)(made)
 
 
+def in_cell(text: str) -> str:
+    """A text for a cell of a spreadsheet, which would take one that begins like a formula for one.
+
+    Examples
+    --------
+    >>> in_cell("=HYPERLINK(1)"), in_cell("women")
+    ("'=HYPERLINK(1)", 'women')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def json_text(plain: Any, indent: int | None = 2) -> str:
     r"""JSON in which no character hides: the same values, with such characters escaped as JSON escapes them.
 

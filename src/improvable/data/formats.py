@@ -57,14 +57,14 @@ class FileFormat:
     def checked(self) -> "FileFormat":
         """The same with names of characters as characters; what cannot be is refused."""
         separator = None if self.separator is None else SPELLED.get(self.separator.lower(), self.separator)
-        if separator is not None and (len(separator) != 1 or separator in '"\n\r.' or separator.isalnum()):
+        if separator is not None and (len(separator.encode()) != 1 or separator in '"\n\r.' or separator.isalnum()):
             raise OptionError(f"`separator` is '{self.separator}'.", "It is one character, such as ';', or 'tab'.")
         if self.decimal not in (None, ".", ","):
             raise OptionError(f"`decimal` is '{self.decimal}'.", "It is '.' or ','.")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
+                "".encode(self.encoding)  # a codec that is no encoding of texts, such as rot13, is refused too
+            except (LookupError, UnicodeError):
                 known = one_of(["utf-8", "utf-16", "windows-1252", "latin-1"])
                 raise OptionError(f"`encoding` is '{self.encoding}'.", f"It is a name such as {known}.") from None
         return FileFormat(separator, self.encoding, self.decimal, self.sheet)

@@ -275,6 +275,8 @@ def as_number(value: Any) -> float | None:
         return value.total_seconds()
     if not isinstance(value, str | bool | int | float | Decimal | np.number | np.bool_):
         return None
+    if isinstance(value, str) and "_" in value:
+        return None  # to Python 1_000 is a number; to the reader of a file it is not
     try:
         return float(value)
     except (ValueError, OverflowError):
@@ -314,9 +316,9 @@ def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_mis
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
     """The levels of a column of labels, sorted, and the level of every row."""
     rows.require([name])
-    if rows.is_nested(name):
+    if rows.is_nested(name) or rows.kind(name) == nw.Binary:
         raise DataError(
-            f"column '{name}' holds lists or records, which are no groups.",
+            f"column '{name}' holds lists, records or bytes, which are no groups.",
             "Name the column that says which group a row belongs to.",
         )
     series = rows.frame[name]

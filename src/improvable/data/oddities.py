@@ -7,6 +7,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows
+from improvable.data.suspects import plain_spelling
 from improvable.errors import Caution
 
 MOST_SHOWN = 5
@@ -53,8 +54,8 @@ def text_cautions(rows: Rows, names: Sequence[str]) -> list[Caution]:
         elif distinct > FEWEST_NUMBERS and 0 < sum(stray.values()) <= MOST_STRAY * sum(counts.values()):
             strays.append(f"'{name}' has {_counted(stray)}, which `na={sorted(stray)[:MOST_SHOWN]}` reads as missing")
     texts = {
-        "levels": (alike, "levels that differ only by case or spaces count as different: {}. `strip=True` removes "
-                   "spaces around them; spell the others alike."),
+        "levels": (alike, "levels that differ only by case, spaces or what does not show count as different: {}. "
+                   "`strip=True` removes spaces around them; spell the others alike."),
         "text numbers": (numbers, "numbers are stored as text: {}. They are read as text; write them without commas "
                          "and signs."),
         "stray text": (strays, "columns of numbers hold a few texts, and are read as text: {}."),
@@ -74,7 +75,7 @@ def level_counts(rows: Rows, name: str) -> dict[str, int]:
 def _spelled_alike(counts: Mapping[str, int]) -> list[dict[str, int]]:
     same: dict[str, dict[str, int]] = {}
     for text, count in counts.items():
-        same.setdefault(" ".join(text.split()).casefold(), {})[text] = count
+        same.setdefault(plain_spelling(text), {})[text] = count
     return [some for some in same.values() if len(some) > 1]
 
 

@@ -1,11 +1,13 @@
 """Values that are probably not what they seem: codes for "unknown" among outcomes, one level spelled two ways."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from improvable.data.frames import Rows
+from improvable.showing import hides
 
 MOST_VALUES = 12
 """An outcome with more values is none of a few codes."""
@@ -65,18 +67,18 @@ def code_notes(seen: Mapping[str, Counter[float]]) -> list[str]:
 
 
 def spelling_notes(name: str, levels: Sequence[str]) -> list[str]:
-    """Levels of a group column that differ only in spaces or capitals.
+    """Levels of a group column that differ only in spaces, capitals or what does not show.
 
     Examples
     --------
-    >>> spelling_notes("sex", ["Male ", "female", "male"])[0][:71]
-    "groups 'Male ' and 'male' of 'sex' differ only in spaces or capitals. T"
+    >>> spelling_notes("sex", ["Male ", "female", "male"])[0][:74]
+    "groups 'Male ' and 'male' of 'sex' differ only in spaces, capitals or what"
     """
     alike: dict[str, list[str]] = {}
     for level in levels:
         alike.setdefault(plain_spelling(level), []).append(level)
     return [
-        f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces or capitals. "
+        f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces, capitals or what does not show. "
         "To read them as one: `strip=True`."
         for several in alike.values()
         if len(several) > 1
@@ -84,11 +86,12 @@ def spelling_notes(name: str, levels: Sequence[str]) -> list[str]:
 
 
 def plain_spelling(text: str) -> str:
-    """A text without what people spell differently.
+    """A text without what people spell differently, or what does not show.
 
     Examples
     --------
-    >>> plain_spelling(" Not  Hispanic ")
-    'not hispanic'
+    >>> plain_spelling(" Not  Hispanic "), plain_spelling("cafe\u0301") == plain_spelling("ca\u200bf\u00e9")
+    ('not hispanic', True)
     """
-    return " ".join(text.split()).casefold()
+    seen = "".join(" " if one.isspace() else one for one in text if one.isspace() or not hides(one))
+    return " ".join(unicodedata.normalize("NFKC", seen).split()).casefold()

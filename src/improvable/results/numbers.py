@@ -3,6 +3,9 @@
 import math
 from decimal import ROUND_HALF_UP, Decimal
 
+LARGE = 1e15
+"""From here on a value has more digits than it knows."""
+
 
 def p_text(p_value: float, draws: int) -> str:
     """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
@@ -39,6 +42,8 @@ def value_text(value: float | None) -> str:
     """
     if value is None:
         return "none"
+    if abs(value) >= LARGE:
+        return f"{value:.6g}"
     digits = 0 if abs(value) >= 10_000 else 1 if abs(value) >= 100 else 3
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{rounded or abs(rounded):{',' if digits == 0 else ''}f}"  # nothing is minus zero

@@ -1,8 +1,8 @@
 """Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
 
 Rows that repeat the features and outcome of others more than chance makes are refused before anything is fitted, in
-every engine, unless a row id or a cluster says what they are, or `--duplicates` does; then they are a caution beside the
-verdict, since an id that is new in every row says nothing. Near copies are a caution.
+every engine, unless a row id or a cluster says what they are, or `--duplicates` does; then they are a caution beside
+the verdict, since an id that is new in every row says nothing. Near copies are a caution.
 """
 
 from pathlib import Path

@@ -75,7 +75,10 @@ def _files(module: str) -> dict[str, bytes]:
 def _root(module: str) -> Path:
     """The folder in which a module, or the package that it is in, lies."""
     top = module.partition(".")[0]
-    spec = importlib.util.find_spec(top) if top else None
+    try:
+        spec = importlib.util.find_spec(top) if top else None
+    except ValueError:  # of a module that is running, such as __main__
+        spec = None
     places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
     if not places:
         known = f"The rule {top} takes no setting." if top in RULES else nearest(top, {**RULES, **FAMILIES})
