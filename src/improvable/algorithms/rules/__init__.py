@@ -4,11 +4,11 @@ A new rule is a file in this folder and a line in `RULES`; one with a setting of
 in `FAMILIES`.
 """
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
+from improvable.algorithms.rules.foreign import ForeignRule, import_rule
 from improvable.algorithms.rules.linear_classifiers import linear_rule
 from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, forest, ridge
 from improvable.algorithms.rules.prices import PRICE, price
@@ -73,13 +73,17 @@ def _named(spec: str) -> SelectionRule:
                 raise
             raise OptionError(f"'{spec}' is not a rule.", f"Write it like {EXAMPLES[family]}.") from error
     if setting:
-        return _imported(family, setting)
+        return import_rule(family, setting)
     raise OptionError(f"there is no rule '{spec}'.", nearest(spec, [*RULES, *EXAMPLES.values()]))
 
 
 def is_own_rule(rule: Any) -> bool:
     """Whether a rule, or one inside it, is code of the caller's own, which may learn from any column."""
-    return not type(rule).__module__.startswith("improvable.") or any(map(is_own_rule, _inside(rule)))
+    return _is_foreign(rule) or any(map(is_own_rule, _inside(rule)))
+
+
+def _is_foreign(rule: Any) -> bool:
+    return isinstance(rule, ForeignRule) or not type(rule).__module__.startswith("improvable.")
 
 
 def runs_foreign_code(rule: Any) -> bool:
@@ -88,7 +92,15 @@ def runs_foreign_code(rule: Any) -> bool:
         estimator = rule.estimator(False, None)
         parts = [estimator, *estimator.get_params(deep=True).values()]
         return any((hasattr(one, "fit") or callable(one)) and not _known(one) for one in parts)
-    return not type(rule).__module__.startswith("improvable.") or any(map(runs_foreign_code, _inside(rule)))
+    return _is_foreign(rule) or any(map(runs_foreign_code, _inside(rule)))
+
+
+def keeps_state(rule: Any) -> bool:
+    """Whether foreign code runs in our own process, where it may remember one block in the next."""
+    if isinstance(rule, ForeignRule):
+        return False
+    inside = _inside(rule)
+    return any(map(keeps_state, inside)) if inside else runs_foreign_code(rule)
 
 
 def _known(part: Any) -> bool:
@@ -125,17 +137,6 @@ def own_modules(spec: str) -> list[str]:
     if family == "tournament":
         return [module for one in setting.split(",") for module in own_modules(one)]
     return [family] if separator and family not in FAMILIES else []
-
-
-def _imported(module: str, name: str) -> SelectionRule:
-    """A user's own rule, ``module:object``."""
-    try:
-        return as_rule(getattr(importlib.import_module(module), name))
-    except (ImportError, AttributeError) as error:
-        raise OptionError(
-            f"the rule '{module}:{name}' cannot be imported: {error}.",
-            f"Rules are {', '.join([*RULES, *EXAMPLES.values()])}, or module:object of your own.",
-        ) from error
 
 
 def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str], SelectionRule]:

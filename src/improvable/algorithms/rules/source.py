@@ -2,7 +2,8 @@
 
 A name says nothing about what runs. The digest covers the module's file; if it is in a package, every file of the
 package; and, likewise, every module that these import from the same folder. Python itself and installed packages are
-left out (results carry their versions), and so is whatever the code opens or imports by other means than `import`.
+left out (results carry their versions), and so is whatever the code opens. What it imports by other means than `import`
+is refused when it runs.
 """
 
 import ast
@@ -37,7 +38,7 @@ def source_files(spec: object) -> dict[str, bytes]:
     """Every file of the code behind a rule's name, by its name relative to its folder; none of a rule of ours."""
     files: dict[str, bytes] = {}
     for module in own_modules(spec) if isinstance(spec, str) else []:
-        files |= _files(module)
+        files |= files_of(module)
     return files
 
 
@@ -53,7 +54,7 @@ def check_source(spec: object, declared: str | None) -> str | None:
     return found
 
 
-def _files(module: str) -> dict[str, bytes]:
+def files_of(module: str) -> dict[str, bytes]:
     """Every file of a module and of what it imports from beside it, by its name relative to their common folder."""
     root = _root(module)
     found: dict[str, bytes] = {}
