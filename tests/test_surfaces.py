@@ -61,7 +61,18 @@ def by_options(file: Path, words: list[str]) -> dict[str, Any]:
     return said_of(json.loads(out.read_text()))
 
 
-PLAIN_OPTIONS = ["--outcome", "repaid", "--group", "sex", "--decision", "approved", "--capacity", "same", "--row-id", "row"]
+PLAIN_OPTIONS = [
+    "--outcome",
+    "repaid",
+    "--group",
+    "sex",
+    "--decision",
+    "approved",
+    "--capacity",
+    "same",
+    "--row-id",
+    "row",
+]
 ROLES = {"repaid": "outcome", "sex": "group", "approved": "decision", "row": "row_id"}
 
 
@@ -77,7 +88,12 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     assert asked.exit_code == 0, asked.output
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
     assert said_of(json.loads(Path("init.json").read_text())) == found
-    page = {"roles": ROLES, "positive": {"repaid": "1", "approved": "1"}, "flags": ["repaid", "approved"], "binary": True}
+    page = {
+        "roles": ROLES,
+        "positive": {"repaid": "1", "approved": "1"},
+        "flags": ["repaid", "approved"],
+        "binary": True,
+    }
     assert by_options(Path("loans.csv"), audit_options(page)) == found
 
 

@@ -87,7 +87,7 @@ def _seal(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> list[
     if stated != mine.digest:
         return [Check(False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}")]
     if mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
-        return [Check(False, f"seal {mine.digest}: its {other} is not the result's")]
+        return [Check(False, f"seal {mine.digest}: it does not have the result's {other}")]
     out = [Check(True, f"seal {mine.digest}, as you agreed")]
     if made is not None and made.digest != mine.digest:
         parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]

@@ -52,8 +52,8 @@ FAMILY = "improvable bundle "
 BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
 MOST_LEVELS = 1_000
-MOST_DRAWN = 1 << 27
-"""Numbers that the draws of one repetition may have: 1 GB, and the largest that a bundle makes its reader compute."""
+MOST_DRAWN = 1 << 25
+"""Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
 IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
 """What a bundle repeats of the result that it is of."""
 KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
@@ -149,7 +149,10 @@ def write_bundle(
         "repetitions": plain_repetitions,
         "of_the_run": _stated(facts),
     }
-    plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+    try:
+        plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+    except ReceivedError as error:
+        raise OptionError(f"the bundle of '{run}' {error}.", "Use fewer draws, or run the audit again.") from error
     if not pooled and plain["of_the_cells"] != plain["of_the_run"]:
         raise StorageError(
             f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
