@@ -112,7 +112,8 @@ def test_forged_results_are_not_verified(capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
-    assert "repetition-001.npz: stated 'arrays in the folder'" in shown
+    assert "repetition-001.npz draws: stated 'an array', found 'another array'" in shown
+    assert "result.json setting.reject: stated True, found None" in shown
     assert "not part of the result: notes.txt" in shown
 
 
@@ -133,10 +134,13 @@ def test_another_version_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("run/result.json")
     path.write_text(path.read_text().replace('"scikit-learn": "', '"scikit-learn": "0.'))
     capsys.readouterr()
-    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 0
+    assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 1
     shown = said(capsys)
     assert re.search(r"version scikit-learn 0\.\S+ made the result; this is", shown)
-    assert "version files: 3 of 4 are the same to the byte" in shown
+    assert "version files: 4 of 5 are the same to the byte" in shown
+    assert re.search(r"SAME NUMBERS, OTHER VERSIONS: \d+ numbers and texts are the same", shown)
+    assert "VERIFIED" not in shown
+    assert found(capsys) == "same numbers, other versions"
 
 
 @pytest.mark.usefixtures("room")

@@ -6,6 +6,7 @@ on standard error.
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -97,7 +98,7 @@ def _refuse_broken(arguments: Sequence[str]) -> None:
             raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """What is wrong with the usage, in one line; an option of an earlier version says what became of it."""
     from improvable.question.declaration import GONE, gone
     from improvable.showing import shown
@@ -108,6 +109,9 @@ def _usage(error: typer.TyperException) -> str:
     if option.removeprefix("--").replace("-", "_") in GONE:
         return str(gone(option))
     message = " ".join(error.format_message().split())
+    for name in arguments:
+        if name.startswith("-") and option and name.startswith(option) and Path(name).exists():
+            return f"{shown(message).rstrip('.')}. To name the file '{shown(name)}', write './{shown(name)}'."
     return f"{shown(message) if message.endswith(('.', '?')) else f'{shown(message)}.'} Try --help."
 
 
@@ -132,9 +136,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             say(error.format_message())
         else:
-            say(f"improvable: {_usage(error)}", err=True)
+            say(f"improvable: {_usage(error, sys.argv[1:] if arguments is None else arguments)}", err=True)
     except OSError as error:
         say(f"improvable: cannot write: {shown(str(error))}", err=True)
+    except RecursionError:
+        say("improvable: a file is nested too deeply to be one of ours.", err=True)
     except MemoryError:
         say("improvable: not enough memory. Use fewer draws or rows, or an engine: --engine arrow.", err=True)
     except (KeyboardInterrupt, typer.Abort):

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import check_documents, made_here, quietly, say, show, warn, warn_of_code, write_documents
+from improvable.cli.output import (
+    check_documents,
+    in_command,
+    made_here,
+    quietly,
+    say,
+    show,
+    warn,
+    warn_of_code,
+    write_documents,
+)
 from improvable.cli.panels import of_data, of_output
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
@@ -147,6 +157,7 @@ def run_recorded(
         check_seal(seal, ready)
     declared = declare(settings)
     recorder = open_recorder(rows, file, ledger)
+    here = made_here(file)
     facts = {
         "protocol": None if declared is None else digest_of(declared),
         "challenge": settings.challenge,
@@ -154,6 +165,8 @@ def run_recorded(
         "seal": settings.seal,
         "rule_source": ready.rule_source,
         "seed": ready.seed,
+        "command": here.command,
+        "file": here.data,
     } | reading_facts(format_of(settings))
 
     def work(begun: Callable[[bool], None]) -> "Audit":
@@ -162,7 +175,7 @@ def run_recorded(
     known = recorder.knows(out)
     kept = read_provenance(Path(out)) if known and out is not None else None
     result, runs = (work(lambda _: None), known) if known else recorder.run("audit", facts, work)
-    made = kept or made_here(file, runs)
+    made = kept or replace(here, runs=runs or None)
     if out is not None and kept is None:
         write_provenance(Path(out), made)
     return result, made
@@ -247,5 +260,5 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
         declared["test"].pop("seed", None)
     write_protocol(declared, path)
     given = "" if settings.challenge_source else " --challenge 'what the other side draws'"
-    say(f"Wrote {path}.\nNext: improvable seal {path} --data {data}{given}")
+    say(f"Wrote {path}.\nNext: improvable seal {in_command(path)} --data {in_command(data)}{given}")
     return 0

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import check_writable
-from improvable.cli.output import say
+from improvable.cli.output import in_command, say
 
 
 def bundle(
@@ -18,10 +18,10 @@ def bundle(
 ) -> int:
     """Write what others need to recompute every p-value without seeing a row.
 
-    A bundle has the cells (distinct contributions of test rows to the utilities, and how many rows share each), the
-    seed, and digests of the data, the protocol and the run. improvable verify BUNDLE draws again and compares to the
-    bit. That shows that the p-values follow from the cells. Only someone with the data can check that the cells follow
-    from the data.
+    A bundle has the protocol, the cells (distinct contributions of test rows to the utilities, and how many rows share
+    each), the seed, and digests of the data and the run. improvable verify BUNDLE asks of the cells what the protocol
+    asks, draws again and compares to the bit. That shows that the p-values follow from the cells. Only someone with the
+    data can check that the cells follow from the data.
 
     Example:
 
@@ -38,7 +38,7 @@ def bundle(
     check_writable(out)
     check_integer("--smallest", smallest, 1)
     place, merged = write_bundle(run, out, smallest, merge)
-    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {place}")
+    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {in_command(place)}")
     if merged:
         say(
             f"warning: {merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "

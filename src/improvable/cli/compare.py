@@ -1,5 +1,6 @@
 """`improvable compare`."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from improvable.cli import options as o
@@ -68,12 +69,13 @@ def compare(
     before = algorithm_from("status-quo", status_quo, status_quo_score, capacity)
     after = algorithm_from("candidate", candidate, candidate_score, capacity)
     settings = Settings(status_quo=before, **asked)
+    made = made_here(data)
     result, runs = open_recorder(rows, data, ledger).run(
         "compare",
-        {"seed": asked["seed"]} | reading_facts(format_),
+        {"seed": asked["seed"], "command": made.command, "file": made.data} | reading_facts(format_),
         lambda begun: quietly(lambda: run_comparison(rows, settings, after, n_jobs=jobs, begun=lambda: begun(False))),
     )
-    write_documents(result, report, table, made_here(data, runs))
+    write_documents(result, report, table, replace(made, runs=runs or None))
     return show(result, json, exit_code, runs, verbose=verbose, quiet=quiet)
 
 

@@ -24,7 +24,7 @@ def ledger(
     improvable seal, power and verify write one each. For every seal the order of events is shown: protocol, seal,
     challenge, run.
     Lines are chained by hashes. If lines were cut off at the end, or the ledger was rewritten, the hash that a run
-    printed shows it: --entry.
+    printed shows it: --entry. Exit status 1 where time goes backward, or where events are not in order.
 
     Example:
 
@@ -58,8 +58,9 @@ def ledger(
         read_ledger,
         runs_words,
         torn_end,
+        turned_back,
     )
-    from improvable.trust.order import orders
+    from improvable.trust.order import OUT_OF_ORDER, orders
 
     check_writable(json)
     named = Path(file)
@@ -74,12 +75,14 @@ def ledger(
             f"'{path}' has no line with hash {entry}: one was removed, or the hash is not as it was printed.",
             "Compare it digit by digit; then ask who kept the ledger.",
         )
+    order = orders(lines)
+    status = 1 if turned_back(lines) or any(OUT_OF_ORDER in words for words in order) else 0
     facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]
     if json is not None and json != "-":
         write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
     if json == "-":
         say(json_module.dumps(facts, indent=2))
-        return 0
+        return status
     for line in lines:
         told = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
         if "verdict" in line.facts:
@@ -106,6 +109,6 @@ def ledger(
     torn = torn_end(path.read_bytes())
     if torn:
         say(f"The last line is torn after {len(torn):,} bytes: it was not written to its end. A run repairs it.")
-    for words in (*doubts(lines), *orders(lines)):
+    for words in (*doubts(lines), *order):
         say(paragraph(shown(words)))
-    return 0
+    return status

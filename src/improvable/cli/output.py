@@ -49,6 +49,17 @@ def warn(text: str) -> None:
     say(f"warning: {spelled(shown(text))}", err=True)
 
 
+def in_command(path: str | Path) -> str:
+    """A file as it is written in a command that we suggest: one that begins with - is no option.
+
+    Examples
+    --------
+    >>> in_command("-x.csv"), in_command("my data.csv")
+    ('./-x.csv', "'my data.csv'")
+    """
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
+
+
 def quietly(work: Callable[[], Result]) -> Result:
     """Run without Python's own display of our warnings: `show` prints them once, as plain lines."""
     from improvable.errors import ImprovableWarning
@@ -108,12 +119,12 @@ def check_documents(report: str | None, table: str | None) -> None:
         checked_path(table, TABLES)
 
 
-def made_here(data: str | None = None, runs: str = "") -> "Provenance":
-    """Where a result of this command comes from."""
+def made_here(data: str | None = None) -> "Provenance":
+    """Where a result of this command comes from, before it has a line in a ledger."""
     from improvable.results.storage import Provenance
 
     name = None if data is None else Path(data).name
-    return Provenance(shlex.join(["improvable", *sys.argv[1:]]), runs or None, name)
+    return Provenance(shlex.join(["improvable", *sys.argv[1:]]), None, name)
 
 
 def write_documents(result: "Audit | Comparison", report: str | None, table: str | None, made: "Provenance") -> None:

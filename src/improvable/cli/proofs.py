@@ -1,11 +1,16 @@
 """What `verify` prints about time stamps, signatures and bundles."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from improvable.cli.output import say
 from improvable.data.files import nearest_file
 from improvable.errors import OptionError
+
+if TYPE_CHECKING:
+    from improvable.trust.agreement import Agreement
 
 
 def refuse_beside_bundle(given: Mapping[str, str | bool | None]) -> None:
@@ -14,7 +19,7 @@ def refuse_beside_bundle(given: Mapping[str, str | bool | None]) -> None:
         if value:
             raise OptionError(
                 f"--{name} is given beside a bundle, which is checked by itself.",
-                "Leave it out, and compare the digests that are printed; or verify the run: improvable verify RUN.",
+                "Leave it out; --protocol, --seal and --challenge are compared. Or verify the run with its data.",
             )
 
 
@@ -79,16 +84,25 @@ def show_signature(result: str, key: str, data: str, protocol: str | None) -> bo
     return not wrong
 
 
-def show_bundle(path: str) -> int:
-    """Recompute a bundle; the exit status."""
+def show_bundle(path: str, mine: "Agreement") -> int:
+    """Recompute a bundle, and compare its protocol and seal with those that were agreed; the exit status."""
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown
+    from improvable.trust.agreement import checks
     from improvable.trust.bundle import verify_bundle
 
     found = verify_bundle(path)
-    facts, stated = found.facts, found.stated
-    for name in ("data_fingerprint", "protocol", "seal", "challenge"):
+    facts, stated, asked = found.facts, found.stated, found.question
+    for name in ("data_fingerprint", "seal", "challenge"):
         say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
+    say(f"protocol: {facts['protocol']['digest']}")
+    what = {"both": "more accurate and less uneven"}.get(asked.claim.ask, f"better in {asked.claim.ask} alone")
+    repetitions = f"{len(stated['repetitions'])} repetitions of {asked.draws:,} draws"
+    say(f"it asks: {what}, at level {asked.alpha:g}, in {repetitions}")
+    # A bundle is for those who were not there, so it needs no seal; what they hold is compared.
+    wrong = [one.words for one in checks(replace(mine, unsealed=mine.digest is None), facts, None) if one.good is False]
+    for words in wrong:
+        say(shown(f"DIFFERENT  {words}"))
     for name, (there, here) in found.versions.items():
         say(shown(f"version    {name} {there} made the result; this is {here}"))
     for where in found.differences[:20]:
@@ -96,14 +110,19 @@ def show_bundle(path: str) -> int:
     if found.merged:
         say(
             f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
-            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, found.draws))}"
+            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, asked.draws))}"
         )
     if not found.same:
         say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
         return 1
     verdict = "rejected" if stated["reject"] else "not rejected"
-    p_value = p_equals(p_text(stated["p_value"], found.draws))
+    p_value = p_equals(p_text(stated["p_value"], asked.draws))
+    if wrong:
+        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {wrong[0]}.", lines=True))
+        return 1
     say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
+    if mine.digest is None and mine.protocol is None:
+        say("Is this the protocol that you agreed to? Compare its digest, or give yours: --protocol FILE.")
     say(
         "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
         "the bundle has the digests of its files."

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from improvable.cli.options import Json, Ledger, check_writable
-from improvable.cli.output import say, warn_of_code
+from improvable.cli.output import in_command, say, warn_of_code
 
 
 def seal(
@@ -99,5 +99,5 @@ def seal(
     say(f"seal       {made.digest}")
     say(f"\nKept in {place}. {runs}")
     say("Send the seal to the other side before you run:")
-    say(f"  improvable audit {protocol} --data {data} --out RUN_FOLDER{given}")
+    say(f"  improvable audit {in_command(protocol)} --data {in_command(data)} --out RUN_FOLDER{given}")
     return 0

@@ -1,5 +1,6 @@
 """`improvable verify`."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from improvable.cli.proofs import check_readable, refuse_beside_bundle, show_bun
 from improvable.errors import OptionError
 
 if TYPE_CHECKING:
+    from improvable.results.storage import Provenance
     from improvable.trust.agreement import Agreement
     from improvable.trust.verification import Verification
 
@@ -53,15 +55,23 @@ def verify(
         str | None, typer.Option(metavar="FILE", help="The time stamp authority's root certificate, in PEM.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The signer's public key, in PEM.")] = None,
+    run_code: Annotated[
+        bool,
+        typer.Option("--run-code", help="Run a rule that is its author's Python code, which you have read."),
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
     jobs: Jobs = -1,
 ) -> int:
     """Recompute a result from the protocol it carries, and say for each number whether it is the same.
 
-    Exit status 0 where everything is the same, 1 where anything differs, where the result does not have the seal that
-    you agreed to, or where it has none and you did not say --unsealed. With the versions that made the result, its
-    files are the same to the byte; otherwise the output says which version differs. The verdict also says how many
-    runs on these data did not reject.
+    Exit status 0 where everything is the same, to the byte. Exit status 1 where anything differs or was not agreed:
+    another seal than yours, none without --unsealed, a public value that you did not give with --challenge, a ledger
+    that says otherwise or whose clock was turned back. Where all numbers are the same and package versions are not,
+    the verdict says so; files can then not be compared to the byte, and the exit status is 1. The verdict also says
+    how many runs on these data did not reject.
+
+    A rule that is code, module:object, runs only with --run-code, and only if protocol and seal are those you agreed
+    to.
 
     Example:
 
@@ -73,28 +83,38 @@ def verify(
       improvable audit care.toml --data patients.csv --out run
       improvable verify run --data patients.csv --seal care.seal
     """
+    from improvable.algorithms.rules import own_modules
     from improvable.results.words import seal_words
     from improvable.showing import shown
     from improvable.trust.agreement import agreed, checks
     from improvable.trust.bundle import is_bundle
     from improvable.trust.files import read_protocol
+    from improvable.trust.recording import NOT_WRITABLE
     from improvable.trust.seal import seal_path
-    from improvable.trust.verification import read_facts, stated_line
+    from improvable.trust.verification import is_page, protocol_of, read_facts, refuse_code, stated_made
     from improvable.trust.verification import verify as recompute
 
-    if is_bundle(result):
-        refuse_beside_bundle({"data": data, "protocol": protocol, "seal": seal, "challenge": challenge,
-                              "unsealed": unsealed, "ledger": ledger, "root": root, "key": key})  # fmt: skip
-        return show_bundle(result)
-    if data is None:
-        raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
     declared = None if protocol is None else read_protocol(protocol)
     mine = agreed(seal, protocol, declared, challenge, unsealed)
+    if is_bundle(result):
+        refuse_beside_bundle({"data": data, "unsealed": unsealed, "ledger": ledger, "root": root, "key": key,
+                              "run-code": run_code})  # fmt: skip
+        return show_bundle(result, mine)
+    if data is None:
+        raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
     facts = read_facts(result)
+    rule = protocol_of(facts, result)["declared"].get("rule", {}).get("name")
     check_readable(root, key, ledger)
-    warn_of_code((facts.get("protocol") or {}).get("declared", {}))
-    found = quietly(lambda: recompute(result, data, n_jobs=jobs))
-    failed = [] if found.same else ["a number, text or file differs"]
+    if not run_code:
+        refuse_code(rule)
+    warn_of_code(facts["protocol"]["declared"])
+    if own_modules(str(rule)) and (others := [one for one in checks(mine, facts, None) if one.good is False]):
+        for check in others:
+            say(shown(f"{_word(False)} {check.words}"))
+        say("\nNOT VERIFIED: this is not what you agreed to, so its code was not run.")
+        return 1
+    found = quietly(lambda: recompute(result, data, n_jobs=jobs, run_code=run_code))
+    failed = [] if found.same or found.by_other_versions else [_unlike(found, is_page(result))]
     say(shown(seal_words(facts)))
     for check in checks(mine, facts, found.seal):
         failed += [] if check.good is not False else [check.words]
@@ -104,19 +124,34 @@ def verify(
     place = _ledger_of(result, data, ledger, facts)
     runs = "no ledger was checked, so nobody knows how many runs did not reject"
     if place is not None:
-        good, where, runs = _in_ledger(place, facts, stated_line(result))
+        good, where, runs = _in_ledger(place, facts, stated_made(result))
         failed += [] if good else [f"ledger: {where}"]
         say(shown(f"{_word(good)} ledger: {where}"))
+    elif stated_made(result).runs not in (None, NOT_WRITABLE):
+        failed.append("the result names a line of a ledger that is not here; name it: --ledger FILE")
+        say(f"{_word(False)} ledger: {failed[-1]}")
     else:
-        say(f"{UNCHECKED} ledger: there is none beside the data or the result")
+        own = "; its command and the name of its data are its own words" if stated_made(result).command else ""
+        say(f"{UNCHECKED} ledger: there is none beside the data or the result{own}")
     named = [Path(protocol), seal_path(protocol)] if protocol is not None else []
     failed += [] if show_stamps(named, place, root, facts.get("challenge_source")) else ["a time stamp does not hold"]
     if key is not None and not show_signature(result, key, data, protocol):
         failed.append("a file is not as signed")
     if place is not None:
-        _record(place, facts, found.same, found_words(found.same, facts, mine, failed))
+        _record(place, facts, found.same, found_words(found, facts, mine, failed))
     total, wrong = len(found.checked), len(found.differences)
     without = "it has no seal" if facts.get("seal") is None else "its seal was not compared with one of yours"
+    if found.by_other_versions and not failed:
+        made = ", ".join(f"{name} {one} and not {here}" for name, (one, here) in found.versions.items())
+        what = "ANOTHER VERSION'S PAGE" if is_page(result) else "OTHER VERSIONS"
+        unread = "What the page shows a reader was not checked" if is_page(result) else "Bytes were not compared"
+        say(
+            shown(
+                f"\nSAME NUMBERS, {what}: {total:,} numbers and texts are the same, and the result says that it was "
+                f"made by {made}. {unread}: install those versions, and verify again; {runs}.", lines=True,
+            )
+        )  # fmt: skip
+        return 1
     if not failed:
         say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else f'; {without}'}; {runs}.")
         return 0
@@ -126,9 +161,18 @@ def verify(
     return 1
 
 
-def found_words(same: bool, facts: dict[str, Any], mine: "Agreement", failed: Sequence[str]) -> str:
+def _unlike(found: "Verification", page: bool) -> str:
+    """What is not the same, in words."""
+    if page and not found.differences:
+        return "this is not the report of this result: the page was changed"
+    return "a number, text or file differs"
+
+
+def found_words(found: "Verification", facts: dict[str, Any], mine: "Agreement", failed: Sequence[str]) -> str:
     """What a verification found, as the ledger keeps it: first the numbers, then whether they are as agreed."""
-    if not same:
+    if found.by_other_versions:
+        return "same numbers, other versions" + (", NOT as agreed" if failed else "")
+    if not found.same:
         return "NOT the same"
     if facts.get("seal") is None and mine.digest is None:
         others = [words for words in failed if not words.startswith("seal:")]
@@ -157,27 +201,33 @@ def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]
     return None
 
 
-def _in_ledger(place: Path, facts: dict[str, Any], stated: str | None) -> tuple[bool, str, str]:
-    """Whether a ledger is intact and lists a result as it is `stated`, where, and how many runs it has."""
+def _in_ledger(place: Path, facts: dict[str, Any], made: "Provenance") -> tuple[bool, str, str]:
+    """Whether a ledger is intact and lists a result as it says it was `made`, where, and how many runs it has."""
     from improvable.errors import StorageError
-    from improvable.trust.ledger import doubts, line_words, read_ledger, rejections_words
+    from improvable.trust.ledger import doubts, line_words, read_ledger, rejections_words, turned_back
     from improvable.trust.order import OUT_OF_ORDER, order_of
     from improvable.trust.verification import ledger_line
 
     try:
-        line, lines = ledger_line(place, facts, stated), read_ledger(place)
+        line, lines = ledger_line(place, facts, made.runs), read_ledger(place)
     except StorageError as error:
         return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
+    runs = rejections_words(lines)
     if line is None:
-        return False, f"no line of {place.name} records this result", rejections_words(lines)
-    here, elsewhere = line_words(place, lines[:line]), []
-    if stated is not None and stated.partition("(hash")[2] != here.partition("(hash")[2]:  # a copy has another name
-        if any(one.hash[:16] in stated for one in lines):
-            return False, f"the result says '{stated}', and the ledger says '{here}'", rejections_words(lines)
-        elsewhere = [f"The result names a line of another ledger, which was not checked: '{stated}'"]
+        return False, f"no line of {place.name} records this result", runs
+    kept = lines[line - 1].facts
+    here = (kept.get("command"), line_words(place, lines[:line]), kept.get("file"))
+    for said, recorded in zip((made.command, made.runs, made.data), here, strict=True):
+        if said is not None and _without_name(said) != _without_name(recorded or "nothing"):
+            return False, f"the result says '{said}', and the ledger says '{recorded or 'nothing'}'", runs
     order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
-    said = " ".join([f"line {line} of {place.name}.", *elsewhere, *doubts(lines), *order])
-    return not any(OUT_OF_ORDER in words for words in order), said, rejections_words(lines)
+    told = " ".join([f"line {line} of {place.name}.", *doubts(lines), *order])
+    return not turned_back(lines) and not any(OUT_OF_ORDER in words for words in order), told, runs
+
+
+def _without_name(words: str) -> str:
+    """Words about a line without the name of its ledger: a copy of a ledger may have another one."""
+    return re.sub(r"^(Line \d+) of [\w.-]{1,100} \(hash ", r"\1 (hash ", words)
 
 
 def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
@@ -216,7 +266,7 @@ def _show_numbers(found: "Verification", every: bool) -> None:
         say(shown(f"version    {name} {stated} made the result; this is {here}"))
     if found.files:
         equal = sum(found.files.values())
-        word = "version   " if found.versions and equal < len(found.files) else _word(equal == len(found.files))
+        word = "version   " if found.by_other_versions else _word(equal == len(found.files))
         say(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
     if found.unchecked:
         say(f"{UNCHECKED} not part of the result: {shown(', '.join(found.unchecked))}")

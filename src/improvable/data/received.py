@@ -39,6 +39,7 @@ def read_bytes(path: Path, most: int = MOST_JSON, links: bool = True) -> bytes:
     if not links and path.is_symlink():
         raise ReceivedError("is a link")
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+    flags |= 0 if links else getattr(os, "O_NOFOLLOW", 0)  # a link that was put there since
     descriptor = os.open(path, flags)
     with open(descriptor, "rb") as file:  # noqa: PTH123
         found = os.fstat(descriptor)

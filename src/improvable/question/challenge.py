@@ -22,6 +22,7 @@ CHAIN = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 GENESIS, PERIOD = datetime.fromtimestamp(1_692_803_367, UTC), timedelta(seconds=3)
 """When its first round was due, and how far apart rounds are."""
 LAST_ROUND = 10**10
+SATURDAY = 5
 EXAMPLES = "Write drand:ROUND, a round of drand's chain quicknet, or close:INDEX:YYYY-MM-DD, a closing figure."
 
 
@@ -125,6 +126,9 @@ def parse_source(text: str) -> Source:
     '2026-04-20T00:00:00+00:00'
     >>> parse_source("close:S&P 500:2026-12-01").words
     'the closing figure of S&P 500 on 2026-12-01'
+    >>> parse_source("close:S&P 500:2026-12-05")
+    Traceback (most recent call last):
+    improvable.errors.OptionError: 2026-12-05 is a Saturday: exchanges are closed. Name a day from Monday to Friday.
     """
     check_challenge(text)
     kind, _, rest = text.partition(":")
@@ -133,7 +137,10 @@ def parse_source(text: str) -> Source:
     name, _, day = rest.rpartition(":")
     if kind == CLOSE and name.strip() and re.fullmatch(r"\d{4}-\d\d-\d\d", day):
         try:
-            return Source(CLOSE, name, datetime.fromisoformat(day).replace(tzinfo=UTC))
+            due = datetime.fromisoformat(day).replace(tzinfo=UTC)
         except ValueError:
-            pass
+            raise OptionError(f"the challenge's source '{text}' names no day.", EXAMPLES) from None
+        if due.weekday() >= SATURDAY:  # with no figure of its own, whoever runs it picks Friday's or Monday's
+            raise OptionError(f"{day} is a {due:%A}: exchanges are closed.", "Name a day from Monday to Friday.")
+        return Source(CLOSE, name, due)
     raise OptionError(f"the challenge's source '{text}' is unknown.", EXAMPLES)

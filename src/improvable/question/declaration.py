@@ -102,16 +102,12 @@ def gone(where: str) -> OptionError:
 
 
 def digest_of(declared: Mapping[str, Any]) -> str:
-    """A digest of what was declared.
+    """A digest of what was declared, all that a report says of whose audit it is included.
 
-    The seed is not part of it, and a default that is written out changes nothing. Of the words of the report only the
-    labels are: they change how a claim reads.
+    The seed is not part of it, and a default that is written out changes nothing.
     """
     complete = declare(from_declaration(declared))
     assert complete is not None
     complete["test"].pop("seed", None)
-    said = complete.pop(REPORT, {})
-    if "labels" in said:
-        complete[REPORT] = {"labels": said["labels"]}
     text = json.dumps(complete, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()

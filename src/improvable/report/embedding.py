@@ -46,4 +46,6 @@ def read_embedded(page: str) -> dict[str, Any]:
     plain = parse_json(text.encode())
     if not isinstance(plain, dict) or set(plain) != {"result", "command", "runs", "data"}:
         raise ReceivedError("does not carry a result")
+    if not all(isinstance(plain[name], str | None) for name in ("command", "runs", "data")):
+        raise ReceivedError("does not say in words how it was made")
     return plain

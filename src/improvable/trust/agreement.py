@@ -9,7 +9,7 @@ from typing import Any
 from improvable.errors import OptionError
 from improvable.question.challenge import parse_source
 from improvable.question.declaration import Declaration, digest_of, from_declaration
-from improvable.trust.seal import Seal, read_seal, seal_path
+from improvable.trust.seal import Seal, of_packages, read_seal, seal_path
 
 UNSEALED = "say --unsealed to accept that whoever ran it chose the order of the rows"
 
@@ -73,7 +73,7 @@ def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> list
     facts : mapping
         What the result says.
     made : Seal or None
-        From the verifier's data, the result's protocol and the rule's code.
+        From the verifier's data, the result's protocol and the rule's code; None before anything is run.
     """
     return [*_seal(mine, facts, made), *_protocol(mine, facts), *_challenge(mine, facts)]
 
@@ -86,12 +86,27 @@ def _seal(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> list[
         return [Check(None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST")]
     if stated != mine.digest:
         return [Check(False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}")]
+    if mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
+        return [Check(False, f"seal {mine.digest}: it does not have the result's {other}")]
     out = [Check(True, f"seal {mine.digest}, as you agreed")]
     if made is not None and made.digest != mine.digest:
         parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]
         which = f" (different: {', '.join(parts)})" if parts else ""
         out.append(Check(False, f"seal: your data and this protocol have another one, {made.digest}{which}"))
     return out
+
+
+def _not_as_sealed(seal: Seal, facts: Mapping[str, Any]) -> str | None:
+    """What a result that names a seal says otherwise; found without running anything."""
+    said = {
+        "protocol": digest_of(facts["protocol"]["declared"]),
+        "data": facts.get("data_fingerprint"),
+        "challenge_source": facts.get("challenge_source") or "",
+        "challenge": "" if seal.challenge_source else facts.get("challenge") or "",
+        "rule_source": facts.get("rule_source") or "",
+        "versions": of_packages(facts.get("versions") or {}),
+    }
+    return next((name.replace("_", " ") for name, value in said.items() if getattr(seal, name) != value), None)
 
 
 def _protocol(mine: Agreement, facts: Mapping[str, Any]) -> list[Check]:
@@ -113,7 +128,8 @@ def _challenge(mine: Agreement, facts: Mapping[str, Any]) -> list[Check]:
         return []
     source = parse_source(named)
     where = f"look it up at {source.where} and give it: --challenge VALUE"
-    return [Check(None, f"challenge {_shown(facts)}: is it {source.words}? To check, {where}")]
+    # The best of 25 values that somebody made up is a number like any other.
+    return [Check(False, f"challenge {_shown(facts)}: nobody checked that it is {source.words}; {where}")]
 
 
 def _shown(facts: Mapping[str, Any]) -> str:

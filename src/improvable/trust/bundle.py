@@ -1,11 +1,14 @@
-"""A result that can be recomputed without a row: cells, seeds, identities and digests.
+"""An audit that can be recomputed without a row: protocol, cells, seed, identities and digests.
 
 Every p-value is a function of draws, draws are a function of cells and a seed, and cells are distinct contributions
 with how often each occurs. A bundle holds these, so anyone can draw again and must find the same p-values bit for bit.
+What is asked of the cells (level, draws, deltas, how many repetitions) is in the protocol and nowhere else, so whoever
+knows the protocol's digest knows the question.
 
-It proves that the p-values, the verdict and the estimates follow from these cells. It does not prove that the cells
-come from the data, that candidates were found as declared, or that no row was tested by what it taught: for that the
-run itself is verified with the data, and the bundle's digests say which run it is.
+It proves that the p-values, the verdict and the estimates follow from these cells and this seed. It does not prove that
+the cells come from the data, the seed from data and challenge, that candidates were found as declared, or that no row
+was tested by what it taught: for that the run itself is verified with the data, and the bundle's digests say which run
+it is.
 
 Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
 They can be merged instead. Within a group, in the order of their values, cells are pooled from the first small one on
@@ -18,7 +21,7 @@ it cannot show, and those of the merged cells, which it can.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +34,30 @@ from improvable.errors import OptionError, StorageError
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, merge
 from improvable.inference.combining import lower_median, threshold_for
-from improvable.inference.evidence import Evidence
 from improvable.inference.normal_limit import Moments
-from improvable.inference.tally import Counted, with_draws
+from improvable.inference.tally import Counted, evidence_without_draws, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
 from improvable.question.conforming import check_types, conforms
-from improvable.question.design import Question
-from improvable.question.utilities import Measure
+from improvable.question.declaration import digest_of, from_declaration
+from improvable.question.design import Design, Question, make_design
 from improvable.results.comparison import Comparison
 from improvable.results.counts import counts_from, plain_counts
 from improvable.results.loading import MALFORMED, load
 from improvable.results.stating import component_facts
 from improvable.results.versions import versions
 from improvable.showing import json_text
+from improvable.trust.seal import other_versions
 
-BUNDLE = "improvable bundle 1"
+FAMILY = "improvable bundle "
+BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
-IDENTITY = ("kind", "rule", "rule_source", "rows", "seal", "challenge", "data_fingerprint", "seed", "version")
+MOST_LEVELS = 1_000
+MOST_DRAWN = 1 << 25
+"""Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
+IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
 """What a bundle repeats of the result that it is of."""
+KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
+REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,8 @@ class Recomputed:
         The p-values, as the bundle states them.
     of_the_run : float
         The run's own p-value, which a merged bundle states and cannot show.
-    draws : int
-        How many draws they come from.
+    question : Question
+        What the protocol asks.
     versions : dict
         For each package whose version differs, (stated, here).
     """
@@ -81,7 +90,7 @@ class Recomputed:
     merged: int
     stated: dict[str, Any]
     of_the_run: float
-    draws: int
+    question: Question
     versions: dict[str, tuple[str, str]]
 
     @property
@@ -117,25 +126,33 @@ def write_bundle(
     """
     result = load(run)
     folder, facts = Path(run), result.to_dict()
+    protocol = facts.get("protocol")
+    if protocol is None:
+        raise OptionError(
+            f"'{run}' has no protocol, so a bundle could not say what was asked.",
+            "Only audits whose rule, utilities and status quo are named, not Python objects, have a bundle.",
+        )
     plain_repetitions, pooled = [], 0
     for repetition in result.repetitions:
         assert isinstance(repetition, Comparison)
         counted, lost = _releasable(repetition, smallest, pool)
         pooled += lost
-        plain_repetitions.append(_plain_repetition(repetition, counted))
+        plain_repetitions.append(_plain_repetition(repetition, counted, facts["scheme"] == "split"))
     files = [path for path in sorted(folder.iterdir()) if path.name == "result.json" or path.match("repetition-*.npz")]
     plain: dict[str, Any] = {
         "format": BUNDLE,
-        "identity": {name: facts.get(name) for name in IDENTITY}
-        | {"protocol": (facts.get("protocol") or {}).get("digest"), "versions": facts.get("versions") or versions()},
+        "protocol": protocol,
+        "identity": {name: facts.get(name) for name in IDENTITY},
         "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
         "smallest": smallest,
         "merged": pooled,
-        "question": result.question.to_dict(),
         "repetitions": plain_repetitions,
         "of_the_run": _stated(facts),
     }
-    plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+    try:
+        plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
+    except ReceivedError as error:
+        raise OptionError(f"the bundle of '{run}' {error}.", "Use fewer draws, or run the audit again.") from error
     if not pooled and plain["of_the_cells"] != plain["of_the_run"]:
         raise StorageError(
             f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
@@ -146,34 +163,43 @@ def write_bundle(
 
 
 def is_bundle(path: str | Path) -> bool:
-    """Whether a file begins as a bundle does."""
+    """Whether a file begins as a bundle does, of whatever version."""
     place = Path(path)
     if not place.is_file():
         return False
     with place.open("rb") as file:
-        return f'"format": "{BUNDLE}"'.encode() in file.read(200)
+        return f'"format": "{FAMILY}'.encode() in file.read(200)
 
 
 def verify_bundle(path: str | Path) -> Recomputed:
     """Draw again from the cells of a bundle, and compare every p-value and estimate, to the bit."""
     try:
         plain = parse_json(read_bytes(Path(path)))
-        again = _recomputed(plain)
+        if plain["format"] != BUNDLE:
+            raise ReceivedError(f"is a bundle of an earlier version, which does not carry its protocol ({BUNDLE} does)")
+        if set(plain) != KEYS or set(plain["identity"]) != set(IDENTITY):
+            raise ReceivedError("says what a bundle does not say, or less")
+        design, again = _design(plain), _recomputed(plain)
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
-        there, here = dict(identity["versions"]), versions()
         one, other = dict(_places(stated)), dict(_places(again))
         differences = [where for where in dict.fromkeys([*one, *other]) if not _same(one.get(where), other.get(where))]
-        of_the_run, draws = plain["of_the_run"]["p_value"], plain["question"]["draws"]
-        if not conforms(merged, int) or not conforms(of_the_run, float):
+        of_the_run = plain["of_the_run"]["p_value"]
+        types = ((merged, int), (of_the_run, float), (identity["versions"], dict[str, str]), (identity["seed"], int))
+        if not all(conforms(value, hint) for value, hint in types):
             raise TypeError("merged")
         if merged == 0 and stated != plain["of_the_run"]:
             differences.append("of_the_run")
+        changed = other_versions(identity["versions"], versions())
     except ReceivedError as error:
         raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
+    except OptionError as error:
+        raise StorageError(
+            f"'{path}' carries no protocol that can be run: {error.message}", "Ask for it again."
+        ) from error
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
-    changed = {name: (str(one), here.get(name, "none")) for name, one in there.items() if here.get(name) != one}
-    return Recomputed(len(other), differences, identity, merged, stated, of_the_run, draws, changed)
+    facts = identity | {"protocol": plain["protocol"]}
+    return Recomputed(len(other), differences, facts, merged, stated, of_the_run, design.question, changed)
 
 
 def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
@@ -243,19 +269,14 @@ def _names(repetition: Comparison) -> list[str]:
     return [" and ".join(one.levels[one.member[stratum]] for one in attributes) for stratum in strata]
 
 
-def _plain_repetition(repetition: Comparison, counted: Counted) -> dict[str, Any]:
+def _plain_repetition(repetition: Comparison, counted: Counted, split: bool) -> dict[str, Any]:
     evidence = repetition.evidence
     return {
         "repetition": repetition.repetition,
         "attributes": [
             {"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in evidence.attributes
         ],
-        "measures": [asdict(measure) for measure in evidence.measures],
-        "accuracy": list(evidence.accuracy),
-        "fairness": list(evidence.fairness),
-        "method": evidence.method,
-        "chosen_here": evidence.chooses_here,
-        "training": evidence.training.tolist(),
+        "training": evidence.training.tolist() if split else None,
         "counts": plain_counts(counted),
     }
 
@@ -273,48 +294,56 @@ def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _design(plain: Mapping[str, Any]) -> Design:
+    """What the protocol asks, and nothing that is said beside it; only the seed of a sealed audit is the data's."""
+    protocol, identity = plain["protocol"], plain["identity"]
+    if set(protocol) != {"declared", "digest"} or digest_of(protocol["declared"]) != protocol["digest"]:
+        raise ReceivedError("does not have the protocol whose digest it states")
+    settings = from_declaration(protocol["declared"], identity["challenge"])
+    design = make_design(settings)
+    if settings.challenge is None:
+        if identity["seed"] != settings.seed:
+            raise ReceivedError("has another seed than its protocol")
+        return design
+    return replace(design, question=replace(design.question, seed=identity["seed"]))
+
+
 def _recomputed(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The same from the cells of a bundle."""
-    question, kind = Question.from_dict(plain["question"]), plain["identity"]["kind"]
-    if kind not in ("audit", "comparison"):
-        raise ValueError("kind")
-    repetitions = [_repetition_again(one, question, kind) for one in plain["repetitions"]]
-    values = [repetition["p_value"] for repetition in repetitions]
-    if kind == "comparison":
-        p_value, threshold = values[0], threshold_for(question.alpha, repetitions=1)
-    else:
-        p_value = float(lower_median(values))
-        threshold = threshold_for(question.alpha, len(values))
+    """P-values and estimates again, from the protocol and the cells of a bundle."""
+    design, declared = _design(plain), from_declaration(plain["protocol"]["declared"])
+    numbers = [one["repetition"] for one in plain["repetitions"]]
+    if numbers != list(range(1, declared.repetitions + 1)):
+        raise ReceivedError(f"does not have the repetitions 1 to {declared.repetitions:,} of its protocol, in order")
+    repetitions = [_repetition_again(one, design, declared.scheme == "split") for one in plain["repetitions"]]
+    p_value = float(lower_median([repetition["p_value"] for repetition in repetitions]))
+    threshold = threshold_for(design.question.alpha, len(repetitions))
     return {"p_value": p_value, "threshold": threshold, "reject": bool(p_value < threshold), "repetitions": repetitions}
 
 
-def _repetition_again(plain: Mapping[str, Any], question: Question, kind: str) -> dict[str, Any]:
-    counted = counts_from(plain["counts"])
-    if counted is None or not isinstance(plain["repetition"], int) or plain["repetition"] < 0:
+def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> dict[str, Any]:
+    question, counted, number = design.question, counts_from(plain["counts"]), plain["repetition"]
+    if counted is None or set(plain) != REPETITION_KEYS or not conforms(number, int):
         raise ValueError("cells")
     attributes = tuple(
         Attribute(one["name"], tuple(one["levels"]), np.array(one["member"], dtype=np.int64))
         for one in plain["attributes"]
     )
-    measures = tuple(Measure(**measure) for measure in plain["measures"])
-    for part in (*attributes, *measures):
-        check_types(part)
-    shape = (attributes[0].member.size, len(measures), 2, 2)
-    evidence = Evidence(
-        attributes=attributes,
-        measures=measures,
-        accuracy=tuple(plain["accuracy"]),
-        fairness=tuple(plain["fairness"]),
-        sums=counted.sums().reshape(shape),
-        draws=np.empty((0, *shape)),
-        training=np.array(plain["training"], dtype=np.float64).reshape(shape[:3]),
-        units=counted.units,
-        method=plain["method"],
-        chosen_here=plain["chosen_here"],
-    )
+    for attribute in attributes:
+        check_types(attribute)
+    strata = attributes[0].member.size
+    levels = max(strata, *(len(attribute.levels) for attribute in attributes))
+    if any(one.member.shape != (strata,) or not set(one.member) <= set(range(len(one.levels))) for one in attributes):
+        raise ValueError("groups of another shape")
+    if levels > MOST_LEVELS or question.draws * strata * len(design.utilities) * 4 > MOST_DRAWN:
+        raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
+    shape = (strata, len(design.utilities), 2)
+    # In the paper's split the training rows choose the reference pair of groups; forward, the tested rows do.
+    training = np.array(plain["training"], dtype=np.float64).reshape(shape) if split else None
+    evidence = evidence_without_draws(design, attributes, counted, training)
     check_types(evidence)
-    number = plain["repetition"]
-    seed = seed_of(question.seed, number, DRAWING) if kind == "audit" else np.random.SeedSequence(question.seed)
+    if question.method not in (None, evidence.method):
+        raise ReceivedError(f"has draws of method {evidence.method}, and its protocol asks for {question.method}")
+    seed = seed_of(question.seed, number, DRAWING)
     found = assess(with_draws(evidence, counted, question.draws, seed, workers=1), question.claim)
     components = [dict(component_facts(one)) for one in found.components]
     return {"repetition": number, "p_value": found.p_value, "components": components}

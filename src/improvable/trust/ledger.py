@@ -6,29 +6,35 @@ cuts lines off at the end, or rewrites it from the start, is exposed by the hash
 side kept, or by `verify`.
 
 A line that was cut while it was written, when a disk was full or a machine died, ends the file without a newline. It is
-passed over, and the next line that is written repairs the file: what was torn is kept in a line of its own.
+passed over, and the next line that is written repairs the file: what was torn is kept, all of it, in a line of its own.
+An end that is not the beginning of a line of ours is somebody's text: the file is refused and stays as it is. So is a
+link, which may point to anything.
 
 Runs that write at the same time take turns. The lock is on the ledger itself, through its open descriptor, so no lock
 file is left beside the data. Windows lets only the descriptor that holds a lock read the file: whoever holds it reads
 and writes through that one.
 """
 
+import codecs
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from filelock import lock_descriptor, unlock_descriptor
 
 from improvable.data.files import nearest_file
 from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import StorageError
+from improvable.question.conforming import conforms
 from improvable.results.versions import VERSION
 
 if TYPE_CHECKING:
@@ -40,8 +46,36 @@ PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired
 IDENTITY = ("kind", "protocol", "seed", "challenge", "seal", "rule_source")
 """What the lines of one run have in common. Runs that have it in common find the same."""
 ORIGIN = "0" * 64
-MOST_KEPT = 2_000
-"""Bytes of a torn line that are kept."""
+MOST_TORN = 100_000
+"""Bytes that a torn line of ours may have; it is kept whole."""
+TEXT = r'"(?:[^"\\\x00-\x1f]|\\.)*'
+VALUE = rf'(?:{TEXT}"|[\w.+-]+|\{{[^{{}}\x00-\x1f]*\}})'
+TORN = re.compile(
+    rf'\{{(?:"[a-z_]+":{VALUE},)*(?:"[a-z_]*(?:"(?::(?:{TEXT}\\?|\{{[^{{}}\x00-\x1f]*|{VALUE})?)?)?)?', re.ASCII
+)
+"""The beginning of a line as we write it, with no space between names and values, cut anywhere before its end."""
+TYPES: dict[str, Any] = {
+    "event": str,
+    "kind": str,
+    "protocol": str | None,
+    "seal": str | None,
+    "seed": int | None,
+    "rule_source": str | None,
+    "challenge": str | None,
+    "challenge_source": str | None,
+    "command": str | None,
+    "file": str | None,
+    "columns": str | None,
+    "draws": int,
+    "p_value": float,
+    "verdict": str,
+    "reading": dict[Literal["separator", "encoding", "decimal", "sheet"], str],
+    "run": int,
+    "bytes": int,
+    "why": str,
+    "found": str,
+}
+"""Of what is read from a line: its type, where the line says it."""
 KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 
 
@@ -56,8 +90,8 @@ class Line:
     event : str
         "begun", "resumed", "finished", "refused", "planned", "sealed", "verified" or "repaired".
     facts : dict
-        When, data, protocol, seed or challenge; of a finished run also its p-value and verdict. A resumed or refused
-        run has in ``run`` the line that it was begun in.
+        When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished
+        one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
     hash : str
     """
 
@@ -75,25 +109,26 @@ def ledger_path(data: str | Path) -> Path:
 def read_ledger(path: str | Path) -> list[Line]:
     """Read a ledger and check its chain; an error names the first line that was edited, or follows a missing one."""
     place = Path(path)
-    if not place.exists():
+    if not place.exists() and not place.is_symlink():
         begin = "improvable audit DATA begins one beside the data."
         raise StorageError(f"there is no ledger '{place}'.", nearest_file(place, ".ledger", begin))
     try:
-        return _checked(read_bytes(place), place)
+        content = read_bytes(place, links=False)
     except ReceivedError as error:
         raise StorageError(f"'{place}' {error}.", "Name the ledger itself.") from error
+    except OSError as error:
+        raise StorageError(f"the ledger '{place}' cannot be read: {error.strerror}.", "Check the path.") from error
+    return _checked(content, place)
 
 
 def torn_end(content: bytes) -> bytes:
-    """What is left of a last line that was not written to its end; a whole line that lacks only its newline is not."""
+    """What is left of a last line of ours that was not written to its end; nothing where the end is anything else."""
     rest = content.rpartition(b"\n")[2]
-    if not rest:
-        return b""
     try:
-        json.loads(rest)
-    except ValueError:
-        return rest
-    return b""
+        text = codecs.getincrementaldecoder("utf-8")().decode(rest[:MOST_TORN])  # the last character may be cut too
+    except UnicodeDecodeError:
+        return b""
+    return rest if 0 < len(rest) <= MOST_TORN and TORN.fullmatch(text) else b""
 
 
 def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -112,10 +147,14 @@ def _checked(content: bytes, place: Path) -> list[Line]:
         try:
             plain = json.loads(text, object_pairs_hook=no_key_twice)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
-            datetime.fromisoformat(plain["when"])
+            if datetime.fromisoformat(plain["when"]).tzinfo is None:
+                raise ValueError("a time without a zone")
+            if not all(conforms(plain[name], hint) for name, hint in TYPES.items() if name in plain):
+                raise TypeError("a fact of another type")
+            found = _hash(plain)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
-        if _hash(plain) != hash_:
+        if found != hash_:
             raise StorageError(f"line {number} of '{place}' was edited.", KEPT)
         if before != previous:
             raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEPT)
@@ -137,7 +176,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
     """
     place = Path(path)
     try:
-        with place.open("a+b") as file, _locked(file):
+        with _opened(place) as file, _locked(file):
             file.seek(0)
             content = file.read()
             lines = _checked(content, place)
@@ -145,7 +184,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
             torn = torn_end(content)
             if torn:
                 file.truncate(len(content) - len(torn))
-                kept = {"bytes": len(torn), "torn": torn[:MOST_KEPT].decode("utf-8", "backslashreplace")}
+                kept = {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}
                 lines.append(_written(file, lines, data, REPAIRED, kept))
             elif lines and not content.endswith(b"\n"):
                 file.write(b"\n")
@@ -159,6 +198,18 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
             f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
     return lines[-1]
+
+
+def _opened(place: Path) -> IO[bytes]:
+    """A ledger to append to, made where there is none; never what a link points to, nor a pipe."""
+    if place.is_symlink():
+        raise StorageError(f"the ledger '{place}' is a link.", "Name the ledger itself: --ledger FILE.")
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(place, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StorageError(f"the ledger '{place}' is not a regular file.", "Choose another place: --ledger FILE.")
+    return open(descriptor, "a+b")  # noqa: PTH123
 
 
 def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, facts: Mapping[str, Any]) -> Line:
@@ -287,16 +338,21 @@ def line_words(path: Path, lines: Sequence[Line]) -> str:
 
 def doubts(lines: Sequence[Line]) -> list[str]:
     """What a reader of an intact chain must know: clocks that were turned back, lines that were torn."""
-    out = []
-    for before, after in pairwise(lines):
-        if datetime.fromisoformat(after.facts["when"]) < datetime.fromisoformat(before.facts["when"]):
-            out.append(f"Time goes backward at line {after.number}: a clock was turned back, or lines were backdated.")
-    out += [
-        f"Line {line.number} repairs a line that was torn after {line.facts['bytes']:,} bytes."
+    torn = [
+        f"Line {line.number} repairs a line that was torn after {line.facts.get('bytes', 0):,} bytes."
         for line in lines
         if line.event == REPAIRED
     ]
-    return out
+    return [*turned_back(lines), *torn]
+
+
+def turned_back(lines: Sequence[Line]) -> list[str]:
+    """Where time goes backward: then the order of events is not shown, and nothing is verified by it."""
+    return [
+        f"Time goes backward at line {after.number}: a clock was turned back, or lines were backdated."
+        for before, after in pairwise(lines)
+        if datetime.fromisoformat(after.facts["when"]) < datetime.fromisoformat(before.facts["when"])
+    ]
 
 
 def _hash(plain: dict[str, Any]) -> str:

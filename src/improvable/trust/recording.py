@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NOT_RECORDED = 0
 """The line of a run that has none."""
+NOT_WRITABLE = "The ledger beside the data cannot be written, so this run is not recorded. Name one: --ledger FILE."
+MADE = ("command", "file")
+"""What a report says of how its run was made: the ledger keeps it, so that a report is compared with it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Recorder:
                 with contextlib.suppress(StorageError):  # what went wrong first is what the caller must know
                     self._write(REFUSED, stated | {"run": begun, "why": error.message})
             raise
-        return result, self._add(FINISHED, {"kind": kind, **run_facts(result)})
+        made = {name: facts[name] for name in MADE if name in facts}
+        return result, self._add(FINISHED, {"kind": kind, **run_facts(result), **made})
 
     def plan(self, kind: str, facts: dict[str, Any]) -> str:
         """Record that settings were tried on these data before an audit, and say how many runs there were."""
@@ -129,8 +133,8 @@ def open_recorder(engine: "Engine", data: str, ledger: str | None) -> Recorder:
 
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        return Recorder(None, "", f"'{path}' cannot be written, so this run is not recorded. Name one: --ledger FILE.")
+        return Recorder(None, "", NOT_WRITABLE)
     recorder = Recorder(path, fingerprint(engine))
-    if path.exists():
+    if path.exists() or path.is_symlink():
         check_belongs(read_ledger(path), recorder.data, path)
     return recorder

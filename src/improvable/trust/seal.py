@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from improvable.question.conforming import check_types
 from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
-from improvable.results.versions import VERSION
+from improvable.results.versions import PACKAGES, VERSION, versions
 from improvable.trust.files import read_protocol
 from improvable.trust.ledger import now
 
@@ -39,6 +40,8 @@ class Seal:
         The public value, not yet known, that will be the challenge.
     rule_source : str
         Digest of the code behind a rule of somebody's own.
+    versions : dict
+        Of the packages that can change a number: boosting, for one, finds other candidates in another version.
     """
 
     protocol: str
@@ -48,6 +51,7 @@ class Seal:
     challenge: str
     challenge_source: str = ""
     rule_source: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -92,7 +96,19 @@ def seal_of(ready: Prepared) -> Seal:
         challenge="" if source else settings.challenge or "",
         challenge_source=source,
         rule_source=ready.rule_source or "",
+        versions=of_packages(versions()),
     )
+
+
+def of_packages(stated: Mapping[str, str]) -> dict[str, str]:
+    """The versions that a seal covers; that of Python itself changes no number."""
+    return {name: stated[name] for name in PACKAGES if name in stated}
+
+
+def other_versions(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Where two sets of versions differ: for each package, both."""
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return {name: (one.get(name, "none"), other.get(name, "none")) for name in names}
 
 
 def write_seal(seal: Seal, path: str | Path) -> None:
@@ -146,6 +162,13 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
         raise StorageError(
             f"the code of rule '{ready.plan.settings.rule}' is not the code that was sealed.",
             "Run the sealed code; if it must change, say why and seal again.",
+        )
+    changed = [f"{name} {sealed}, here {now}" for name, (sealed, now) in
+               other_versions(seal.versions, found.versions).items()]  # fmt: skip
+    if changed:
+        raise StorageError(
+            f"the package versions are not those that were sealed: {'; '.join(changed)}.",
+            "Install the sealed versions; if they must change, say why and seal again.",
         )
     if found.columns != seal.columns:
         other = sorted(set(found.columns) ^ set(seal.columns))

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,22 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from improvable.algorithms.rules import own_modules
+from improvable.algorithms.rules.source import source_digest
 from improvable.data.frames import FrameLike
 from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
-from improvable.errors import StorageError
-from improvable.procedure.preparing import prepare_audit
+from improvable.errors import OptionError, StorageError
+from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.running import run_prepared
 from improvable.question.conforming import conforms
 from improvable.question.declaration import digest_of, from_declaration, gone
 from improvable.report.embedding import read_embedded
 from improvable.report.html import html_page
 from improvable.results.audit import Audit
-from improvable.results.loading import load
-from improvable.results.storage import PROVENANCE, RUN, read_provenance
+from improvable.results.loading import MALFORMED, load
+from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
-from improvable.trust.seal import Seal, seal_of
+from improvable.trust.seal import Seal, of_packages, other_versions, seal_of
 
-UNCHECKED = ("versions", "version")
+VERSIONED = ("versions", "version")
+"""Compared by themselves: where only they differ, every number was found again by other versions."""
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
 SHAPE: dict[str, Any] = {
     "kind": str,
@@ -37,6 +41,7 @@ SHAPE: dict[str, Any] = {
     "p_value": float,
     "reject": bool,
     "data_fingerprint": str | None,
+    "version": str | None,
     "versions": dict[str, str] | None,
 }
 """What must be of its type before a result is recomputed; every other value is compared with its type."""
@@ -60,14 +65,15 @@ class Verification:
     checked : dict
         Every number and text of the result by its place, ``repetitions.3.gap.candidate``, with what was stated.
     differences : list of Difference
+        Also of keys that should not be there, or are not; and of what the files of a run folder hold.
     versions : dict
         For each package whose version differs, (stated, here).
     files : dict
-        For each file of a run folder, whether its bytes are the same.
+        For each file of a run folder, or for a report, whether its bytes are those that are written here.
     unchecked : list of str
         Files in the folder that are not part of the result; they were not checked.
     seal : Seal or None
-        The seal that follows from the data, the protocol and the rule's code as they are here.
+        The seal that follows from the data, the protocol and the rule's code as they are here, and the versions stated.
     """
 
     checked: dict[str, Any]
@@ -79,8 +85,13 @@ class Verification:
 
     @property
     def same(self) -> bool:
-        """Whether every number and, on the same versions, every byte is the same."""
-        return not self.differences and (bool(self.versions) or all(self.files.values()))
+        """Whether every number, every version and every byte is the same."""
+        return not self.differences and not self.versions and all(self.files.values())
+
+    @property
+    def by_other_versions(self) -> bool:
+        """Whether every number is the same, and versions differ: then files cannot be compared to the byte."""
+        return not self.differences and bool(self.versions)
 
 
 def read_facts(result: str | Path) -> dict[str, Any]:
@@ -90,8 +101,7 @@ def read_facts(result: str | Path) -> dict[str, Any]:
         return _through_json(load(place).to_dict())
     try:
         content = read_bytes(place)
-        is_page = place.suffix.lower() in (".html", ".htm")
-        facts: dict[str, Any] = read_embedded(content.decode())["result"] if is_page else parse_json(content)
+        facts: dict[str, Any] = read_embedded(content.decode())["result"] if is_page(place) else parse_json(content)
     except FileNotFoundError as error:
         raise StorageError(f"there is no result '{place}'.", NAME_ONE) from error
     except (OSError, ValueError) as error:
@@ -120,56 +130,86 @@ def _check_shape(facts: dict[str, Any], place: Path) -> None:
         raise StorageError(f"'{place}' is not a result: its '{wrong[0]}' is of another type.", NAME_ONE)
 
 
-def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None) -> Verification:
+def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_code: bool = False) -> Verification:
     """Recompute a result from the protocol it carries.
 
     Parameters
     ----------
     result : str or path
-        A run folder, or a file of ``improvable audit --json``.
+        A run folder, a file of ``improvable audit --json``, or a report in HTML.
     data : data frame or path
     n_jobs : int, optional
+    run_code : bool
+        Whether to run a rule that is somebody's code, ``module:object``; otherwise such a result is refused.
 
     Returns
     -------
     Verification
     """
     facts = read_facts(result)
-    protocol = facts.get("protocol")
+    protocol = protocol_of(facts, result)
+    declared = protocol["declared"]
+    settings = replace(from_declaration(declared, facts.get("challenge")), seal=facts.get("seal"))
+    if not run_code:
+        refuse_code(settings.rule)
+    if source_digest(settings.rule) != facts.get("rule_source"):
+        raise StorageError(
+            f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run.",
+            "Find the code whose digest the result has.",
+        )
+    differences = []
+    if digest_of(declared) != protocol["digest"]:
+        differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
+    ready = prepare_audit(data, settings, n_jobs=n_jobs)
+    stated_versions = facts.get("versions") or {}
+    made = replace(seal_of(ready), versions=of_packages(stated_versions))
+    if settings.seal is not None and made.digest != settings.seal:
+        differences.append(Difference("seal", settings.seal, made.digest))
+    again = run_prepared(ready, n_jobs=n_jobs)
+    found = _through_json(again.to_dict())
+    differences += _differences(_unversioned(facts), _unversioned(found))
+    versions = other_versions({"improvable": str(facts.get("version"))}, {"improvable": found["version"]})
+    versions |= other_versions(stated_versions, found["versions"])
+    files, others = _compared_files(Path(result), ready, again)
+    place = Path(result)
+    beside = {path.name for path in place.iterdir()} - set(files) - {PROVENANCE} if place.is_dir() else set()
+    checked = {".".join(map(str, path)): value for path, value in _leaves(_unversioned(facts))}
+    return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
+
+
+def protocol_of(facts: Mapping[str, Any], result: str | Path) -> dict[str, Any]:
+    """The protocol that a result carries, with its digest; refused where there is none."""
+    protocol: dict[str, Any] | None = facts.get("protocol")
     if facts.get("kind") != "audit" or protocol is None:
         raise StorageError(
             f"'{result}' has no protocol to recompute it from.",
             "Only audits whose rule, utilities and status quo are named, not Python objects, can be verified.",
         )
-    declared = protocol["declared"]
-    differences = []
-    if digest_of(declared) != protocol["digest"]:
-        differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
-    settings = replace(from_declaration(declared, facts.get("challenge")), seal=facts.get("seal"))
-    ready = prepare_audit(data, settings, n_jobs=n_jobs)
-    made = seal_of(ready)
-    if settings.seal is not None and made.digest != settings.seal:
-        differences.append(Difference("seal", settings.seal, made.digest))
-    again = run_prepared(ready, n_jobs=n_jobs)
-    found = _through_json(again.to_dict())
-    stated, now = dict(_leaves(facts)), dict(_leaves(found))
-    places = [path for path in dict.fromkeys([*stated, *now]) if path[0] not in UNCHECKED]
-    checked = {".".join(map(str, path)): stated.get(path) for path in places}
-    differences += [
-        Difference(".".join(map(str, path)), stated.get(path), now.get(path))
-        for path in places
-        if path not in stated or path not in now or not _same(stated[path], now[path])
+    return protocol
+
+
+def refuse_code(rule: object) -> None:
+    """Refuse a rule that is somebody's code, before any of it is imported; say what to read."""
+    modules = own_modules(rule) if isinstance(rule, str) else []
+    if modules:
+        raise OptionError(
+            f"the result's rule '{rule}' is Python code by its author, the module {' and '.join(modules)}.",
+            "It would run here with your rights. Read it and what it imports first; then say --run-code.",
+        )
+
+
+def _unversioned(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if name not in VERSIONED}
+
+
+def _differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
+    """Every place where two documents differ; a key that only one of them has is such a place."""
+    one, other = dict(_leaves(stated)), dict(_leaves(found))
+    return [
+        Difference(f"{file}{'.'.join(map(str, path))}", one.get(path), other.get(path))
+        for path in dict.fromkeys([*one, *other])
+        if path not in one or path not in other or not _same(one[path], other[path])
     ]
-    here = found["versions"]
-    versions = {
-        name: (str(number), here.get(name, "none"))
-        for name, number in (facts.get("versions") or {}).items()
-        if here.get(name) != number
-    }
-    files, others = _compared_files(Path(result), again)
-    place = Path(result)
-    beside = {path.name for path in place.iterdir()} - set(files) - {RUN, PROVENANCE} if place.is_dir() else set()
-    return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
 
 
 def ledger_line(ledger: str | Path, facts: Mapping[str, Any], words: str | None = None) -> int | None:
@@ -184,36 +224,83 @@ def ledger_line(ledger: str | Path, facts: Mapping[str, Any], words: str | None 
     return (named or found)[0].number if found else None
 
 
-def stated_line(result: str | Path) -> str | None:
-    """What a run folder, or a report, says of its line in the ledger and of the runs before it."""
+def stated_made(result: str | Path) -> Provenance:
+    """What a run folder, or a report, says of its line in the ledger, its command and its data."""
     place = Path(result)
     if place.is_dir():
-        made = read_provenance(place)
-        return None if made is None else made.runs
-    if place.suffix.lower() not in (".html", ".htm"):
-        return None
-    runs = read_embedded(read_bytes(place).decode())["runs"]
-    return None if runs is None else str(runs)
+        return read_provenance(place) or Provenance()
+    if not is_page(place):
+        return Provenance()
+    page = read_embedded(read_bytes(place).decode())
+    return Provenance(page["command"], page["runs"], page["data"])
 
 
-def _compared_files(folder: Path, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
-    """Which files are the same to the byte; and arrays that are missing or differ, whatever version wrote them."""
-    if folder.suffix.lower() in (".html", ".htm") and folder.is_file():
-        page = read_bytes(folder).decode()
-        made = read_embedded(page)
-        return {folder.name: page == html_page(again, made["command"], made["runs"], made["data"])}, []
-    if not folder.is_dir():
+def is_page(result: str | Path) -> bool:
+    """Whether a result is a report in HTML."""
+    return Path(result).suffix.lower() in (".html", ".htm") and Path(result).is_file()
+
+
+def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
+    """Which files are those that are written here, to the byte; and what others hold that differs, key by key.
+
+    A report is drawn again from the result that was found here, never from the one that it carries.
+    """
+    if is_page(place):
+        made = vars(stated_made(place))
+        return {place.name: read_bytes(place).decode() == html_page(again, **made)}, []
+    if not place.is_dir():
         return {}, []
     with tempfile.TemporaryDirectory() as scratch:
         fresh = Path(scratch) / "again"
         again.save(fresh)
-        files, differences = {}, []
-        for path in sorted(fresh.iterdir()):
-            twin = folder / path.name
-            files[path.name] = _content(twin) == path.read_bytes()
-            if path.suffix == ".npz" and not (files[path.name] or _same_arrays(twin, path)):
-                differences.append(Difference(path.name, "arrays in the folder", "other arrays"))
-        return files, differences
+        if (place / RUN).exists() or (place / RUN).is_symlink():  # a result that was saved has none
+            open_run(Path(scratch) / "run", ready.identity())
+            (Path(scratch) / "run" / RUN).rename(fresh / RUN)
+        files = {path.name: _content(place / path.name) == path.read_bytes() for path in sorted(fresh.iterdir())}
+        differences = [one for name, same in files.items() if not same for one in _inside(place / name, fresh / name)]
+    if (place / PROVENANCE).exists():
+        said = read_json(place / PROVENANCE)
+        differences += [
+            Difference(f"{PROVENANCE} {name}", said[name], None)
+            for name in said
+            if name not in ("format", "version", *Provenance.__dataclass_fields__)
+        ]
+    return files, differences
+
+
+def _inside(stated: Path, found: Path) -> list[Difference]:
+    """What differs inside two files of which the bytes do; versions are compared by themselves."""
+    if not stated.is_file():
+        return [Difference(stated.name, "no such file", "a file")]
+    if stated.suffix == ".json":
+        return _differences(_contents(read_json(stated)), _contents(read_json(found)), f"{stated.name} ")
+    try:
+        first, second = read_arrays(stated), read_arrays(found)
+        one, other = (_contents(parse_json(arrays.pop("meta").tobytes())) for arrays in (first, second))
+    except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED):
+        return [Difference(stated.name, "a damaged file", "arrays")]
+    for arrays in (first, second):
+        arrays.pop("chain", None)  # a digest of the others, and of the versions among them
+    others = [
+        name
+        for name in {**first, **second}
+        if name not in first or name not in second or not _same_array(first[name], second[name])
+    ]
+    differences = _differences(one, other, f"{stated.name} ")
+    return [*differences, *(Difference(f"{stated.name} {name}", "an array", "another array") for name in others)]
+
+
+def _contents(plain: Any) -> Any:
+    """A document of ours without the versions in it."""
+    if not isinstance(plain, dict):
+        return plain
+    inner = {name: _unversioned(plain[name]) for name in ("setting", "audit") if isinstance(plain.get(name), dict)}
+    return _unversioned(plain | inner)
+
+
+def _same_array(one: Any, other: Any) -> bool:
+    exact = one.dtype.kind == "f"
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=exact)
 
 
 def _content(path: Path) -> bytes | None:
@@ -221,15 +308,6 @@ def _content(path: Path) -> bytes | None:
         return read_bytes(path, MOST_ARRAYS, links=False)
     except (OSError, ValueError):
         return None
-
-
-def _same_arrays(one: Path, other: Path) -> bool:
-    if not one.exists():
-        return False
-    first, second = read_arrays(one), read_arrays(other)
-    return set(first) == set(second) and all(
-        np.array_equal(first[name], second[name], equal_nan=True) for name in first if name != "meta"
-    )
 
 
 def _same(stated: Any, found: Any) -> bool:

@@ -57,8 +57,9 @@ def test_protocol_seal_challenge_and_run_in_this_order(clock: Clock, capsys: pyt
     assert "(line 1) -> challenge drand:33200001 due" in (shown := said(capsys))
     assert "-> run begun" in shown
     assert "in order." in shown
-    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal"]) == 0
-    assert "To check, look it up at https://api.drand.sh/" in said(capsys)
+    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal"]) == 1
+    assert "nobody checked that it is the randomness of drand's round 33,200,001" in (shown := said(capsys))
+    assert "look it up at https://api.drand.sh/" in shown
     assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", VALUE]) == 0
     other = VALUE.replace("4b", "4c")
     assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", other]) == 1
@@ -79,9 +80,9 @@ def test_a_run_before_its_challenge_could_be_known_is_out_of_order(
     clock.time += timedelta(hours=1)
     assert run(["audit", "care.toml", "--data", "people.csv", "--out", "run", "--challenge", VALUE]) == 0
     capsys.readouterr()
-    assert run(["ledger", "people.csv"]) == 0
+    assert run(["ledger", "people.csv"]) == 1
     assert "NOT IN ORDER: line 2 is before the challenge could be known" in said(capsys)
-    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal"]) == 1
+    assert run(["verify", "run", "--data", "people.csv", "--seal", "care.seal", "--challenge", VALUE]) == 1
 
 
 def test_a_run_before_the_seal_is_out_of_order(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +92,7 @@ def test_a_run_before_the_seal_is_out_of_order(clock: Clock, capsys: pytest.Capt
     clock.time = DUE - timedelta(hours=1)
     assert run(["seal", "care.toml", "--data", "people.csv"]) == 0
     capsys.readouterr()
-    assert run(["ledger", "people.csv"]) == 0
+    assert run(["ledger", "people.csv"]) == 1
     shown = said(capsys)
     assert "NOT IN ORDER: line 1 is before the sealing" in shown
     assert "Time goes backward at line 3" in shown

@@ -1,8 +1,8 @@
 """Attack 4: a sealed `myrule:rule` is swapped for code that selects on the outcome, under the same name.
 
 The digest of the code (the module, its package, and what they import from beside it) is in protocol, seal and report;
-`audit`, `seal` and `verify` refuse other code. A candidate is shown its declared features when it decides, never the
-outcome or the group.
+`audit`, `seal` and `verify` refuse other code before any of it runs. A candidate is shown its declared features when it
+decides, never the outcome or the group.
 """
 
 from pathlib import Path
@@ -62,19 +62,19 @@ def test_swapped_code_is_found_by_audit_seal_and_verify(
         assert run(["audit", f"{protocol}.toml", "--data", "people.csv", "--out", protocol]) == 0
     assert digest in Path("own.seal").read_text()
     assert improvable.load("own").to_dict()["rule_source"] == digest
-    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal"]) == 0
+    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal", "--run-code"]) == 0
     with Path(f"{names[swapped]}.py").open("a") as file:
         file.write("# and now for something else\n")
     assert source_digest(rule) != digest
     capsys.readouterr()
     assert run(["audit", "own.toml", "--data", "people.csv"]) == 2
     assert "and the protocol declares" in said(capsys)
-    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal"]) == 2
-    assert "and the protocol declares" in said(capsys)
+    assert run(["verify", "own", "--data", "people.csv", "--seal", "own.seal", "--run-code"]) == 2
+    assert "is not the code that the result names, so nothing was run" in said(capsys)
     assert run(["audit", "undeclared.toml", "--data", "people.csv"]) == 2
     assert "is not the code that was sealed" in said(capsys)
-    assert run(["verify", "undeclared", "--data", "people.csv", "--seal", "undeclared.seal"]) == 1
-    assert "rule_source: stated" in said(capsys)
+    assert run(["verify", "undeclared", "--data", "people.csv", "--seal", "undeclared.seal", "--run-code"]) == 2
+    assert "is not the code that the result names, so nothing was run" in said(capsys)
 
 
 @pytest.mark.usefixtures("room")

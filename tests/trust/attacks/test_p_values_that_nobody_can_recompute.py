@@ -1,7 +1,7 @@
 """The data are secret, so nobody can check the p-values: they are simply stated.
 
-`improvable bundle` publishes cells, seeds and digests instead of rows; `verify BUNDLE` draws again and must find every
-p-value bit for bit. Cells that few rows share are refused, or merged by a rule that says what it costs.
+`improvable bundle` publishes protocol, cells, seed and digests instead of rows; `verify BUNDLE` draws again and must
+find every p-value bit for bit. Cells that few rows share are refused, or merged by a rule that says what it costs.
 """
 
 import json
@@ -34,14 +34,15 @@ def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.Ca
     assert found.facts["seal"] == stated["seal"]
     size = Path("run.bundle.json").stat().st_size
     assert size < 20_000
-    text = Path("run.bundle.json").read_text()
-    assert "dem_female" not in text, "no feature, and no row of it"
+    kept = json.loads(Path("run.bundle.json").read_text())
+    assert "dem_female" not in json.dumps(kept["repetitions"]), "features are named in the protocol, and nowhere else"
     capsys.readouterr()
     assert run(["verify", "run.bundle.json"]) == 0
     shown = said(capsys)
     assert "follow from the cells, to the bit" in shown
     assert "Not shown here: that the cells come from the data" in shown
-    for option in ("--data people.csv", "--seal care.seal", "--key key.pub"):
+    assert run(["verify", "run.bundle.json", "--protocol", "care.toml", "--seal", "care.seal"]) == 0
+    for option in ("--data people.csv", "--ledger people.csv.ledger", "--key key.pub"):
         assert run(["verify", "run.bundle.json", *option.split()]) == 2, "nobody takes it for checked"
         assert "beside a bundle" in said(capsys)
     first = Path("run.bundle.json").read_bytes()
@@ -75,14 +76,18 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
     assert status(put("of_the_run", "p_value", value=0.0001)) == 1
     assert status(put("of_the_cells", "reject", value=0), put("of_the_run", "reject", value=0)) == 1
     assert status(put("repetitions", 0, "counts", "strata", 0, "cells", 0, 1, value=4_000)) == 1
-    assert status(put("question", "seed", value=1)) == 1
+    assert status(put("identity", "seed", value=1)) == 1
     capsys.readouterr()
     for change in (
         put("repetitions", value={}),
         put("repetitions", 0, "counts", value=None),
         put("repetitions", 0, "counts", "strata", 0, "cells", 0, 1, value=-1),
         put("repetitions", 0, "attributes", value=[]),
-        put("question", "draws", value="many"),
+        put("protocol", "declared", "test", "draws", value="many"),
+        put("repetitions", 0, "attributes", 0, "member", 0, value=-1),
+        put("note", value="this bundle was checked"),
+        put("identity", "note", value="this bundle was checked"),
+        put("repetitions", 0, "note", value="this bundle was checked"),
         put("merged", value="0"),
         put("identity", value=[]),
     ):
@@ -126,9 +131,9 @@ def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, m
     rows = 12_000
     score = rng.normal(0, 1, rows)
     people = pl.DataFrame({"y": rng.normal(2, 1, rows) + score, "g": rng.choice(["a", "b"], rows), "s": score})
-    improvable.compare(
+    improvable.audit(
         people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.9), draws=100,
-        candidate=improvable.threshold("y", capacity=0.9),
+        rule="linear", features=["s"], repetitions=1,
     ).save("kept")  # fmt: skip
     with pytest.raises(improvable.OptionError, match="keeps no cells"):
         write_bundle("kept")
@@ -139,7 +144,7 @@ def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, m
 def test_both_schemes_have_a_bundle_with_two_groups_and_with_more(
     scheme: Any, blocks: int, groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forward, the reference pair of groups is chosen on the rows that are tested, and the bundle says so."""
+    """Forward, the reference pair of groups is chosen on the rows that are tested, and the protocol says so."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(groups)
     need, group = rng.normal(size=3_000), rng.integers(0, groups, 3_000)
@@ -159,17 +164,16 @@ def test_both_schemes_have_a_bundle_with_two_groups_and_with_more(
     assert found.same
     assert [one["p_value"] for one in found.stated["repetitions"]] == [one.p_value for one in result.repetitions]
     kept = json.loads(Path("run.bundle.json").read_text())["repetitions"]
-    assert {one["chosen_here"] for one in kept} == {scheme == "forward"}
+    assert {one["training"] is None for one in kept} == {scheme == "forward"}
 
 
-def test_a_comparison_has_a_bundle_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_declared_has_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison has no protocol: nothing would say what its cells were asked."""
     monkeypatch.chdir(tmp_path)
     people = improvable.datasets.care_management(2_000, seed=3)
-    result = improvable.compare(
+    improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
         candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=300,
-    )  # fmt: skip
-    result.save("kept")
-    write_bundle("kept", smallest=1)
-    assert verify_bundle("kept.bundle.json").stated["p_value"] == result.p_value
-    assert Path("kept.bundle.json").stat().st_size < 1_000_000
+    ).save("kept")  # fmt: skip
+    with pytest.raises(improvable.OptionError, match="has no protocol, so a bundle could not say what was asked"):
+        write_bundle("kept", smallest=1)
