@@ -61,7 +61,7 @@ class ImprovableWarning(UserWarning):
     """Something a reader of the result must know; also kept in ``result.warnings``."""
 
 
-CAPACITY, SHARES, LEVER, COPIES = "capacity", "shares", "lever", "copies"
+CAPACITY, SHARES, LEVER, COPIES, CODE = "capacity", "shares", "lever", "copies", "code"
 """First words of kinds of cautions that belong beside the verdict."""
 
 
@@ -75,7 +75,7 @@ class Caution:
     @property
     def beside_verdict(self) -> bool:
         """Whether it must be read with the verdict: the algorithms may not be comparable, or the test may be rigged."""
-        return self.kind.split(" ")[0] in (CAPACITY, SHARES, LEVER, COPIES)
+        return self.kind.split(" ")[0] in (CAPACITY, SHARES, LEVER, COPIES, CODE)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
 from improvable.algorithms.cutoffs import Threshold, TieBreaking
 from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe
-from improvable.algorithms.rules import RULES, as_rule, runs_foreign_code
+from improvable.algorithms.rules import RULES, as_rule, keeps_state, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
-from improvable.errors import OptionError
+from improvable.errors import CODE, Caution, OptionError
 from improvable.procedure.sealing import check_sealing
 from improvable.question.checks import SAME_SHARE, check_integer, check_number
 from improvable.question.design import Design, make_design
@@ -108,6 +108,19 @@ def make_plan(settings: Settings) -> Plan:
         train_fraction=float(settings.train_fraction),
         train_rows=int(settings.train_rows),
     )
+
+
+def code_cautions(plan: Plan) -> list[Caution]:
+    """Say beside the verdict that code of somebody's own chose the candidate, and what it could remember."""
+    if not runs_foreign_code(plan.rule):
+        return []
+    how = (
+        "It ran in this process, so that it may have acted on what it saw in earlier blocks and repetitions; named as "
+        "module:object it would not."
+        if keeps_state(plan.rule)
+        else "It ran in a new process for every block, from the bytes of its digest."
+    )
+    return [Caution(CODE, f"code that is not part of this package chose the candidate. {how}")]
 
 
 def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) -> None:

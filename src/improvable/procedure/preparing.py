@@ -25,7 +25,7 @@ from improvable.procedure.blocks import Cuts, choose_cuts
 from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
-from improvable.procedure.planning import FEWEST_ROWS, Plan, make_plan
+from improvable.procedure.planning import FEWEST_ROWS, Plan, code_cautions, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import complete_status_quo
@@ -86,7 +86,12 @@ class Prepared:
         """What a reader must know before anything is run."""
         read = note_cautions(getattr(self.engine, "notes", ()), self.columns.read)
         seen = (*read, *self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
-        return [*seen, *_few_training_rows(self.plan, self.drawn), *lever_cautions(self.plan)]
+        return [
+            *seen,
+            *_few_training_rows(self.plan, self.drawn),
+            *lever_cautions(self.plan),
+            *code_cautions(self.plan),
+        ]
 
     def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""

@@ -7,6 +7,7 @@ EXPLAINED = {
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
     "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
+    "code": "A rule of this package cannot act on its own results; code can try to. See what is guaranteed.",
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
     "kept": "This is what was declared of rows that are the same.",
     "near twins": "A candidate may be tested on people that it learned from.",

@@ -14,7 +14,7 @@ from improvable.results.facts import Facts
 from improvable.results.numbers import p_text
 from improvable.results.result import Result
 from improvable.results.tidy import P_VALUES, tidy_columns
-from improvable.showing import json_text, shown, shown_all
+from improvable.showing import in_cell, json_text, shown
 
 if TYPE_CHECKING:
     from improvable.report.document import Document
@@ -127,6 +127,7 @@ def _csv(facts: Facts) -> str:
         columns[name] = [p_text(p, facts["draws"]) if p == 0 else p for p in columns[name]]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(map(shown, columns))
-    writer.writerows(zip(*map(shown_all, columns.values()), strict=True))
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([in_cell(shown(value)) if isinstance(value, str) else value for value in row])
     return buffer.getvalue()

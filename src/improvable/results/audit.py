@@ -21,6 +21,7 @@ from improvable.results.facts import Facts
 from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
 from improvable.results.stating import state
+from improvable.showing import in_cell
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
 """What another question of the same evidence no longer has: it was not declared before the run."""
@@ -176,7 +177,13 @@ class Audit(Result):
         """
         place = check_rows_path(path)
         frame, buffer = self.repetition_rows(), io.BytesIO()
-        frame.write_csv(buffer) if place.suffix.lower() == ".csv" else frame.write_parquet(buffer)
+        if place.suffix.lower() == ".csv":
+            import polars as pl
+
+            safe = pl.col(pl.String).map_elements(in_cell, return_dtype=pl.String)
+            frame.with_columns(safe).rename(in_cell).write_csv(buffer)
+        else:
+            frame.write_parquet(buffer)
         write_whole(place, buffer.getvalue())
 
     def _refitted(self, repetition: int) -> Algorithm:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from improvable.algorithms.rules.foreign import REFUSED
+
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
 COUNTING = ("-m", "improvable.web.counting")
@@ -39,10 +41,14 @@ class Finished:
 async def start(
     words: Sequence[str], folder: Path, out: int = PIPE, err: int = PIPE, how: Sequence[str] = CHILD
 ) -> Process:
-    """Start a command; its messages name arguments as Python does, so that the page can name its controls instead."""
+    """Start a command; its messages name arguments as Python does, so that the page can name its controls instead.
+
+    It imports nothing from the folder of the data (-P), and no rule that is code: a file that somebody sent never runs.
+    """
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python"}
+    environment[REFUSED] = "1"
     return await asyncio.create_subprocess_exec(
-        sys.executable, *how, *words, cwd=folder, stdin=PIPE, stdout=out, stderr=err, env=environment
+        sys.executable, "-P", *how, *words, cwd=folder, stdin=PIPE, stdout=out, stderr=err, env=environment
     )  # fmt: skip
 
 

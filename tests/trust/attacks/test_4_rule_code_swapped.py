@@ -5,6 +5,9 @@ The digest of the code (the module, its package, and what they import from besid
 decides, never the outcome or the group.
 """
 
+import importlib.util
+import py_compile
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,10 @@ OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.1"),
     *("--features", "gagne_sum_tm1,dem_female", "--repetitions", "7", "--draws", "300"),
 ]
+AUDITED: dict[str, Any] = {
+    "outcome": "gagne_sum_t", "group": "race", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 7,
+    "draws": 200, "status_quo": improvable.threshold("risk_score_t", capacity=0.1), "n_jobs": 1,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -138,3 +145,76 @@ def test_a_candidate_sees_its_features_and_nothing_else(
     message = str(refused.value)
     assert column in message
     assert "gagne_sum_tm1" in message, "it says what the candidate may read"
+
+
+REMEMBERS = """
+import improvable
+
+seen = []
+
+class Rule:
+    name = "remembers"
+    def select(self, training, status_quo):
+        seen.append(len(training.rows))
+        assert len(seen) == 1, f"it was here {len(seen)} times"
+        capacity = training.constraints.capacity
+        return improvable.threshold(lambda rows: rows["gagne_sum_tm1"].to_numpy(), capacity=capacity)
+
+rule = Rule()
+"""
+STRANGER = """
+import importlib.util, pathlib, sys
+spec = importlib.util.spec_from_file_location("stranger", pathlib.Path({place!r}) / "stranger.py")
+sys.modules["stranger"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["stranger"])
+"""
+
+
+def rule_of(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path(f"{name}.py").write_text(code)
+    return f"{name}:rule"
+
+
+@pytest.mark.usefixtures("room")
+def test_named_code_remembers_nothing_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """28 blocks, and it is new in each; nothing of it is ever imported here."""
+    rule = rule_of(REMEMBERS, "remembering_rule", monkeypatch)
+    result = improvable.audit("people.csv", rule=rule, **AUDITED)
+    assert "remembering_rule" not in sys.modules
+    assert any("It ran in a new process for every block" in text for text in result.verdict_warnings)
+
+
+@pytest.mark.usefixtures("room")
+def test_an_object_is_said_to_keep_its_state() -> None:
+    result = improvable.audit("people.csv", rule=Peeking("gagne_sum_tm1", "function"), **AUDITED)
+    assert any("It ran in this process" in text for text in result.verdict_warnings)
+
+
+@pytest.mark.usefixtures("room")
+def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled file beside the source that says another thing, and a module loaded by its path."""
+    rule = rule_of(REMEMBERS, "compiled_rule", monkeypatch)
+    source = Path("compiled_rule.py").stat()
+    Path("evil.py").write_text("raise SystemExit('the stale code ran')\n")
+    cached = Path(importlib.util.cache_from_source("compiled_rule.py"))
+    cached.parent.mkdir(exist_ok=True)
+    py_compile.compile("evil.py", str(cached))
+    content = bytearray(cached.read_bytes())
+    content[8:16] = int(source.st_mtime).to_bytes(4, "little") + source.st_size.to_bytes(4, "little")
+    cached.write_bytes(bytes(content))
+    improvable.audit("people.csv", rule=rule, **AUDITED)
+    Path("elsewhere").mkdir()
+    Path("elsewhere/stranger.py").write_text("x = 1\n")
+    stranger = STRANGER.format(place=str(Path("elsewhere").resolve())) + REMEMBERS
+    rule = rule_of(stranger, "stranger_rule", monkeypatch)
+    with pytest.raises(ImprovableError, match="loads 'stranger', which is neither installed nor part of its digest"):
+        improvable.audit("people.csv", rule=rule, **AUDITED)
+
+
+@pytest.mark.usefixtures("room")
+def test_where_code_is_refused_none_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = rule_of("raise SystemExit('it ran')", "refused_rule", monkeypatch)
+    monkeypatch.setenv("IMPROVABLE_NO_CODE", "1")
+    with pytest.raises(ImprovableError, match="is code, which is not run here"):
+        improvable.audit("people.csv", rule=rule, **AUDITED)

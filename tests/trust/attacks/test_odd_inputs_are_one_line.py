@@ -11,6 +11,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
+from improvable.report.write import write_table
 
 OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.2"),
@@ -84,3 +85,19 @@ def test_labels_that_look_alike_are_named(twin: str, people: pl.DataFrame) -> No
             odd, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.3),
             rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=100,
         )  # fmt: skip
+
+
+def test_exported_cells_are_no_formulas(people: pl.DataFrame) -> None:
+    """A group's name that a spreadsheet would run, in the table and in the rows."""
+    formula = '=HYPERLINK("http://example.org")'
+    named = people.with_columns(race=pl.col("race").cast(pl.String).replace({"black": formula}))
+    result = improvable.audit(
+        named, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.3),
+        rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=100,
+    )  # fmt: skip
+    result.export_rows("rows.csv")
+    write_table(result, "table.csv")
+    for file in ("rows.csv", "table.csv"):
+        texts = [one for column in pl.read_csv(file).select(pl.col(pl.String)) for one in column.drop_nulls().unique()]
+        assert f"'{formula}" in texts, file
+        assert not [one for one in texts if one.startswith("=")], file
