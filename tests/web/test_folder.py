@@ -1,12 +1,20 @@
 """The served folder: its own data files, and nothing outside."""
 
+import asyncio
+import io
+import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
+from starlette.datastructures import UploadFile
 
 from improvable.errors import DataError
+from improvable.web import commands, serving
 from improvable.web.cases import PAGE, find_case, list_cases, open_case
 from improvable.web.folder import Folder
+from improvable.web.uploads import _keep
 
 
 @pytest.fixture
@@ -39,6 +47,7 @@ def test_no_other_path_is_data(folder: Folder, name: str) -> None:
         ("C:\\x\\b.csv", "b.csv"),
         ("loans.csv", "loans-2.csv"),
         (".hidden.csv", "hidden.csv"),
+        ("--help.csv", "help.csv"),
         ("a\x1b[2J.csv", "a[2J.csv"),
     ],
 )
@@ -76,3 +85,42 @@ def test_answers_to_the_questions_of_an_earlier_version_are_asked_again(folder: 
     case = open_case(folder, "loans.csv")
     case.write("answers.json", {"file": "loans.csv", "roles": {"a": "outcome"}, "positive": "yes", "question": {}})
     assert case.answers == {"file": "loans.csv", "page": PAGE}
+
+
+def test_uploads_of_one_name_at_the_same_time_are_all_kept(folder: Folder) -> None:
+    def keep(i: int) -> str:
+        return _keep(UploadFile(io.BytesIO(f"a\n{i}\n".encode())), "loans.csv", folder)
+
+    with ThreadPoolExecutor(16) as pool:
+        names = [*pool.map(keep, range(48))]
+    assert len(set(names)) == 48
+    assert {(folder.root / name).read_text() for name in names} == {f"a\n{i}\n" for i in range(48)}
+
+
+def test_what_the_page_keeps_is_readable_by_its_owner_alone(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address with the token is in a file that leads to it, not on the browser's command line."""
+    home = open_case(folder, "loans.csv").home
+    assert [stat.S_IMODE(place.stat().st_mode) for place in (folder.audits, home)] == [0o700, 0o700]
+    opened: list[str] = []
+    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    file = serving._open("http://127.0.0.1:1/?token=secret", folder.root)
+    assert opened == [file.as_uri()]
+    assert "secret" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
+    """A module that bears a library's name, and a rule that is code."""
+    (folder.root / "polars.py").write_text("raise SystemExit('it ran')")
+    (folder.root / "their_rule.py").write_text("raise SystemExit('it ran')")
+    people = pl.DataFrame(
+        {"y": [0, 1] * 200, "g": ["a", "b", "b", "a"] * 100, "d": [0, 1, 1, 1] * 100, "x": range(400)}
+    )
+    people.write_csv(folder.root / "people.csv")
+    words = ["check", "people.csv", "--outcome", "y", "--group", "g", "--decision", "d"]
+    checked = asyncio.run(commands.run(words, folder.root))
+    assert checked.code == 0, checked.err
+    checked = asyncio.run(commands.run([*words, "--rule", "their_rule:rule"], folder.root))
+    assert checked.code == 2
+    assert "it ran" not in checked.err
+    assert "is code, which is not run here" in checked.refusal

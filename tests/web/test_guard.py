@@ -57,6 +57,12 @@ def test_the_token_becomes_a_strict_cookie_once() -> None:
     assert asker.ask("/", cookie=cookie.partition(";")[0])[0] == 200
 
 
+def test_a_head_request_does_not_use_the_address_up() -> None:
+    asker = Asker()
+    assert asker.ask("/", "token=the-token", method="HEAD")[0] == 403
+    assert asker.ask("/", "token=the-token")[0] == 303
+
+
 @pytest.mark.parametrize("query", ["", "token=", "token=another", "token=the-tokens"])
 def test_without_the_token_nothing_is_shown(query: str) -> None:
     asker = Asker()

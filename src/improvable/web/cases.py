@@ -6,6 +6,7 @@ Nothing is kept in memory alone: a page that is closed and a server that is kill
 import json
 import re
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,14 @@ class Case:
 def open_case(folder: Folder, file: str) -> Case:
     """Begin an audit of a data file."""
     stem = re.sub(r"[^\w-]+", "-", Path(folder.data(file).name).stem).strip("-")[:60] or "audit"
-    number = 1
-    while (folder.audits / f"{stem}-{number}").exists():
-        number += 1
-    case = Case(folder, f"{stem}-{number}")
-    case.home.mkdir(parents=True)
+    folder.audits.mkdir(mode=0o700, exist_ok=True)  # what is in it shows people's data
+    for number in count(1):
+        case = Case(folder, f"{stem}-{number}")
+        try:
+            case.home.mkdir(mode=0o700)
+            break
+        except FileExistsError:
+            continue
     case.write("answers.json", {"file": file, "page": PAGE})
     return case
 

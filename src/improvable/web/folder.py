@@ -25,8 +25,9 @@ class Folder:
         return self.root / AUDITS
 
     def files(self) -> list[Path]:
-        """The data files, by name; links that lead outside are left out."""
-        every = (path for path in sorted(self.root.iterdir()) if path.suffix.lower() in SUFFIXES)
+        """The data files, by name; links that lead outside, and names that would be options, are left out."""
+        named = (path for path in sorted(self.root.iterdir()) if not path.name.startswith("-"))
+        every = (path for path in named if path.suffix.lower() in SUFFIXES)
         return [path for path in every if path.is_file() and self._holds(path)]
 
     def data(self, name: str) -> Path:
@@ -43,7 +44,7 @@ class Folder:
 
     def new_name(self, wanted: str) -> str:
         """A name for a file that arrives: the last part of what it was called, and never one that is taken."""
-        last = wanted.replace("\\", "/").rpartition("/")[2].strip().lstrip(".")
+        last = wanted.replace("\\", "/").rpartition("/")[2].strip().lstrip(".-")
         kept = "".join(letter for letter in last if letter.isprintable()) or "data.csv"
         stem, dot, suffix = kept.rpartition(".")
         if f"{dot}{suffix}".lower() not in SUFFIXES:

@@ -1,7 +1,9 @@
 """Start the local page: on this computer alone, on a free port, behind an address that works once."""
 
+import os
 import secrets
 import socket
+import tempfile
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -44,13 +46,27 @@ def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: b
     own, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     address = f"http://{HOST}:{own}/?token={token}"
     say(address)
-    if browser:
-        webbrowser.open(address)
+    opening = _open(address, folder) if browser else None
     app = make_app(Folder(folder))
     config = uvicorn.Config(
         Guard(app, own, token), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
     )  # fmt: skip
-    Server(config, app.state.site).run(sockets=[listening])
+    try:
+        Server(config, app.state.site).run(sockets=[listening])
+    finally:
+        if opening is not None:
+            opening.unlink(missing_ok=True)
+
+
+def _open(address: str, folder: Path) -> Path:
+    """Open the browser at a file of our own that leads to the address: a command line is there for all to read."""
+    audits = Folder(folder).audits
+    audits.mkdir(mode=0o700, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(".html", "open-", audits)  # which only its owner can read
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f'<!DOCTYPE html><title>improvable</title><meta http-equiv="refresh" content="0;url={address}">\n')
+    webbrowser.open(Path(name).as_uri())
+    return Path(name)
 
 
 class Server(uvicorn.Server):

@@ -26,22 +26,34 @@ async def receive(request: Request, folder: Folder, most: int = MOST_BYTES) -> s
     try:
         if not isinstance(upload, UploadFile) or not upload.filename:
             raise DataError("no file was chosen.", "Choose one, or drop it onto the page.")
-        name = folder.new_name(upload.filename)
-        await asyncio.to_thread(_keep, upload, folder.root / name)
+        return await asyncio.to_thread(_keep, upload, upload.filename, folder)
     finally:
         await form.close()
-    return name
 
 
-def _keep(upload: UploadFile, place: Path) -> None:
-    with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".arriving-", delete=False) as part:
+def _keep(upload: UploadFile, wanted: str, folder: Folder) -> str:
+    folder.new_name(wanted)  # refused before anything is written
+    with tempfile.NamedTemporaryFile(dir=folder.root, prefix=".arriving-", delete=False) as part:
         try:
             shutil.copyfileobj(upload.file, part, 1 << 20)
             part.flush()
-            Path(part.name).rename(place)
+            place = _reserve(folder, wanted)
+            Path(part.name).replace(place)
+            return place.name
         except BaseException:
             Path(part.name).unlink(missing_ok=True)
             raise
+
+
+def _reserve(folder: Folder, wanted: str) -> Path:
+    """A name that nobody else has, taken in one step: of two uploads of one name, neither is lost."""
+    while True:
+        place = folder.root / folder.new_name(wanted)
+        try:
+            place.open("xb").close()
+        except FileExistsError:
+            continue
+        return place
 
 
 async def _counted(request: Request, most: int) -> AsyncGenerator[bytes, None]:
