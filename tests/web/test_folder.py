@@ -6,7 +6,6 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import polars as pl
 import pytest
 from starlette.datastructures import UploadFile
 
@@ -102,7 +101,7 @@ def test_what_the_page_keeps_is_readable_by_its_owner_alone(folder: Folder, monk
     home = open_case(folder, "loans.csv").home
     assert [stat.S_IMODE(place.stat().st_mode) for place in (folder.audits, home)] == [0o700, 0o700]
     opened: list[str] = []
-    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    monkeypatch.setattr("webbrowser.open", opened.append)
     file = serving._open("http://127.0.0.1:1/?token=secret", folder.root)
     assert opened == [file.as_uri()]
     assert "secret" in file.read_text()
@@ -117,7 +116,7 @@ def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
         {"y": [0, 1] * 200, "g": ["a", "b", "b", "a"] * 100, "d": [0, 1, 1, 1] * 100, "x": range(400)}
     )
     people.write_csv(folder.root / "people.csv")
-    words = ["check", "people.csv", "--outcome", "y", "--group", "g", "--decision", "d"]
+    words = ["check", "people.csv", "--outcome", "diabetes", "--group", "sex", "--decision", "guideline"]
     checked = asyncio.run(commands.run(words, folder.root))
     assert checked.code == 0, checked.err
     checked = asyncio.run(commands.run([*words, "--rule", "their_rule:rule"], folder.root))
