@@ -112,10 +112,8 @@ def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
     """A module that bears a library's name, and a rule that is code."""
     (folder.root / "polars.py").write_text("raise SystemExit('it ran')")
     (folder.root / "their_rule.py").write_text("raise SystemExit('it ran')")
-    people = pl.DataFrame(
-        {"y": [0, 1] * 200, "g": ["a", "b", "b", "a"] * 100, "d": [0, 1, 1, 1] * 100, "x": range(400)}
-    )
-    people.write_csv(folder.root / "people.csv")
+    people = diabetes_screening().select("diabetes", "sex", "guideline", "age", "bmi").drop_nulls()
+    people.head(1_500).write_csv(folder.root / "people.csv")
     words = ["check", "people.csv", "--outcome", "diabetes", "--group", "sex", "--decision", "guideline"]
     checked = asyncio.run(commands.run(words, folder.root))
     assert checked.code == 0, checked.err
