@@ -134,8 +134,8 @@ def test_a_ledger_line_that_was_made_up_is_found(where: str, capsys: pytest.Capt
     assert "NOT VERIFIED: all" in shown
     hash_ = json.loads(ledger_path("people.csv").read_text().splitlines()[2])["hash"][:16]
     place.write_text(place.read_text().replace(f"(hash {hash_}", "(hash 0123456789abcdef"))
-    assert run(verify) == 0, "it may be recorded elsewhere too"
-    assert "names a line of another ledger, which was not checked: 'Line 3 of" in said(capsys)
+    assert run(verify) == 1, "no ledger here has that line"
+    assert "the result says 'Line 3 of people.csv.ledger (hash 0123456789abcdef" in said(capsys)
 
 
 def test_of_two_runs_alike_each_has_its_own_line(capsys: pytest.CaptureFixture[str]) -> None:

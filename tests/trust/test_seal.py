@@ -131,7 +131,7 @@ def test_code_that_a_protocol_names_is_announced_before_it_is_run(
     for command in (
         ["seal", "own.toml", "--data", "people.csv"],
         ["audit", "own.toml", "--data", "people.csv", "--out", "run"],
-        ["verify", "run", "--data", "people.csv"],
+        ["verify", "run", "--data", "people.csv", "--run-code"],
     ):
         assert run(command) == 0
         assert "warning: the protocol's rule 'their_rules:rule' is Python code by its author" in said(capsys)

@@ -15,6 +15,7 @@ from improvable.errors import OptionError
 if TYPE_CHECKING:
     from improvable.results.storage import Provenance
     from improvable.trust.agreement import Agreement
+    from improvable.trust.ledger import Line
     from improvable.trust.verification import Verification
 
 MOST_SHOWN = 20
@@ -124,7 +125,7 @@ def verify(
     place = _ledger_of(result, data, ledger, facts)
     runs = "no ledger was checked, so nobody knows how many runs did not reject"
     if place is not None:
-        good, where, runs = _in_ledger(place, facts, stated_made(result))
+        good, where, runs = _in_ledger(place, facts, stated_made(result), result)
         failed += [] if good else [f"ledger: {where}"]
         say(shown(f"{_word(good)} ledger: {where}"))
     elif stated_made(result).runs not in (None, NOT_WRITABLE):
@@ -192,7 +193,7 @@ def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]
         return Path(ledger)
     if ledger_path(data).exists():
         return ledger_path(data)
-    for place in sorted(Path(result).resolve().parent.glob("*.ledger")):
+    for place in _beside(result):
         try:
             if ledger_line(place, facts) is not None:
                 return place
@@ -201,8 +202,11 @@ def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]
     return None
 
 
-def _in_ledger(place: Path, facts: dict[str, Any], made: "Provenance") -> tuple[bool, str, str]:
-    """Whether a ledger is intact and lists a result as it says it was `made`, where, and how many runs it has."""
+def _in_ledger(place: Path, facts: dict[str, Any], made: "Provenance", result: str) -> tuple[bool, str, str]:
+    """Whether a ledger is intact and lists a result, where, and how many runs it has.
+
+    What the result says of how it was `made` is compared with the line that it names, here or in a ledger beside it.
+    """
     from improvable.errors import StorageError
     from improvable.trust.ledger import doubts, line_words, read_ledger, rejections_words, turned_back
     from improvable.trust.order import OUT_OF_ORDER, order_of
@@ -215,14 +219,39 @@ def _in_ledger(place: Path, facts: dict[str, Any], made: "Provenance") -> tuple[
     runs = rejections_words(lines)
     if line is None:
         return False, f"no line of {place.name} records this result", runs
-    kept = lines[line - 1].facts
-    here = (kept.get("command"), line_words(place, lines[:line]), kept.get("file"))
-    for said, recorded in zip((made.command, made.runs, made.data), here, strict=True):
-        if said is not None and _without_name(said) != _without_name(recorded or "nothing"):
-            return False, f"the result says '{said}', and the ledger says '{recorded or 'nothing'}'", runs
+    named = place, lines[:line]
+    if made.runs is not None and lines[line - 1].hash[:16] not in made.runs:
+        named = _named_line(made.runs, _beside(result)) or named
+    kept = named[1][-1].facts
+    recorded = (kept.get("command"), line_words(*named), kept.get("file"))
+    for said, there in zip((made.command, made.runs, made.data), recorded, strict=True):
+        if said is not None and _without_name(said) != _without_name(there or "nothing"):
+            return False, f"the result says '{said}', and the ledger says '{there or 'nothing'}'", runs
     order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
-    told = " ".join([f"line {line} of {place.name}.", *doubts(lines), *order])
+    other = [f"The result names line {named[1][-1].number} of {named[0].name}."] if named[0] != place else []
+    told = " ".join([f"line {line} of {place.name}.", *other, *doubts(lines), *order])
     return not turned_back(lines) and not any(OUT_OF_ORDER in words for words in order), told, runs
+
+
+def _named_line(words: str, places: Sequence[Path]) -> "tuple[Path, list[Line]] | None":
+    """The ledger that has the line whose hash is in these words, with its lines up to that one."""
+    from improvable.errors import StorageError
+    from improvable.trust.ledger import read_ledger
+
+    for place in places:
+        try:
+            lines = read_ledger(place)
+        except StorageError:
+            continue
+        for line in lines:
+            if f"(hash {line.hash[:16]}..." in words:
+                return place, lines[: line.number]
+    return None
+
+
+def _beside(result: str) -> list[Path]:
+    """Ledgers beside a result."""
+    return sorted(Path(result).resolve().parent.glob("*.ledger"))
 
 
 def _without_name(words: str) -> str:

@@ -167,6 +167,30 @@ def test_both_schemes_have_a_bundle_with_two_groups_and_with_more(
     assert {one["training"] is None for one in kept} == {scheme == "forward"}
 
 
+@pytest.mark.parametrize("options", [{"method": "delta"}, {"weight": "w"}, {"cluster": "c"}], ids=str)
+def test_weights_clusters_and_the_normal_limit_have_a_bundle(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three groups that differ by chance alone, so that several pairs count."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    need = rng.normal(size=2_000)
+    people = pl.DataFrame(
+        {
+            "y": (need + rng.normal(size=2_000) > 0).astype(int), "g": rng.choice(["a", "b", "c"], 2_000), "x": need,
+            "s": need + 2 * rng.normal(size=2_000), "w": rng.integers(1, 4, 2_000), "c": np.arange(2_000) // 4,
+        }
+    )  # fmt: skip
+    result = improvable.audit(
+        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
+        features=["x"], scheme="split", repetitions=1, draws=100, run_folder="run", **options,
+    )  # fmt: skip
+    write_bundle("run", smallest=1)
+    found = verify_bundle("run.bundle.json")
+    assert found.same
+    assert found.stated["p_value"] == result.p_value
+
+
 def test_what_was_not_declared_has_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A comparison has no protocol: nothing would say what its cells were asked."""
     monkeypatch.chdir(tmp_path)
