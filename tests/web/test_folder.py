@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import UploadFile
 
+from improvable.datasets import diabetes_screening
 from improvable.errors import DataError
 from improvable.web import commands, serving
 from improvable.web.cases import PAGE, find_case, list_cases, open_case
