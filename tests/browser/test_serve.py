@@ -29,10 +29,10 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-def to_question(visitor: Visitor) -> None:
+def to_question(visitor: Visitor, percent: str = "43") -> None:
     visitor.click("Open")
     visitor.mean("outcome", "yes")
-    visitor.select_top("43")
+    visitor.select_top(percent)
     visitor.click("Check and go on")
     visitor.page.wait_for_url("**/question")
 
@@ -449,10 +449,10 @@ def test_the_page_init_audit_and_python_give_the_same_numbers(
     assert all(facts == every[0] for facts in every)
 
 
-def planned(browser: Browser, server: Server) -> Visitor:
+def planned(browser: Browser, server: Server, percent: str = "43") -> Visitor:
     """Someone who asks whether there are enough rows."""
     visitor = Visitor(browser, server.address)
-    to_question(visitor)
+    to_question(visitor, percent)
     visitor.click("Go on")
     visitor.click("Estimate")
     return visitor
@@ -472,6 +472,6 @@ def test_a_plan_is_shown(browser: Browser, tmp_path: Path) -> None:
 def test_a_pilot_that_is_too_small_is_refused_in_words(browser: Browser, tmp_path: Path) -> None:
     write_loans(tmp_path, rows=1_200)
     with serving(tmp_path) as server:
-        visitor = planned(browser, server)
-        assert "the pilot is too small" in visitor.page.get_by_role("alert").inner_text()
+        visitor = planned(browser, server, "10")
+        assert "The pilot is too small" in visitor.page.get_by_role("alert").inner_text()
         assert visitor.page.get_by_role("button", name="Estimate").is_visible()
