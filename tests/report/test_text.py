@@ -61,6 +61,7 @@ def test_verdict_table_who_changes_and_cautions_come_in_this_order() -> None:
     text = result.summary()
     places = [text.index(words) for words in ("(p ", "Means of", "Gap", "Who changes", "REJECTED at level", "Seed 0")]
     assert places == sorted(places)
+    assert "from 1,200 rows, with 95% intervals" in " ".join(text.split())
     first = " ".join(text.split("\n\n")[0].split())
     assert first.startswith(("Shown: ", "It is not shown that "))
     assert re.search(rf"\(p (=|<) [\d.]+, (not )?below {result.threshold:g}\)\.$", first)

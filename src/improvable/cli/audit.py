@@ -44,7 +44,7 @@ def audit(
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     out: Annotated[
-        str | None, of_output(metavar="FOLDER", help="Keep finished repetitions there; run again to resume.")
+        str | None, of_output(metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume.")
     ] = None,
     export: Annotated[
         str | None, of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")

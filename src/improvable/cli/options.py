@@ -21,7 +21,8 @@ Report = Annotated[
 ]
 Table = Annotated[str | None, of_output("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
 Ledger = Annotated[
-    str | None, of_output(metavar="FILE", help="Record the run there.", show_default="DATA.ledger, beside the data")
+    str | None,
+    of_output(metavar="FILE", help="Record the run in this file.", show_default="DATA.ledger, beside the data"),
 ]
 ExitCode = Annotated[bool, of_output("--exit-code", help="Exit with 1 when the null is rejected.")]
 Verbose = Annotated[

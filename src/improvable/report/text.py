@@ -77,10 +77,11 @@ def estimates(result: "Result", raw: Facts, facts: Facts) -> str:
         ends = [_ends(mean, spread) for mean, spread in zip(means, pair, strict=True)]
         rows.append([row_name(one[0], facts), *ends, p_text(one[place]["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
+    units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
     which = f"; p of repetition {facts['repetitions'][place]['repetition']}, which decides" if several else ""
     accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {utilities_words(facts['accuracy_utilities'])}. "
     lower = "Lower is better: accuracy rises where that value falls. " if facts["lower_is_better"] else ""
-    caption = f"{accuracy}{lower}{over} with {percent(1 - facts['alpha'])} intervals{which}."
+    caption = f"{accuracy}{lower}{over} from {units}, with {percent(1 - facts['alpha'])} intervals{which}."
     return f"{paragraph(caption)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
 
 

@@ -92,7 +92,7 @@ def combinations_of(rows: Rows, columns: Sequence[str]) -> tuple[list[tuple[str,
     absent = [name for name in columns if name not in rows.columns]
     if absent:
         raise AlgorithmError(
-            f"the cutoffs by {named(columns)} need the column '{absent[0]}', which is not there.",
+            f"the cutoffs by {named(columns)} need the column '{absent[0]}', which the rows do not have.",
             "Decisions by group need the group of every row.",
         )
     read = []

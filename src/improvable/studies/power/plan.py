@@ -11,7 +11,7 @@ from improvable.studies.power.learning import Learning
 if TYPE_CHECKING:
     import altair as alt
 
-NOT_EVIDENCE = "Power at an estimated or assumed effect is not evidence that the effect is there."
+NOT_EVIDENCE = "Power at an estimated or assumed effect is not evidence that the effect exists."
 OTHER_ROWS = (
     "Plan on rows other than those to be audited: a train fraction or a rule chosen because it does well on some rows "
     "cannot be tested at the stated level on those rows."
