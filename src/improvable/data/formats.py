@@ -64,7 +64,7 @@ class FileFormat:
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)  # a codec that is no encoding of texts, such as rot13, is refused too
-            except (LookupError, UnicodeError):
+            except (LookupError, ValueError):
                 known = one_of(["utf-8", "utf-16", "windows-1252", "latin-1"])
                 raise OptionError(f"`encoding` is '{self.encoding}'.", f"It is a name such as {known}.") from None
         return FileFormat(separator, self.encoding, self.decimal, self.sheet)
