@@ -187,6 +187,7 @@ class Facts(TypedDict):
     target: NotRequired[str]
     capacity: NotRequired[float | str | None]
     ties: NotRequired[str]
+    direction: NotRequired[str | None]
     monotone: NotRequired[dict[str, str]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
