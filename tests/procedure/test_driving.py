@@ -140,7 +140,7 @@ def few_visits(people: pl.DataFrame, decision: Any) -> float:
 
 @pytest.mark.parametrize(
     ("changes", "accuracy"),
-    [({"weight": "weight"}, mean_visits), ({"lower_is_better": True}, few_visits)],
+    [({"weight": "weight"}, mean_visits), ({"lower_is_better": True, "direction": "as stated"}, few_visits)],
     ids=["weighted", "lower is better"],
 )
 def test_losses_are_those_of_a_loop_over_features_and_shuffles(changes: dict[str, Any], accuracy: Any) -> None:

@@ -74,7 +74,7 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].shares.items()}
     assert shares == {"status_quo": "42.9%", "candidate": "8.8%"}
     assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
-    assert f"But: {text[:40]}" in result.summary()
+    assert f"But: {text[:40]}" in " ".join(result.summary().split())
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="`capacity='same'`"):
         improvable.audit(
@@ -138,7 +138,7 @@ def test_the_summary_says_whom_either_algorithm_selects(tmp_path: Any) -> None:
     result = improvable.compare(frame, outcome="y", group="g", status_quo="d", candidate="e", draws=100)
     line = "Selected: status quo 75.0%, candidate 75.0% of test rows (a 50.0% -> 100.0%, b 100.0% -> 50.0%)."
     assert line in " ".join(result.summary(verbose=True).split())
-    assert "Of all test rows, 75.0% → 75.0% are selected." in result.summary()
+    assert "Of all test rows, 75.0% → 75.0% are selected." in " ".join(result.summary().split())
     table = result.table()
     assert table["group"].to_list() == ["a", "b", "g"]
     assert table["share_status_quo"].to_list() == [0.5, 1.0, 0.75]

@@ -139,7 +139,7 @@ def test_trap_5_undefined_draws_count_against_rejection_and_are_reported() -> No
             "new": [1, 0] * 100 + [0, 0, 1, 1],
         }
     )
-    result = compared(frame)
+    result = compared(frame, direction="as stated")
     lost = int(np.isnan(result.evidence.drawn[0][:, 1, 0]).any(axis=1).sum())
     assert lost > 50
     assert result.assessment.undefined == lost
