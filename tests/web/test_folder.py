@@ -14,6 +14,7 @@ from improvable.errors import DataError
 from improvable.web import commands, serving
 from improvable.web.cases import PAGE, find_case, list_cases, open_case
 from improvable.web.folder import Folder
+from improvable.web.jobs import Jobs
 from improvable.web.uploads import _keep
 
 
@@ -122,3 +123,18 @@ def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
     assert checked.code == 2
     assert "it ran" not in checked.err
     assert "the code of the rule's module" in checked.refusal, "it is not even on the path"
+
+
+def test_a_log_is_not_written_through_a_link(folder: Folder, tmp_path: Path) -> None:
+    case, secret = open_case(folder, "loans.csv"), tmp_path / "secret.csv"
+    (case.home / "audit.log").symlink_to(secret)
+
+    async def run() -> None:
+        jobs = Jobs()
+        jobs.add(case, "audit", ["--version"])
+        while jobs.state(case, "audit") in ("waiting", "running"):
+            await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+    assert secret.read_text() == "a\n1\n"
+    assert not (case.home / "audit.log").is_symlink()

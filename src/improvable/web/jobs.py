@@ -93,7 +93,9 @@ class Jobs:
     async def _work(self) -> None:
         while self._waiting:
             job = self._running = self._waiting.pop(0)
-            with (job.case.home / job.log).open("wb") as log:
+            place = job.case.home / job.log
+            place.unlink(missing_ok=True)  # made anew: through a link, another file would be lost
+            with place.open("xb") as log:
                 process = await commands.start(
                     job.words, job.case.folder.root, out=commands.DEVNULL, err=log.fileno()
                 )  # fmt: skip
