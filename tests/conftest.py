@@ -12,6 +12,7 @@ from improvable.data.arrays import FloatArray, IntArray
 
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")
+os.environ["COLUMNS"] = "100"  # as wide wherever tests run: make hands the terminal's width on
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from improvable.cli import run
 from improvable.results import versions
 from improvable.trust import ledger, seal
 
+os.environ["COLUMNS"] = "100"
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 PYTHON, SHELL, OUTPUT = "py", "sh", "text"

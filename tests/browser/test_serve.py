@@ -432,7 +432,7 @@ def test_the_page_init_audit_and_python_give_the_same_numbers(
     asked = [*options, "--decision", DIABETES_SCREENING["status_quo"], "--capacity", "same", "--row-id", "id"]
     assert command(["audit", data, *asked, "--json", "audit.json"]) == 0
     answers = [
-        told["outcome"], "", told["group"], told["weight"], told["cluster"], told["stratum"],
+        told["outcome"], "1", told["group"], told["weight"], told["cluster"], told["stratum"],
         "n", DIABETES_SCREENING["status_quo"], "", "", "", "", "", told["accuracy"], "", "", "",
         "", "", "", "row_id", "id", "",
     ]  # fmt: skip

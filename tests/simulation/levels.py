@@ -51,7 +51,7 @@ def compare_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: i
     status_quo, candidate = process.algorithms()
     return improvable.compare(
         process.draw(rng, process.rows, truth), outcome="outcome", group="group", status_quo=status_quo,
-        candidate=candidate, draws=draws, seed=seed[-1], n_jobs=1, **process.options(),
+        candidate=candidate, draws=draws, seed=seed[-1], n_jobs=1, direction="as stated", **process.options(),
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int
     return improvable.audit(
         frame, outcome="outcome", group="group", status_quo=status_quo,
         rule=Given(candidate), features=read, draws=draws, seed=seed[-1], n_jobs=1, progress=False,
-        **{"repetitions": REPETITIONS, **process.options(), **options},
+        direction="as stated", **{"repetitions": REPETITIONS, **process.options(), **options},
     )  # fmt: skip
 
 
@@ -114,7 +114,8 @@ def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: 
     return improvable.audit(
         scene.draw(np.random.default_rng(seed), rows), outcome="outcome", group="group", rule=rule,
         status_quo=improvable.threshold("score", above=0.0), features=scene.features, accuracy="classification_rate",
-        draws=draws, seed=seed[-1], n_jobs=1, progress=False, **{"repetitions": REPETITIONS, **options},
+        draws=draws, seed=seed[-1], n_jobs=1, progress=False, direction="as stated",
+        **{"repetitions": REPETITIONS, **options},
     )  # fmt: skip
 
 

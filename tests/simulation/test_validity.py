@@ -40,7 +40,7 @@ def test_drawn_rows_have_the_utilities_of_the_population(process: Process) -> No
     with quiet():
         result = improvable.compare(
             frame, outcome="outcome", group="group", status_quo=status_quo, candidate=candidate, draws=100, n_jobs=1,
-            **process.options(),
+            direction="as stated", **process.options(),
         )  # fmt: skip
     values, drawn = result.evidence.values[0][:, 0], result.evidence.drawn[0][:, :, 0]
     truth = np.array([process.reached(process.null)[group] for group in result.groups])

@@ -27,7 +27,7 @@ PROCEDURES = {
     "split": ("As in the paper", "Learn from one half, test on the other, 7 times. Needs more rows."),
 }
 OF_TWO_VALUES = (
-    "positive_predictive_value", "true_positive_rate", "true_negative_rate", "classification_rate", "f_score", "lift",
+    "true_positive_rate", "true_negative_rate", "positive_predictive_value", "classification_rate", "f_score", "lift",
     "selection_rate",
 )  # fmt: skip
 OF_AMOUNTS = ("calibration", "lift", "selection_rate")

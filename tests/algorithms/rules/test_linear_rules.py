@@ -268,8 +268,10 @@ def test_only_shares_of_what_is_better_when_lower_change_their_sign() -> None:
 
 @pytest.mark.parametrize("form", ["ratio", "difference"])
 def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: str) -> None:
-    """Of the selected, a tenth fewer must be well; on the rows that the search learned from, they are."""
-    well = people.with_columns(well=1 - pl.col("sick"))
+    """The selected must be less well, by a tenth; on the rows that the search learned from, they are."""
+    well = people.with_columns(
+        well=(1 - pl.col("sick")) * pl.when(pl.int_range(pl.len()) % 2 == 0).then(1.0).otherwise(1.2)
+    )
     asked: dict[str, Any] = {"outcome": "well", "lower_is_better": True}
     size: dict[str, Any] = {"delta_accuracy": 0.1 if form == "ratio" else 0.02, "form": form}
     algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).substitute()

@@ -211,7 +211,7 @@ def test_small_groups_that_are_pooled_share_their_cutoffs(people: pl.DataFrame) 
             "threshold_optimizer",
             {"group_blind": True},
             improvable.RuleError,
-            "needs the group at decision time, which may be disparate treatment. Allow it with group_blind=False",
+            "needs the group at decision time, which may be disparate treatment. Allow it with `group_blind=False`",
         ),
         ("grid_search", {"target": "visits"}, improvable.RuleError, "needs a target of 0 and 1, and 'visits' is not"),
         ("grid_search", {"capacity": 0.2}, improvable.OptionError, "grid_search' cannot honor capacity"),

@@ -188,7 +188,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
         ("blend:0.5", "Write it like blend:0.5:linear"),
         ("blend:0.5:drop:x:linear", "is not a blend"),
         ("ridge:strong", "Write it like ridge:10"),
-        ("ridgge:1", "cannot be imported"),
+        ("ridgge:1", "cannot be found"),
         ("os:nothing", "cannot be imported"),
         ("tournament:linear,forrest", "Did you mean 'forest'"),
     ],
