@@ -112,6 +112,11 @@ class Watched:
         return self.rows.fold(work, columns, merge)
 
 
+def bytes_of(folder: str) -> dict[str, bytes]:
+    """Every file of a run but its provenance, which names the command and the line of the ledger."""
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.name != "provenance.json"}
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     people: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
@@ -121,7 +126,7 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     monkeypatch.chdir(tmp_path)
     write_folder(people, tmp_path / "people", [900, 900])
     assert run([*COMMAND, "--out", "whole"]) == 0
-    whole = {path.name: path.read_bytes() for path in Path("whole").iterdir()}
+    whole = bytes_of("whole")
     assert sorted(whole) == [*(f"repetition-00{k}.npz" for k in (1, 2, 3)), "result.json", "run.json"]
     document = Path("out.json").read_bytes()
     module, name = STAGES[stage]
@@ -131,7 +136,7 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     assert not Path("killed", "result.json").exists()
     shutil.copytree("killed", "again")
     assert run([*COMMAND, "--out", "killed"]) == 0
-    assert {path.name: path.read_bytes() for path in Path("killed").iterdir()} == whole
+    assert bytes_of("killed") == whole
     assert Path("out.json").read_bytes() == document
     engine = Watched(Memory(read_rows(people), 1))
     improvable.audit(
@@ -185,7 +190,7 @@ def test_partitions_without_rows(people: pl.DataFrame, spark: Any, tmp_path: Pat
 
 
 ERRORS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown engine": ({"engine": "sparkle"}, "engine is 'sparkle'. Did you mean 'spark'"),
+    "unknown engine": ({"engine": "sparkle"}, "`engine` is 'sparkle'. Did you mean 'spark'"),
     "unknown row id": ({"row_id": "persn"}, "there is no column 'persn'. Did you mean 'person'"),
     "unknown feature": ({"features": ["signl"]}, "there is no column 'signl'"),
     "few training rows": ({"train_rows": 3}, "`train_rows` is 3"),
