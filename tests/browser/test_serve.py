@@ -464,7 +464,6 @@ def test_a_plan_is_shown(browser: Browser, tmp_path: Path) -> None:
         visitor = planned(browser, server)
         visitor.page.get_by_alt_text("Power against the number of rows").wait_for()
         assert visitor.page.get_by_text("the audit rejects with probability").is_visible()
-        assert visitor.page.get_by_text("Declare the scheme before the audit.").is_visible()
         assert not serious(visitor)
         visitor.show("4-power")
 
