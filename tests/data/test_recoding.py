@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 
 N = 1_200
 WORDS = {"yes/no": ("yes", "no"), "Pass/Fail": ("Pass", "Fail"), "approve/deny": ("approve", "deny"),

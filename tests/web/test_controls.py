@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from improvable.question.argument_names import KNOWN
 from improvable.question.settings import SETTINGS
-from improvable.question.spelling import KNOWN
-from improvable.web import answers, meaning
+from improvable.web import answers, roles
 from improvable.web.controls import CONTROLS, OFFERED_VALUES, sentence, spoken
 
 HOME = Path(answers.__file__).parent
 ON_THE_PAGES = " ".join(
     path.read_text() for path in (*HOME.glob("templates/*.html"), HOME / "pages" / "columns.py")
-) + " ".join([*meaning.OTHERS.values(), *(words[0] for words in answers.PROCEDURES.values())])
+) + " ".join([*roles.OTHERS.values(), *(words[0] for words in answers.PROCEDURES.values())])
 
 
 @pytest.mark.parametrize(

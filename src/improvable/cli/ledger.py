@@ -39,8 +39,8 @@ def ledger(
     from improvable.data.fingerprint import fingerprint
     from improvable.data.formats import FileFormat
     from improvable.errors import StorageError
+    from improvable.question.argument_names import as_options
     from improvable.question.design import FEWEST_DRAWS
-    from improvable.question.spelling import as_options
     from improvable.report.layout import paragraph
     from improvable.results.numbers import p_equals, p_text
     from improvable.showing import shown

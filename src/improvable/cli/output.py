@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 from improvable.report.appendix import appendix_block
 from improvable.report.blocks import Block, Sentence
 from improvable.report.driving import driving_section

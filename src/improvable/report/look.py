@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 from improvable.results.numbers import value_text
 from improvable.showing import shown_all
 

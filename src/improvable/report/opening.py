@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
 from improvable.report.spread import Key, Spread, gap_by
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of

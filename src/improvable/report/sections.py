@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from improvable.question.spelling import as_options
+from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.look import look_lines
 from improvable.report.meanings import meaning

@@ -7,7 +7,7 @@ from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.kinds import parse_names
-from improvable.web.meaning import FORMAT, Roles, number, roles_of
+from improvable.web.roles import FORMAT, Roles, number, roles_of
 
 RULES = {
     "lasso": "LASSO",

@@ -13,7 +13,7 @@ from improvable.algorithms.rules.foreign import REFUSED
 
 CHILD = ("-m", "improvable.web.child")
 PREVIEW = ("-m", "improvable.web.preview")
-COUNTING = ("-m", "improvable.web.counting")
+WHOLE_FILE = ("-m", "improvable.web.whole_file")
 WRAP = 66
 
 
@@ -96,4 +96,4 @@ def _pairs(words: Sequence[str]) -> list[str]:
     return parts
 
 
-__all__ = ["COUNTING", "DEVNULL", "PREVIEW", "Finished", "run", "shown", "start"]
+__all__ = ["DEVNULL", "PREVIEW", "WHOLE_FILE", "Finished", "run", "shown", "start"]

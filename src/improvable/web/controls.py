@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from improvable.question.argument_names import KNOWN, respell
 from improvable.question.kinds import FLAG
-from improvable.question.spelling import KNOWN, respell
 
 CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,10 +138,10 @@ def _taken(role: str, found: Mapping[str, str]) -> bool:
     return role == "score" and "decision" in found.values()
 
 
-def main(path: str, said: str) -> int:
-    """Print the preview of a file, or one line that says why there is none."""
+def answer(work: Callable[[Rows], dict[str, Any]], path: str, said: Mapping[str, str]) -> int:
+    """Print what is found in a file that is written as was said, or one line that says why nothing is."""
     try:
-        facts = preview(read_rows(path, FileFormat(**json.loads(said)).checked()))
+        facts = work(read_rows(path, FileFormat(**said).checked()))
     except ImprovableError as error:
         print(f"improvable: {error}", file=sys.stderr)
         return 2
@@ -150,4 +150,4 @@ def main(path: str, said: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    sys.exit(answer(preview, sys.argv[1], json.loads(sys.argv[2])))

@@ -5,7 +5,7 @@ from typing import Any
 
 from improvable.question.kinds import parse_names
 from improvable.web.answers import PROCEDURES, RULES, asked_of
-from improvable.web.meaning import Roles, kinds, roles_of
+from improvable.web.roles import Roles, kinds, roles_of
 
 
 def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]:

@@ -14,7 +14,7 @@ from improvable.web.commands import shown
 from improvable.web.controls import sentence, spoken
 from improvable.web.folder import Folder
 from improvable.web.jobs import Jobs
-from improvable.web.meaning import roles_of
+from improvable.web.roles import roles_of
 
 STEPS = (
     ("columns", "Columns"),

@@ -12,7 +12,7 @@ from improvable.question.kinds import parse_names
 from improvable.web import commands
 from improvable.web.answers import audit_options
 from improvable.web.cases import Case
-from improvable.web.meaning import FORMAT, OTHERS, answers_from, form_of, hint_of, roles_of
+from improvable.web.roles import FORMAT, OTHERS, answers_from, form_of, hint_of, roles_of
 from improvable.web.sentences import lacking_words, other_value, selects_words, should_words
 from improvable.web.site import site_of, to
 
@@ -113,7 +113,7 @@ async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
         "least": float(answers["score"]["least"]) if answers["score"].get("cut") == "least" else None,
     }  # fmt: skip
     words = [case.answers["file"], json.dumps(asked)]
-    done = await commands.run(words, case.folder.root, how=commands.COUNTING)
+    done = await commands.run(words, case.folder.root, how=commands.WHOLE_FILE)
     if done.code:
         raise OptionError(done.refusal or "the rows could not be counted.")
     return dict(json.loads(done.out))

@@ -8,8 +8,8 @@ from improvable.errors import ImprovableError
 from improvable.web.answers import PROCEDURES, RULES, asked_of, audit_options, check_question, measures
 from improvable.web.commands import shown
 from improvable.web.controls import spoken
-from improvable.web.meaning import form_of, roles_of
 from improvable.web.pages.columns import SEALED, DirectionError, look, preview
+from improvable.web.roles import form_of, roles_of
 from improvable.web.sentences import measure_words, other_value, selects_words, should_words
 from improvable.web.site import site_of, to
 

@@ -1,21 +1,22 @@
 """Counts of the whole file that the page asks about: rows that lack a value, by group, and what a cutoff selects.
 
-`python -m improvable.web.counting FILE ASKED` prints them as JSON, in a process that ends, as `preview` does.
+`python -m improvable.web.whole_file FILE ASKED` prints them as JSON, in a process that ends, as `preview` does.
 """
 
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from improvable.data.engines.memory import Memory
-from improvable.data.formats import FileFormat
-from improvable.data.frames import Rows, incomplete, labels_of, missing_labels, read_rows
+from improvable.data.frames import Rows, incomplete, labels_of, missing_labels
 from improvable.data.groups import MOST_LEVELS
 from improvable.data.recoding import Values, recode
-from improvable.errors import DataError, ImprovableError
+from improvable.errors import DataError
+from improvable.web.preview import answer
 
 
 def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,17 +70,6 @@ def _above(scores: Any, name: str, least: float) -> float:
     return float(known[known < least].max())
 
 
-def main(path: str, given: str) -> int:
-    """Print the counts, or one line that says why there are none."""
-    asked = json.loads(given)
-    try:
-        counted = count(read_rows(path, FileFormat(**asked["format"]).checked()), asked)
-    except ImprovableError as error:
-        print(f"improvable: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(counted))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2]))
+    asked = json.loads(sys.argv[2])
+    sys.exit(answer(partial(count, asked=asked), sys.argv[1], asked["format"]))

@@ -12,8 +12,8 @@ import pytest
 
 from improvable.data.frames import read_rows
 from improvable.errors import DataError
-from improvable.web.counting import count
 from improvable.web.preview import preview
+from improvable.web.whole_file import count
 
 ASKED: dict[str, Any] = {
     "format": {}, "positive": {"default": "no"}, "na": [], "strip": True, "numeric": ["default"],
@@ -74,7 +74,7 @@ def test_a_cutoff_that_divides_nobody_is_refused(least: float, said: str) -> Non
         count(read_rows(frame), {**ASKED, "score": "score", "least": least})
 
 
-@pytest.mark.parametrize("program", ["preview", "counting"])
+@pytest.mark.parametrize("program", ["preview", "whole_file"])
 def test_a_program_says_in_one_line_what_is_wrong(program: str, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     words = [sys.executable, "-m", f"improvable.web.{program}", str(tmp_path / "empty.csv")]
