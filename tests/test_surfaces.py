@@ -73,8 +73,6 @@ PLAIN_OPTIONS = [
     *("--outcome", "repaid", "--group", "sex", "--decision", "approved"),
     *("--capacity", "same", "--row-id", "row"),
 ]
-MEASURES = {"accuracy": "positive_predictive_value", "fairness": "positive_predictive_value"}
-"""What an audit measures if nothing is said; the page proposes the share selected of those who should be."""
 ROLES = {"repaid": "outcome", "sex": "group", "approved": "decision", "row": "row_id"}
 
 
@@ -91,7 +89,7 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
     assert said_of(json.loads(Path("init.json").read_text())) == found
     meant = {"repaid": "1", "approved": "1"}
-    page = {"roles": ROLES, "positive": meant, "flags": ["repaid", "approved"], "binary": True, "question": MEASURES}
+    page = {"roles": ROLES, "positive": meant, "flags": ["repaid", "approved"], "binary": True}
     assert by_options(Path("loans.csv"), audit_options(page)) == found
 
 
@@ -123,6 +121,6 @@ def test_the_verdict_is_that_of_the_hand_coded_file(meaning: Meaning, tmp_path_f
         assert by_options(file, [*PLAIN_OPTIONS, "--positive", pairs, "--selection", selection, *small]) == found
     else:
         flags = [name for name, pair in words.items() if set(pair) == {0, 1}]
-        question = {**MEASURES, "selection": selection}
+        question = {"selection": selection}
         page = {"roles": ROLES, "positive": meant, "flags": flags, "binary": True, "question": question}
         assert by_options(file, [*audit_options(page), *small]) == found

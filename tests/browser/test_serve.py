@@ -175,8 +175,9 @@ def test_a_lenders_file_gives_the_numbers_of_one_in_zeros_and_ones(
     found[file] = on_the_page
     if "by hand" not in found:
         words = ["audit", "by-hand.csv", "--outcome", "repaid", "--group", "sex", "--decision", "approved",
-                 "--capacity", "same", "--rule", "linear", "--accuracy", "true_positive_rate", "--row-id", "loan_id",
-                 "--seed", str(on_the_page["seed"]), "--json", "by-hand.json"]  # fmt: skip
+                 "--capacity", "same", "--rule", "linear", "--row-id", "loan_id",
+                 "--accuracy", "positive_predictive_value", "--seed", str(on_the_page["seed"]),
+                 "--json", "by-hand.json"]  # fmt: skip
         subprocess.run([sys.executable, "-m", "improvable", *words], cwd=folder, check=True, capture_output=True)
         found["by hand"] = json.loads((folder / "by-hand.json").read_text())
     for number in ("p_value", "reject", "repetitions", "groups", "seed", "disparities"):

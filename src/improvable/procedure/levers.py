@@ -22,7 +22,8 @@ def easy_cautions(question: Question) -> list[Caution]:
         text = f"the level is {question.alpha:g}: chance alone shows an improvement that often. 0.05 is usual."
         out.append(Caution(f"{LEVER} easy level", text))
     if claim.no_worse is not None and claim.no_worse > MOST_WORSE:
-        text = f"the margin lets every group lose {claim.no_worse:.0%} of its accuracy."
+        loss = f"{claim.no_worse:.0%} of its accuracy" if claim.form == "ratio" else f"{claim.no_worse:g} of accuracy"
+        text = f"the margin lets every group lose {loss}."
         out.append(Caution(f"{LEVER} easy margin", text))
     elif claim.no_worse is None and min(every_delta(claim.delta_accuracy), default=0.0) < 0:
         text = "a delta of accuracy is negative: what is shown allows a loss of accuracy."

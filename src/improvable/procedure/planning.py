@@ -115,8 +115,8 @@ def code_cautions(plan: Plan) -> list[Caution]:
     if not runs_foreign_code(plan.rule):
         return []
     how = (
-        "It ran in this process, so that it may have acted on what it saw in earlier blocks and repetitions; named as "
-        "module:object it would not."
+        "It ran in this process, so that it may have acted on what it saw in earlier blocks and repetitions: its error "
+        "rate is then simulated, not proven. Named as module:object it would be new in every block."
         if keeps_state(plan.rule)
         else "It ran in a new process for every block, from the bytes of its digest."
     )

@@ -45,7 +45,9 @@ def twin_cautions(
         return []  # copies teach together and are tested together
     clusters = [] if settings.cluster is None else cluster_columns(plan.design, ())
     found = count_repeats(engine, surveyed.reading, columns, [*columns_read(surveyed, columns), *clusters], clusters)
-    share = f"{found.repeated:.1%} of the rows repeat the features and outcome of another row"
+    counted = ", counted once in each cluster," if clusters else ""
+    another = "a row of another cluster" if clusters else "another row"
+    share = f"{found.repeated:.1%} of the rows{counted} repeat the features and outcome of {another}"
     copied = are_copies(found, lambda: exact_words(some.rows, columns))
     if copied and settings.row_id is None and not clusters and settings.duplicates is None:
         raise DataError(
@@ -54,9 +56,11 @@ def twin_cautions(
             "if they are different people, name a row id, `row_id=...`, or say `duplicates='keep'`.",
         )
     if copied:
-        return [Caution(COPIES, f"{share}{' of another cluster' if clusters else ''}, more than chance makes. "
-                                f"{_declared(settings)} If they are the same people, a candidate is tested on people "
-                                "that it learned from.")]  # fmt: skip
+        text = (
+            f"{share}, more than chance makes. {_declared(settings)} If they are the same people, a candidate is "
+            "tested on people that it learned from."
+        )
+        return [Caution(COPIES, text)]
     if settings.duplicates == "keep":
         return [Caution("kept", f"{share}, no more than chance makes. {_declared(settings)}")]
     if clusters or found.share > MOST_SHARE:

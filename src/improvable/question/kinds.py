@@ -172,10 +172,13 @@ def label_text(value: Any) -> str:
 
     Examples
     --------
-    >>> label_text("yes"), label_text(1.0), label_text(True)
-    ('yes', '1', 'True')
+    >>> label_text("yes"), label_text(1234567.0), label_text(0.5), label_text(True)
+    ('yes', '1234567', '0.5', 'True')
     """
-    return str(value) if isinstance(value, str | bool) else f"{float(value):g}"
+    if isinstance(value, str | bool | int):
+        return str(value)
+    number = float(value)
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _by_group(text: str) -> dict[str, float]:
@@ -226,7 +229,12 @@ TEXTS = Kind(
 )
 POSITIVE = Kind(
     "a value, or a table with one for each column",
-    {"anyOf": [{"type": ["string", "array"]}, {"type": "object", "additionalProperties": {"type": "string"}}]},
+    {
+        "anyOf": [
+            {"type": ["string", "array"]},
+            {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+        ]
+    },
     lambda value: (
         TEXTS.accepts(value)
         or (isinstance(value, Mapping) and all(isinstance(one, str | int | float) for one in value.values()))

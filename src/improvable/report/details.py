@@ -13,6 +13,7 @@ from improvable.results.words import (
     effective_words,
     gaps_words,
     harm_words,
+    rows_words,
     scheme_words,
     shares_words,
     training_text,
@@ -45,7 +46,7 @@ def question(facts: Facts) -> str:
     if facts["protected"]:
         listed = " and ".join(facts["protected"])
         lines.append(f"Only being worse off than others counts as unfair, and only for {listed}.")
-    units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    units = rows_words(facts)
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
         low, high = (bound_text(bound) for bound in gap["interval"])

@@ -32,7 +32,7 @@ EXPLAINED = {
     "answer. No result rests on such a candidate.",
     "near group": "Such a feature is a proxy of the group.",
     "together": "Features that together tell the group are a proxy of it.",
-    "direction": "If lower outcomes are better, every comparison here is the wrong way around.",
+    "direction": "If the outcomes point the other way, every comparison here is the wrong way around.",
     "perfect": "Real outcomes are hardly ever this predictable.",
     "repeats": "Rows of one person are not independent; treated as if they were, p-values are too small.",
     "codes": "Averages over a code for missing mean nothing.",

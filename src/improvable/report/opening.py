@@ -16,6 +16,7 @@ from improvable.results.words import (
     rerun_chance,
     rerun_range,
     rerun_words,
+    rows_words,
     shortfall_words,
 )
 
@@ -31,7 +32,7 @@ def title_block(facts: Facts, data: str | None = None) -> Title:
     """Question, and who, what, when, on which data."""
     about = facts["about"]
     named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
-    rows = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    rows = rows_words(facts)
     where = f"{data}, {rows}" if data else rows
     named.append(("Data", where))
     if facts["data_fingerprint"]:

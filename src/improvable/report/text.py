@@ -11,7 +11,7 @@ from improvable.report.layout import paragraph, table
 from improvable.report.opening import mean_shares
 from improvable.report.people import NAMES, PEOPLE, people_by_group
 from improvable.report.spread import Spread, gap_by, spreads
-from improvable.results.facts import Algorithm, ComponentFacts, Facts, by_component, mean_of
+from improvable.results.facts import PAIR, ComponentFacts, Facts, by_component, mean_of
 from improvable.results.numbers import p_equals, p_text, percent, value_text
 from improvable.results.words import (
     component_name,
@@ -19,6 +19,7 @@ from improvable.results.words import (
     limits,
     rates_words,
     rerun_words,
+    rows_words,
     seal_words,
     shortfall_words,
     utilities_words,
@@ -28,8 +29,6 @@ from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     from improvable.results.result import Result
-
-PAIR: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
 
 
 def summary(
@@ -77,7 +76,7 @@ def estimates(result: "Result", raw: Facts, facts: Facts) -> str:
         ends = [_ends(mean, spread) for mean, spread in zip(means, pair, strict=True)]
         rows.append([row_name(one[0], facts), *ends, p_text(one[place]["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
-    units = f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+    units = rows_words(facts)
     which = f"; p of repetition {facts['repetitions'][place]['repetition']}, which decides" if several else ""
     accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {utilities_words(facts['accuracy_utilities'])}. "
     lower = "Lower is better: accuracy rises where that value falls. " if facts["lower_is_better"] else ""

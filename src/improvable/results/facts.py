@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from improvable.results.firmness import RerunFacts, ShortfallFacts
 
 Algorithm = Literal["status_quo", "candidate"]
+PAIR: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
 """The keys of a pair, in the order of every output."""
 
 

@@ -15,6 +15,11 @@ SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
+def rows_words(facts: Facts) -> str:
+    """How many rows were analyzed, and in how many clusters."""
+    return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+
+
 def measure_words(measure: UtilityFacts) -> str:
     """What a utility measures, with the column it reads."""
     return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]

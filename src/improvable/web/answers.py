@@ -7,6 +7,7 @@ from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.kinds import parse_names
+from improvable.web.demo import EXAMPLE, EXAMPLE_MEASURE
 from improvable.web.roles import FORMAT, Roles, number, roles_of
 
 RULES = {
@@ -27,17 +28,17 @@ PROCEDURES = {
     "split": ("As in the paper", "Learn from one half, test on the other, 7 times. Needs more rows."),
 }
 OF_TWO_VALUES = (
-    "true_positive_rate", "true_negative_rate", "positive_predictive_value", "classification_rate", "f_score", "lift",
+    "positive_predictive_value", "true_positive_rate", "true_negative_rate", "classification_rate", "f_score", "lift",
     "selection_rate",
 )  # fmt: skip
 OF_AMOUNTS = ("calibration", "lift", "selection_rate")
 GAPS_OF_TWO_VALUES = (
-    "true_positive_rate", "false_positive_rate", "positive_predictive_value", "calibration_rejected",
+    "positive_predictive_value", "true_positive_rate", "false_positive_rate", "calibration_rejected",
     "classification_rate", "f_score", "lift", "selection_rate", "adverse_impact_ratio",
 )  # fmt: skip
 GAPS_OF_AMOUNTS = ("calibration", "calibration_rejected", "lift", "selection_rate", "adverse_impact_ratio")
 """Each measure once: of two values calibration is the predictive value, and rates of error have the same gaps as rates
-of success."""
+of success. The first is proposed: it is what `audit` measures if nothing is said."""
 DEFAULTS: dict[str, str] = {
     "share": "same", "accuracy": "", "fairness": "", "better": "more", "margin": "1", "shrink": "0",
     "selection": "benefit", "procedure": "forward", "rule": "lasso", "alpha": "5", "allow_group": "",
@@ -59,7 +60,8 @@ def measures(answers: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
 def asked_of(answers: Mapping[str, Any]) -> dict[str, str]:
     """The question as answered, with what the page proposes where nothing was."""
     accuracy, _ = measures(answers)
-    return {**DEFAULTS, "accuracy": accuracy[0], "fairness": accuracy[0], **dict(answers.get("question", {}))}
+    measure = EXAMPLE_MEASURE if answers.get("file") == EXAMPLE and EXAMPLE_MEASURE in accuracy else accuracy[0]
+    return {**DEFAULTS, "accuracy": measure, "fairness": measure, **dict(answers.get("question", {}))}
 
 
 def check_question(given: Mapping[str, str], answers: Mapping[str, Any]) -> dict[str, str]:

@@ -63,7 +63,7 @@ def random_folds(rows: int) -> IntArray:
     return np.random.default_rng(rows).permutation(rows) % 5
 
 
-def check(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> None:
+def assert_as_scikit_learn(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> None:
     """The same penalty and predictions as scikit-learn, for all rows and for all but those of each fold."""
     fold = random_folds(len(y))
     theirs = LassoCV(cv=PredefinedSplit(fold), max_iter=50_000).fit(x, y, sample_weight=weights)
@@ -84,18 +84,18 @@ def check(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> No
 @pytest.mark.parametrize(("rows", "columns"), [(2_000, 30), (300, 8), (12, 3), (100, 90), (120, 100), (60, 200)])
 def test_it_is_scikit_learns(rows: int, columns: int, weighted: bool) -> None:
     weights = np.random.default_rng(1).exponential(size=rows) if weighted else None
-    check(*simulated(rows, columns), weights)
+    assert_as_scikit_learn(*simulated(rows, columns), weights)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_scikit_learns_where_columns_are_degenerate(kind: str) -> None:
-    check(*degenerate(kind))
+    assert_as_scikit_learn(*degenerate(kind))
 
 
 def test_rows_may_weigh_nothing() -> None:
     x, y = simulated(400)
     weights = np.where(np.arange(400) % 2 == 0, 3.0, 0.0)
-    check(x, y, weights)
+    assert_as_scikit_learn(x, y, weights)
     one = FoldedLasso().fit(x, y, weights, np.arange(400) % 4)  # two of four folds weigh nothing
     two = FoldedLasso().fit(x[::2], y[::2], None, np.arange(400)[::2] % 4 // 2)
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-9)

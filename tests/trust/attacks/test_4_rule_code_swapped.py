@@ -186,6 +186,16 @@ def test_named_code_remembers_nothing_from_block_to_block(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("room")
+def test_named_code_finds_what_the_same_object_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = REMEMBERS.replace('        assert len(seen) == 1, f"it was here {len(seen)} times"\n', "")
+    named = improvable.audit("people.csv", rule=rule_of(code, "named_rule", monkeypatch), **AUDITED)
+    here: dict[str, Any] = {}
+    exec(code, here)
+    passed = improvable.audit("people.csv", rule=here["rule"], **AUDITED)
+    assert named.to_dict()["repetitions"] == passed.to_dict()["repetitions"]
+
+
+@pytest.mark.usefixtures("room")
 def test_an_object_is_said_to_keep_its_state() -> None:
     result = improvable.audit("people.csv", rule=Peeking("gagne_sum_tm1", "function"), **AUDITED)
     assert any("It ran in this process" in text for text in result.verdict_warnings)

@@ -61,6 +61,15 @@ def test_another_question_has_another_digest(
         assert "NOT VERIFIED" in said(capsys)
 
 
+def refused(change: Callable[[dict[str, Any]], None], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that refuses a changed bundle."""
+    capsys.readouterr()
+    assert run(forged(change)) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    return line
+
+
 @pytest.mark.usefixtures("bundle")
 @pytest.mark.parametrize(
     ("change", "words"),
@@ -76,11 +85,7 @@ def test_another_question_has_another_digest(
 def test_repetitions_are_complete_and_in_order_and_old_bundles_are_refused(
     change: Callable[[dict[str, Any]], None], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    capsys.readouterr()
-    assert run(forged(change)) == 2
-    captured = capsys.readouterr()
-    assert words in captured.err
-    assert captured.err.count("\n") == 1
+    assert words in refused(change, capsys)
 
 
 @pytest.mark.usefixtures("bundle")
@@ -90,11 +95,7 @@ def test_draws_are_enough_and_not_too_many(draws: int, words: str, capsys: pytes
         plain["protocol"]["declared"]["test"]["draws"] = draws
         plain["protocol"]["digest"] = digest_of(plain["protocol"]["declared"])
 
-    capsys.readouterr()
-    assert run(forged(change)) == 2
-    captured = capsys.readouterr()
-    assert words in captured.err
-    assert captured.err.count("\n") == 1
+    assert words in refused(change, capsys)
 
 
 @pytest.mark.usefixtures("bundle")
@@ -102,6 +103,4 @@ def test_groups_are_not_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     def change(plain: dict[str, Any]) -> None:
         plain["repetitions"][0]["attributes"][0] |= {"levels": [f"g{i}" for i in range(2_000)]}
 
-    capsys.readouterr()
-    assert run(forged(change)) == 2
-    assert "2,000 groups, too many to draw again" in said(capsys)
+    assert "2,000 groups, too many to draw again" in refused(change, capsys)

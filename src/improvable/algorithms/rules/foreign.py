@@ -148,10 +148,12 @@ def _answer_in_a_fork(request: bytes) -> bytes:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_answer(request))
-        os._exit(0)
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(_answer(request))
+        finally:
+            os._exit(0)  # whatever the code did, sys.exit included, this copy of the server ends here
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         reply = pipe.read()
