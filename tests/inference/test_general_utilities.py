@@ -12,7 +12,7 @@ from conftest import Case
 from improvable.data.arrays import FloatArray
 from improvable.inference.cells import contributions, count
 from improvable.inference.components import gaps
-from improvable.inference.influence import Influence
+from improvable.inference.influence import Condition, influence_of
 from improvable.inference.statistics import gap_between, gap_slopes, utilities_of
 from improvable.studies.power import power_from_pilot
 from oracle import naive_draws, naive_values
@@ -41,7 +41,9 @@ def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     np.testing.assert_allclose(mine.evidence.values[0][:, 3], twin.evidence.values[0][:, 0], rtol=1e-13)
     coefficients = np.array([[1.0, -0.7], [-0.9, 0.4]])
     shapes = [
-        Influence([strata], result.evidence.sums, result.evidence.measures).shape(m, np.arange(2), coefficients)
+        influence_of(
+            Condition("", m, np.arange(2), coefficients, 0.0), [strata], result.evidence.sums, result.evidence.measures
+        )
         for result, m in ((mine, 3), (twin, 0))
         for strata in [cells_of(case, result)]
     ]
@@ -64,8 +66,8 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     vectors = contributions(utility.ingredients, None, {None: y}, case.decisions)  # type: ignore[arg-type]
     cells = count(vectors.reshape(len(vectors), -1), case.group, 2)
     coefficients, measure = np.array([[1.0, -0.5], [-1.0, 0.5]]), result.evidence.accuracy[0]
-    influence = Influence([cells], result.evidence.sums, result.evidence.measures)
-    spread = influence.shape(measure, np.arange(2), coefficients).spread
+    condition = Condition("", measure, np.arange(2), coefficients, 0.0)
+    spread = influence_of(condition, [cells], result.evidence.sums, result.evidence.measures).spread
 
     def statistic(kept: FloatArray) -> float:
         values = naive_values(name, y[kept], [d[kept] for d in case.decisions], case.group[kept])

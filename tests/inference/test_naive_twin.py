@@ -9,7 +9,11 @@ from scipy.stats import ks_2samp
 import improvable
 from conftest import Case
 from improvable.inference.assessment import assess
+from improvable.inference.drawing import plain
+from improvable.inference.evidence import Evidence
+from improvable.inference.normal_limit import Moments
 from improvable.inference.statistics import signed_statistics
+from improvable.inference.tally import with_draws
 from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values
 
 DRAWS = 3_000
@@ -34,6 +38,15 @@ def compared(case: Case, outcome: str, accuracy: str, fairness: str, **options: 
         seed=5,
         **options,  # type: ignore[arg-type]
     )
+
+
+def plain_evidence(result: improvable.Comparison) -> Evidence:
+    """The evidence with draws of Appendix A; corrections have twins of their own: test_corrections.py."""
+    assert result.counted is not None
+    assert not isinstance(result.counted.strata, Moments)
+    drawable = plain(result.counted.strata, False)
+    seed = np.random.SeedSequence(result.question.seed)
+    return with_draws(result.evidence, result.counted, drawable, result.question.draws, seed, 1)
 
 
 @pytest.mark.paper("Equation 1", "Example 1", "Example 2", "Example 3", "Example 4", "Example 5")
@@ -66,7 +79,7 @@ def test_p_values_agree_with_resampling_rows(name: str, form: str) -> None:
     between = improvable.UTILITIES[name].between
     statistics = naive_statistics(values, values, ordered, form, between)
     naive = naive_p_values(statistics, naive_statistics(draws, draws, ordered, form, between))
-    given = replace(result.evidence, chosen_here=False)  # choosing it here: test_reference_pair.py
+    given = replace(plain_evidence(result), chosen_here=False)  # choosing it here: test_reference_pair.py
     fast = assess(given, result.question.claim)
     assert fast.p_accuracy["ab"[order[0]]] == pytest.approx(naive["r"], abs=0.065)
     assert fast.p_accuracy["ab"[order[1]]] == pytest.approx(naive["b"], abs=0.065)
@@ -81,7 +94,7 @@ def test_draws_have_the_same_distribution(name: str) -> None:
     result = compared(case, outcome, "profit" if name == "profit" else "selection_rate", name)
     y = case.binary if outcome == "binary" else case.count
     draws = naive_draws(name, y, case.decisions, case.group, DRAWS, seed=4)
-    fast = result.evidence.drawn[0][:, :, result.evidence.fairness[0]]
+    fast = plain_evidence(result).drawn[0][:, :, result.evidence.fairness[0]]
     for g in range(2):
         for t in range(2):
             assert ks_2samp(fast[:, g, t], draws[:, g, t]).pvalue > 1e-5

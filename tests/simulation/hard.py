@@ -6,6 +6,7 @@ In each process one component of the null holds with equality and all others are
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,16 @@ from improvable.data.groups import Attribute
 from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import Cells, count, pool_clusters
 from improvable.inference.critical import critical_deltas
-from improvable.inference.drawing import draw_clusters, draw_rows
+from improvable.inference.drawing import Drawable, RowsInClusters, plain, prepare
 from improvable.inference.evidence import Evidence
-from improvable.inference.reliability import reliability_cautions
-from improvable.inference.resampling import resample
+from improvable.inference.reliability import differing_rows, reliability_cautions
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.results.frontier import Frontier
 from simulation.study import ALPHA, DRAWS
 
 NEITHER, BOTH, ONLY_NOW, ONLY_NEW = range(4)
+PLAIN = Claim()
 Make = Callable[[np.random.Generator], "Drawn"]
 
 
@@ -39,6 +40,8 @@ class Drawn:
     cluster : array of int, optional
     stratum : array of int, optional
         Of the design, by cluster.
+    positives : bool
+        Whether all rows should be selected, and what is measured is the rate at which they are; else calibration.
     """
 
     group: IntArray
@@ -47,18 +50,44 @@ class Drawn:
     weight: FloatArray | None = None
     cluster: IntArray | None = None
     stratum: IntArray | None = None
+    positives: bool = False
+
+    def vectors(self) -> FloatArray:
+        """What each row contributes."""
+        chosen = np.stack([(self.kind == BOTH) | (self.kind == one) for one in (ONLY_NOW, ONLY_NEW)], axis=1)
+        if self.positives:
+            return np.stack([chosen, np.ones(chosen.shape)], axis=2).reshape(len(self.group), 4)
+        load = chosen * (1.0 if self.weight is None else self.weight[:, None])
+        return np.stack([load * self.outcome[:, None], load], axis=2).reshape(len(self.group), 4)
 
     def counted(self, groups: int) -> list[Cells]:
         """Cells by stratum of the design."""
-        chosen = np.stack([(self.kind == BOTH) | (self.kind == one) for one in (ONLY_NOW, ONLY_NEW)], axis=1)
-        load = chosen * (1.0 if self.weight is None else self.weight[:, None])
-        vectors = np.stack([load * self.outcome[:, None], load], axis=2).reshape(len(self.group), 4)
+        vectors = self.vectors()
         if self.cluster is None:
             return [count(vectors, self.group, groups)]
         pooled = pool_clusters(vectors, self.group, self.cluster, groups)
-        stratum = np.zeros(len(pooled), dtype=np.int64) if self.stratum is None else self.stratum
-        parts = [pooled[stratum == one] for one in np.unique(stratum)]
-        return [count(part, np.zeros(len(part), dtype=np.int64), 1) for part in parts]
+        return [count(part, np.zeros(len(part), dtype=np.int64), 1) for part in self._by_stratum(pooled)]
+
+    def rows(self, groups: int) -> tuple[Cells, IntArray, RowsInClusters | None]:
+        """Cells of single rows, the cluster of each, and both as drawing wants them."""
+        order = np.argsort(self.group, kind="stable")
+        ones = np.ones(len(order), dtype=np.int64)
+        cells = Cells(self.vectors()[order], self.group[order], ones, 0, groups)
+        if self.cluster is None:
+            return cells, order, None
+        cluster = self.cluster[order]
+        number = int(self.cluster.max()) + 1
+        codes, units = [], []
+        for part in self._by_stratum(np.arange(number)):
+            place = np.full(number, -1)
+            place[part] = np.arange(len(part))
+            codes.append(place[cluster])
+            units.append(len(part))
+        return cells, cluster, RowsInClusters(cells, tuple(codes), tuple(units))
+
+    def _by_stratum(self, clusters: FloatArray | IntArray) -> list[Any]:
+        stratum = np.zeros(len(clusters), dtype=np.int64) if self.stratum is None else self.stratum
+        return [clusters[stratum == one] for one in np.unique(stratum)]
 
 
 @dataclass(frozen=True)
@@ -77,6 +106,7 @@ class Hard:
         How the kind of the caution begins that names the reason; empty where the level is to be right without one.
     better : callable, optional
         From a generator to a sample in which the claim is true.
+    claim : Claim
     """
 
     name: str
@@ -85,33 +115,32 @@ class Hard:
     make: Make
     caution: str = ""
     better: Make | None = None
+    claim: Claim = PLAIN
 
 
 def names(groups: int) -> tuple[str, ...]:
     return tuple("abcdefghij"[:groups])
 
 
-def evidence_of(
-    strata: Sequence[Cells], clustered: bool, groups: int, seed: np.random.SeedSequence, draws: int, *, plain: bool
-) -> Evidence:
-    """What `compare` has of a sample; `plain` without any correction: Appendix A's draws, the reference as if given."""
+def evidence_of(strata: Sequence[Cells], groups: int, *, given: bool = False) -> Evidence:
+    """What `compare` has of a sample before it is drawn from; `given`: the reference pair as if it were."""
     shape = (groups, 1, 2, 2)
     sums = np.sum([cells.sums() for cells in strata], axis=0).reshape(shape)
-    if plain:
-        drawn_sums = np.sum([resample(cells, draws, seed) for cells in strata], axis=0)
-    else:
-        drawn_sums = (draw_clusters if clustered else draw_rows)(strata, draws, seed)
     return Evidence(
         attributes=(Attribute("group", names(groups), np.arange(groups)),),
         measures=(Measure("calibration", "", "outcome"),),
         accuracy=(0,),
         fairness=(0,),
         sums=sums,
-        draws=drawn_sums.reshape(-1, *shape),
+        draws=np.empty((0, *shape)),
         training=sums[:, :, 0],
         units=sum(cells.rows for cells in strata),
-        chosen_here=not plain,
+        chosen_here=not given,
     )
+
+
+def drawn_from(evidence: Evidence, drawable: Drawable, draws: int, seed: np.random.SeedSequence) -> Evidence:
+    return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed), linear=drawable.linear)
 
 
 def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bool = False) -> dict[str, float]:
@@ -119,6 +148,7 @@ def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bo
 
     Under the null or, where `better`, where the claim is true.
     """
+    claim = process.claim
 
     def p_of(assessment: Assessment) -> float:
         return assessment.p_fairness if process.binds == "gap" else assessment.p_accuracy[process.binds]
@@ -126,13 +156,17 @@ def find(process: Hard, seed: tuple[int, int], draws: int = DRAWS, *, better: bo
     make = process.better if better else process.make
     assert make is not None
     drawn, chance = make(np.random.default_rng(seed)), np.random.SeedSequence(seed)
-    strata = drawn.counted(process.groups)
-    clusters = None if drawn.cluster is None else int(drawn.cluster.max()) + 1
-    plain, mended = (
-        evidence_of(strata, clusters is not None, process.groups, chance, draws, plain=way) for way in (True, False)
-    )
-    cautions = reliability_cautions(mended, Claim(), strata, clusters)
-    found = {"plain": p_of(assess(plain, Claim())), "mended": p_of(assess(mended, Claim()))}
+    strata, clustered = drawn.counted(process.groups), drawn.cluster is not None
+    cells, cluster, rows = drawn.rows(process.groups)
+    before = evidence_of(strata, process.groups)
+    drawable = prepare(before, claim, strata, clustered, rows)
+    uncorrected = evidence_of(strata, process.groups, given=True)
+    found = {
+        "plain": p_of(assess(drawn_from(uncorrected, plain(strata, clustered), draws, chance), claim)),
+        "mended": p_of(assess(drawn_from(before, drawable, draws, chance), claim)),
+    }
+    differing = differing_rows(before, cells, cluster if clustered else None)
+    cautions = reliability_cautions(before, drawable, differing)
     return {**found, **{f"caution: {one.kind.split()[0]}": 1.0 for one in cautions}}
 
 
@@ -220,6 +254,104 @@ def weighted(index: float, rows: int = 400) -> Make:
     return make
 
 
+def recoded(make: Make, low: float, high: float) -> Make:
+    """The same rows with their outcomes 0 and 1 written as two other values."""
+
+    def again(rng: np.random.Generator) -> Drawn:
+        drawn = make(rng)
+        return replace(drawn, outcome=np.where(drawn.outcome > 0, high, low))
+
+    return again
+
+
+def in_households(make: Make) -> Make:
+    """Rows in clusters of two that have the group and the decisions in common."""
+
+    def again(rng: np.random.Generator) -> Drawn:
+        drawn = make(rng)
+        pairs = len(drawn.group) // 2
+        group, kind = (np.repeat(one[: 2 * pairs : 2], 2) for one in (drawn.group, drawn.kind))
+        return Drawn(group, kind, drawn.outcome[: 2 * pairs], cluster=np.repeat(np.arange(pairs), 2))
+
+    return again
+
+
+def unequal(sizes: Callable[[np.random.Generator], IntArray], gain: float = 0.0) -> Make:
+    """Clusters of such sizes, whose rows share how high outcomes of either algorithm's own picks are."""
+
+    def make(rng: np.random.Generator) -> Drawn:
+        size = sizes(rng)
+        cluster = np.repeat(np.arange(len(size)), size)
+        rows = len(cluster)
+        kind, group = rng.choice(4, rows, p=[0.4, 0.2, 0.2, 0.2]), rng.integers(0, 2, rows)
+        now, new = rng.normal(0, 1.2, (2, len(size)))
+        outcome = 6 + rng.normal(0, 2, rows)
+        outcome += np.where(kind == ONLY_NOW, now[cluster], 0)
+        outcome += np.where(kind == ONLY_NEW, new[cluster] + gain, 0)
+        return Drawn(group, kind, outcome, cluster=cluster)
+
+    return make
+
+
+def one_large(clusters: int, share: float, size: int = 12) -> Callable[[np.random.Generator], IntArray]:
+    """Clusters of one size, but for one that has a share of all rows."""
+    large = round(share / (1 - share) * size * (clusters - 1))
+    return lambda _: np.array([large] + [size] * (clusters - 1))
+
+
+def lognormal_sizes(clusters: int) -> Callable[[np.random.Generator], IntArray]:
+    return lambda rng: np.maximum(2, rng.lognormal(3, 1, clusters)).astype(np.int64)
+
+
+def dear(chance: float, more: float, picks: int = 30, rows: int = 300) -> Make:
+    """About so many own picks of the candidate in group b, of which few cost much more; lower outcomes are better.
+
+    Outcomes are turned, so that higher is better. All means are the same.
+    """
+
+    def make(rng: np.random.Generator) -> Drawn:
+        group = rng.integers(0, 2, rows)
+        share = 2 * picks / rows
+        kind = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=[0.4, 0.6 - 2 * share, share, share])
+        outcome = rng.normal(10, 1, rows)
+        mine = (group == 1) & (kind == ONLY_NEW)
+        outcome -= np.where(mine, more * (rng.random(rows) < chance) - more * chance, 0.0)
+        return Drawn(group, kind, outcome)
+
+    return make
+
+
+def lognormal_picks(picks: int, tail: float, rows: int = 300) -> Make:
+    """About so many own picks of the status quo in group b have lognormal outcomes; all means are the same."""
+
+    def make(rng: np.random.Generator) -> Drawn:
+        group, share = rng.integers(0, 2, rows), 2 * picks / rows
+        kind = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=[0.4, 0.6 - 2 * share, share, share])
+        mean = float(np.exp(tail**2 / 2))
+        leans = (group == 1) & (kind == ONLY_NOW)
+        return Drawn(group, kind, np.where(leans, rng.lognormal(0, tail, rows), rng.normal(mean, 0.5, rows)))
+
+    return make
+
+
+def near_one(rows: int, rate: float, margin: float, correlation: float = 0.0, better: bool = False) -> Make:
+    """Group b has so many positives; the candidate's rate is short of the status quo's by all of the margin, or equal.
+
+    Group a is large, and the candidate is far better there.
+    """
+
+    def make(rng: np.random.Generator) -> Drawn:
+        new = rate if better else rate * (1 - margin)
+        together = rate * new + correlation * float(np.sqrt(rate * (1 - rate) * new * (1 - new)))
+        shares = np.maximum([1 - rate - new + together, together, rate - together, new - together], 0)
+        few = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], rows, p=shares / shares.sum())
+        many = rng.choice([NEITHER, BOTH, ONLY_NOW, ONLY_NEW], 2_000, p=[0.1, 0.5, 0.1, 0.3])
+        group = np.repeat([0, 1], [len(many), rows])
+        return Drawn(group, np.concatenate([many, few]), np.ones(len(group)), positives=True)
+
+    return make
+
+
 def spread(groups: int, top: float, low: float) -> list[float]:
     """Half of the groups at the top, half at the bottom."""
     return [top] * (groups // 2) + [low] * (groups - groups // 2)
@@ -293,7 +425,9 @@ def wrong_bounds(seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
     shared = (now + new) / 2  # half of either algorithm's picks are both's
     mean = np.select([kind == ONLY_NOW, kind == ONLY_NEW], [2 * now - shared, 2 * new - shared], shared)
     drawn = Drawn(group, kind, rng.poisson(mean).astype(np.float64))
-    evidence = evidence_of(drawn.counted(2), False, 2, np.random.SeedSequence(seed), draws, plain=False)
+    strata = drawn.counted(2)
+    without = evidence_of(strata, 2)
+    evidence = drawn_from(without, prepare(without, Claim(), strata, False), draws, np.random.SeedSequence(seed))
     front = Frontier((critical_deltas(evidence, Claim()),), ALPHA, "ratio", "signed", names(2))
     return {
         name: float(any(bound.value > max(0.0, truth[bound.what]) for bound in front.bounds(simultaneous=together)))

@@ -5,7 +5,7 @@ that an audit does besides. It takes rules that are functions of this study.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
 from improvable.inference.assessment import assess
-from improvable.inference.cells import count, pool_clusters
+from improvable.inference.cells import Cells, count, pool_clusters
 from improvable.inference.combining import lower_median
-from improvable.inference.drawing import draw_clusters, draw_rows
+from improvable.inference.drawing import RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
 from improvable.procedure.blocks import forward_cuts
 from improvable.procedure.splitting import DRAWING, Splitting, make_splitting, seed_of
@@ -189,22 +189,28 @@ def evidence_of(
 ) -> Evidence:
     """What an audit has of the tested rows; `reference` None where the pair of groups is chosen on them."""
     shape, group = (case.groups, 1, 2, 2), table.group[rows]
+    in_clusters = None
     if table.cluster is None:
         cells = count(vectors, group, case.groups)
     else:
         _, codes = np.unique(table.cluster[rows], return_inverse=True)
-        pooled = pool_clusters(vectors, group, codes.astype(np.int64), case.groups)
+        codes = codes.astype(np.int64)
+        pooled = pool_clusters(vectors, group, codes, case.groups)
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
+        order = np.argsort(group, kind="stable")
+        single = Cells(vectors[order], group[order], np.ones(len(order), dtype=np.int64), 0, case.groups)
+        in_clusters = RowsInClusters(single, (codes[order],), (len(pooled),))
     sums = cells.sums().reshape(shape)
-    drawn = (draw_rows if table.cluster is None else draw_clusters)([cells], draws, seed)
-    return Evidence(
+    evidence = Evidence(
         attributes=(Attribute("group", case.names(), np.arange(case.groups)),),
         measures=(Measure(case.utility, "", "outcome"),),
         accuracy=(0,),
         fairness=(0,),
         sums=sums,
-        draws=drawn.reshape(-1, *shape),
+        draws=np.empty((0, *shape)),
         training=sums[:, :, 0] if reference is None else reference,
         units=cells.rows,
         chosen_here=reference is None,
     )
+    drawable = prepare(evidence, Claim(ask=case.ask), [cells], table.cluster is not None, in_clusters)
+    return replace(evidence, draws=drawable.draw(sums, draws, seed), linear=drawable.linear)

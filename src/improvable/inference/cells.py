@@ -94,6 +94,11 @@ class Cells:
         return sums
 
 
+def by_utility(cells: Cells) -> FloatArray:
+    """The contribution vectors of rows as an array of shape (cells, utilities, 2, 2)."""
+    return cells.values.reshape(len(cells.values), -1, 2, 2)
+
+
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
     """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
 

@@ -1,96 +1,356 @@
-"""What was counted becomes draws: of rows, of clusters, within strata of a design, or from the normal limit.
+"""What was counted becomes draws: of rows, of clusters, within strata of a design.
 
-Two corrections are made here, in the draws and nowhere else, so that every p-value, interval and edge that is computed
-from them has them, and no estimate changes:
+Rows that all count alike, of which the sample misses nothing that is known to matter, are drawn as Appendix A says.
+Elsewhere draws are corrected, here and nowhere else, so that every p-value, interval and edge that is computed from
+them has the corrections, and no estimate changes:
 
-- rows: outcomes that the sample happens not to hold (`rare`);
-- few independent units: the standard error is itself an estimate, and with few clusters, or with weights so uneven that
-  few rows carry them, a normal reference rejects too often. The deviation of a draw from the sample is multiplied by
-  sqrt(f / X), X being chi-squared with f degrees of freedom, independent of the draw: what was normal is then Student's
-  t. f is the number of clusters minus that of strata. For weighted rows it is Kish's effective number of the rows that
-  count in a group, times the share that it is of them, minus one: the effective number alone leaves levels of 7% where
-  few weights are worth most. Rows that all count alike are drawn as Appendix A says, and nothing is multiplied.
+- units of unequal size, clusters or weighted rows (`leverage`);
+- values that the sample may have missed, and tails that it may have missed part of (`unseen`);
+- rates near 0 or 1 that may fall short by a margin (`edges`).
+
+Each is a change of what a unit's deviation is multiplied by, or a unit more. Corrected draws are linear: a unit moves a
+utility by (u - U w) / W, its influence, so that changing its sign or size changes its part of the statistic by just
+that.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.cells import Cells, W
-from improvable.inference.rare import by_utility, resample_rare
-from improvable.inference.resampling import child, resample_strata
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.inference.cells import Cells, U, W, by_utility, pool_clusters
+from improvable.inference.edges import discordant_rows, ratio_at_the_null
+from improvable.inference.evidence import Evidence
+from improvable.inference.influence import MOST_LEAN, Condition, Influence, conditions, influence_of
+from improvable.inference.leverage import effective_units, freedom_of, left_out, stretch
+from improvable.inference.resampling import resample, resample_strata
+from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two
+from improvable.question.claim import Claim
 
-STRETCHING = 1
-"""Which child of the seed the factors come from; blocks of draws have children of their own, with longer keys."""
 UNEVEN = 1e-9
-"""Weights that leave less than one minus this of the number of rows are uneven."""
+"""Units that are worth less than one minus this of their number are uneven."""
+TWO_VALUES, LONG_TAIL, MARGIN, WEIGHTS, CLUSTERS = "two values", "long tail", "margin", "weights", "clusters"
 
 
-def draw_rows(strata: Sequence[Cells], draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
-    """Bootstrap sums of rows, shape (draws, blocks, width).
+@dataclass(frozen=True)
+class RowsInClusters:
+    """Rows before they are added up by cluster.
 
-    Parameters
+    Attributes
+    ----------
+    cells : Cells
+        Of rows, one block per stratum of groups.
+    codes : sequence of array of shape (cells,)
+        For each stratum of the design: which of its clusters a cell belongs to; -1 for none.
+    units : sequence of int
+        How many clusters each stratum of the design has.
+    """
+
+    cells: Cells
+    codes: tuple[IntArray, ...]
+    units: tuple[int, ...]
+
+
+@dataclass
+class Drawable:
+    """What draws are made from.
+
+    Attributes
     ----------
     strata : sequence of Cells
-        The rows of each stratum of the design, one block per group; a sample without strata is one, and is drawn as
-        Appendix A says. Within strata, `rare` makes no correction.
-    draws, seed, workers
-        As in `resample`.
+    clustered : bool
+    freedom : array of shape (S,) or None
+        Degrees of freedom by stratum of groups; None where nothing is stretched.
+    linear : bool
+        Whether draws are corrected.
+    acted : list of (str, int, int or None)
+        Which corrections act: the reason, the utility, the stratum of groups; None for all.
+    leaning : list of (Condition, Influence)
+        Conditions with a long tail against them.
     """
-    if len(strata) > 1:
-        drawn = resample_strata(strata, draws, seed, workers)
-    else:
-        drawn = resample_rare(strata[0], draws, seed, workers)
-    rows, effective = loads_of(strata)
-    uneven = (rows > 0) & (effective < (1 - UNEVEN) * rows)
-    if not uneven.any():
-        return drawn
-    share = np.divide(effective, rows, out=np.ones_like(rows), where=rows > 0)
-    freedom = np.where(uneven, np.maximum(effective * share - 1, 1), np.inf).min(axis=(1, 2))
-    return stretch(drawn, _sums(strata), freedom, seed)
+
+    strata: Sequence[Cells]
+    clustered: bool
+    freedom: FloatArray | None = None
+    linear: bool = False
+    acted: list[tuple[str, int, int | None]] = field(default_factory=list)
+    leaning: list[tuple[Condition, Influence]] = field(default_factory=list)
+
+    def draw(self, sums: FloatArray, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
+        """Draws of the sample's sums, shape (draws, *sums.shape)."""
+        if self.clustered:
+            drawn = resample_strata(self.strata, draws, seed, workers)
+        else:
+            drawn = resample(self.strata[0], draws, seed, workers)
+        if not self.linear:
+            return drawn.reshape(draws, *sums.shape)
+        center = np.sum([cells.sums() for cells in self.strata], axis=0)
+        apart = (drawn - center).reshape(draws, len(sums), -1)
+        if self.freedom is not None:
+            apart = stretch(apart, self.freedom, seed)
+        return np.asarray(sums + apart.reshape(draws, *sums.shape))
 
 
-def draw_clusters(strata: Sequence[Cells], draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
-    """Bootstrap sums of clusters, shape (draws, 1, width); `strata` holds the clusters of each, in one block."""
-    drawn = resample_strata(strata, draws, seed, workers)
-    freedom = sum(cells.rows for cells in strata) - len(strata)
-    return stretch(drawn, _sums(strata), np.array([float(freedom)]), seed)
+def plain(strata: Sequence[Cells], clustered: bool) -> Drawable:
+    """Draws of Appendix A, or of a design with strata, without any correction."""
+    return Drawable(strata if clustered else [ordered_as_zero_one(strata[0])], clustered)
 
 
-def stretch(drawn: FloatArray, sums: FloatArray, freedom: FloatArray, seed: np.random.SeedSequence) -> FloatArray:
-    """Multiply deviations from the sums by sqrt(f / chi-squared with f degrees of freedom), one factor for a draw.
+def prepare(
+    evidence: Evidence, claim: Claim, strata: Sequence[Cells], clustered: bool, rows: RowsInClusters | None = None
+) -> Drawable:
+    """Find which corrections are called for, and make them.
 
     Parameters
     ----------
-    drawn : array of shape (draws, blocks, width)
-    sums : array of shape (blocks, width)
-    freedom : array of shape (blocks,)
-        f; infinite where nothing is to be multiplied. Blocks with different f have the same quantile of it in a draw.
-    seed : SeedSequence
+    evidence : Evidence
+        Sums; its draws do not matter.
+    claim : Claim
+    strata : sequence of Cells
+        Of rows, one; or the clusters of each stratum of the design.
+    clustered : bool
+    rows : RowsInClusters, optional
+        Of clusters. Without them outcomes that were not seen cannot be told.
+
+    Notes
+    -----
+    The absolute gap, of a sample that did not choose its own reference pair, is the paper's test to the letter: there
+    only units of unequal size, of which the paper does not speak, are corrected for.
     """
-    from scipy.special import gammaincinv
+    made, letter = plain(strata, clustered), claim.gap == "absolute" and not evidence.chooses_here
+    cells = made.strata[0] if not clustered else None if rows is None else rows.cells
+    work = None if cells is None else _ByRow(cells)
+    if work is not None and not letter:
+        work.correct(evidence, claim, made)
+    far = _long_tails(evidence, claim, made, work)
+    if letter:
+        far, made.acted = {}, []
+    if not clustered:
+        assert work is not None
+        _weigh_rows(made, work, far)
+    else:
+        _weigh_clusters(made, evidence, work, rows, far)
+    return made
 
-    rng = np.random.default_rng(child(seed, STRETCHING, 0))
-    place = (rng.permutation(len(drawn)) + 0.5) / len(drawn)
-    factors = np.ones((len(drawn), len(freedom)))
-    for b in np.flatnonzero(np.isfinite(freedom)):
-        half = freedom[b] / 2
-        factors[:, b] = np.sqrt(half / gammaincinv(half, place))
-    return np.asarray(sums + factors[:, :, None] * (drawn - sums))
+
+class _ByRow:
+    """Corrections that look at rows: by what their deviations are multiplied, and rows more.
+
+    Attributes
+    ----------
+    sign : array of shape (cells, M)
+    scale : array of shape (S, M)
+    added : list of (Unseen, array of int)
+        Rows more, and the cells that they join.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        vectors = by_utility(cells)
+        self.cells, self.vectors = cells, vectors
+        self.values = two_values(vectors)
+        self.sign = np.ones(vectors.shape[:2])
+        self.scale = np.ones((cells.blocks, vectors.shape[1]))
+        self.added: list[tuple[Unseen, IntArray]] = []
+
+    def correct(self, evidence: Evidence, claim: Claim, made: Drawable) -> None:
+        """Look for values not seen, and for margins."""
+        for place, more in unseen_of_two(self.cells, self.values):
+            self.sign[place, more[0].measure] = -1.0
+            self.added += [(one, place) for one in more]
+            made.acted.append((TWO_VALUES, more[0].measure, more[0].block))
+        for condition in conditions(evidence, claim):
+            if condition.delta < 0 and condition.group is not None and not evidence.measures[condition.measure].formula:
+                self._at_the_edge(condition, evidence, made)
+
+    def _at_the_edge(self, condition: Condition, evidence: Evidence, made: Drawable) -> None:
+        m, pair = condition.measure, self.values[condition.measure]
+        level = int(np.flatnonzero(condition.coefficients.any(axis=1))[0])
+        counts = (self.vectors[:, m, :, W] != 0).any(axis=1)
+        place = np.flatnonzero((condition.member[self.cells.block] == level) & counts)
+        if pair is None or not pair.rate or not len(place):
+            return
+        both = place[(self.vectors[place, m, :, W] != 0).all(axis=1)]
+        more = discordant_rows(self.cells, both, m, pair) if len(both) else []
+        self.sign[place, m] = -1.0
+        self.added += [(one, both) for one in more]
+        joined = [one.vector.ravel() for one in more]
+        values = np.concatenate([self.cells.values[place], *([np.array(joined)] if joined else [])])
+        block = np.concatenate([self.cells.block[place], [one.block for one in more]]).astype(np.int64)
+        number = np.concatenate([self.cells.counts[place], np.ones(len(more), dtype=np.int64)])
+        extended = Cells(values, block, number, 0, self.cells.blocks)
+        moved = influence_of(condition, [extended], evidence.sums, evidence.measures)
+        adds = moved.counts.sum() * moved.values + condition.margin
+        ratio = ratio_at_the_null(adds, moved.counts, condition.margin)
+        mine = np.flatnonzero(condition.member == level)
+        self.scale[mine, m] = np.maximum(self.scale[mine, m], ratio)
+        made.acted += [(MARGIN, m, int(b)) for b in mine]
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.added) or bool((self.sign < 0).any()) or bool((self.scale > 1).any())
+
+    @property
+    def factor(self) -> FloatArray:
+        """By cell and utility."""
+        return np.asarray(self.sign * self.scale[self.cells.block])
+
+    def vector(self, one: Unseen) -> FloatArray:
+        """What a row more is drawn with."""
+        return np.asarray(one.vector * self.scale[one.block, one.measure] * (-1.0 if one.mirrored else 1.0))
 
 
-def loads_of(strata: Sequence[Cells]) -> tuple[FloatArray, FloatArray]:
-    """Rows that count, by group, utility and algorithm, and what they are worth in rows of equal weight.
+def _long_tails(
+    evidence: Evidence, claim: Claim, made: Drawable, work: _ByRow | None
+) -> dict[tuple[int, int], tuple[int, FloatArray]]:
+    """One unit more for each kind of rows that leans against a condition: by utility and kind, its block and vector."""
+    out: dict[tuple[int, int], tuple[int, FloatArray]] = {}
+    farthest: dict[tuple[int, int], float] = {}
+    shape = evidence.sums.shape if made.clustered else evidence.sums.shape[1:]
+    every = np.concatenate([cells.values for cells in made.strata]).reshape(-1, *shape)
+    block = np.concatenate([cells.block for cells in made.strata])
+    for condition in conditions(evidence, claim):
+        m = condition.measure
+        formula = bool(evidence.measures[m].formula)
+        if not made.clustered and not formula and work is not None and work.values[m] is not None:
+            continue  # of two values nothing is far away
+        moved = influence_of(condition, made.strata, evidence.sums, evidence.measures)
+        if not moved.leans(condition.margin):
+            continue
+        made.leaning.append((condition, moved))
+        columns = [at for _, at in evidence.measures[m].reads] if formula else [m]
+        lean = -moved.cubes / moved.spread**3
+        for kind in np.flatnonzero(lean >= min(MOST_LEAN, float(lean.max()))) if lean.max() > 0 else ():
+            mine = np.flatnonzero(moved.kinds == kind)
+            order = mine[np.argsort(moved.values[mine], kind="stable")]
+            middle = order[np.searchsorted(np.cumsum(moved.counts[order]), moved.counts[order].sum() / 2)]
+            reach = float(moved.values[middle] - moved.values[order[0]]) / moved.spread
+            if reach <= farthest.get((m, int(kind)), 0.0):
+                continue
+            farthest[m, int(kind)] = reach
+            row = np.zeros(shape)
+            row[..., columns, :, :] = farther(every[middle], every[order[0]])[..., columns, :, :]
+            out[m, int(kind)] = int(block[order[0]]), row
+            made.acted.append((LONG_TAIL, m, None if made.clustered else int(block[order[0]])))
+    return out
+
+
+def _weigh_rows(made: Drawable, work: _ByRow, far: dict[tuple[int, int], tuple[int, FloatArray]]) -> None:
+    """Rows with their factors, those of unequal weight by what leaving them out would do, and rows more."""
+    cells, vectors = work.cells, work.vectors
+    number, effective = loads_of(cells)
+    uneven = np.asarray(((number > 0) & (effective < (1 - UNEVEN) * number)).any(axis=(1, 2)))
+    if not (work.changes or far or uneven.any()):
+        return
+    values = vectors * work.factor[:, :, None, None]
+    if uneven.any():
+        whole = cells.sums().reshape(cells.blocks, -1, 2, 2)[..., W]
+        for b, part in enumerate(cells.slices()):
+            if uneven[b]:
+                times = cells.counts[part].astype(np.float64)
+                values[part] *= left_out(vectors[part, ..., W], times, cells.rows, whole[b])[..., None]
+                made.acted += [(WEIGHTS, m, b) for m in range(vectors.shape[1])]
+        least = freedom_of(np.where(number > 0, effective, np.inf), cells.rows, 1)
+        made.freedom = np.where(uneven, least, np.inf)
+    more = [(one.block, work.vector(one)) for one, _ in work.added] + list(far.values())
+    flat = np.concatenate([values.reshape(len(values), -1), *(row.reshape(1, -1) for _, row in more)])
+    block = np.concatenate([cells.block, [b for b, _ in more]]).astype(np.int64)
+    order = np.argsort(block, kind="stable")
+    counts = np.concatenate([cells.counts, np.ones(len(more), dtype=np.int64)])
+    made.strata = [Cells(np.asfortranarray(flat[order]), block[order], counts[order], cells.silent, cells.blocks)]
+    made.linear = True
+
+
+def _weigh_clusters(
+    made: Drawable,
+    evidence: Evidence,
+    work: _ByRow | None,
+    rows: RowsInClusters | None,
+    far: dict[tuple[int, int], tuple[int, FloatArray]],
+) -> None:
+    """Clusters by what leaving each out would do; with the factors of their rows, and clusters more."""
+    shape = evidence.sums.shape
+    whole, units = evidence.sums[..., W], sum(cells.rows for cells in made.strata)
+    squares, strata = np.zeros(whole.shape), []
+    flips = work is not None and rows is not None and work.changes
+    for h, cells in enumerate(made.strata):
+        true = values = cells.values.reshape(-1, *shape)
+        number = cells.counts
+        squares += np.einsum("c,c...->...", number.astype(np.float64), true[..., W] ** 2)
+        if flips:
+            assert work is not None
+            assert rows is not None
+            values, true = _pooled(work, rows.codes[h], shape)
+            number = np.ones(len(values), dtype=np.int64)
+        factor = left_out(true[..., W], number.astype(np.float64), cells.rows, whole)
+        order = _in_order(true, values)
+        flat = (values * factor[..., None]).reshape(len(values), -1)[order]
+        silent = cells.rows - int(number.sum())
+        strata.append(Cells(np.asfortranarray(flat), np.zeros(len(flat), dtype=np.int64), number[order], silent, 1))
+    more = [vector for _, vector in far.values()]
+    if flips:
+        assert work is not None
+        assert rows is not None
+        more += [_as_cluster(work, rows, one, place, shape) for one, place in work.added]
+    if more:
+        largest = int(np.argmax([cells.rows for cells in strata]))
+        extra = np.array([one.ravel() for one in more])
+        one = strata[largest]
+        counts = np.concatenate([one.counts, np.ones(len(extra), dtype=np.int64)])
+        strata[largest] = Cells(np.concatenate([one.values, extra]), np.zeros(len(counts), dtype=np.int64), counts,
+                                one.silent, 1)  # fmt: skip
+    made.strata, made.linear = strata, True
+    made.freedom = freedom_of(effective_units(whole, squares), units, len(strata))
+    made.acted += [(CLUSTERS, m, None) for m in range(shape[1])]
+
+
+def _in_order(*parts: FloatArray) -> IntArray:
+    """Units by their w and then by their u, an order that how outcomes are written does not change."""
+    columns = [one[..., part].reshape(len(one), -1).T for one in parts for part in (W, U)]
+    return np.lexsort(np.concatenate(columns)[::-1])
+
+
+def _pooled(work: _ByRow, codes: IntArray, shape: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """The clusters of one stratum of the design, with the factors of their rows; and without."""
+    mine = codes >= 0
+    _, code = np.unique(codes[mine], return_inverse=True)
+    times = work.cells.counts[mine, None].astype(np.float64)
+    with_factor = (work.vectors * work.factor[:, :, None, None]).reshape(len(work.vectors), -1)[mine] * times
+    block, blocks = work.cells.block[mine], work.cells.blocks
+    values, true = (
+        pool_clusters(one, block, code.astype(np.int64), blocks).reshape(-1, *shape)
+        for one in (with_factor, work.cells.values[mine] * times)
+    )
+    return values, true
+
+
+def _as_cluster(work: _ByRow, rows: RowsInClusters, one: Unseen, place: IntArray, shape: Sequence[int]) -> FloatArray:
+    """A row more as a cluster more: of as many rows as the rows it joins have in a cluster."""
+    clusters = sum(len(np.unique(codes[place][codes[place] >= 0])) for codes in rows.codes)
+    out = np.zeros(shape)
+    out[one.block] = work.vector(one) * (float(work.cells.counts[place].sum()) / max(1, clusters))
+    return out
+
+
+def corrections_of(drawable: Drawable, evidence: Evidence) -> tuple[dict[str, str], ...]:
+    """Which corrections act, where, in words: each reason, utility and group once."""
+    out = []
+    for why, m, block in dict.fromkeys(drawable.acted):
+        groups = "" if block is None else " and ".join(one.levels[one.member[block]] for one in evidence.attributes)
+        out.append({"why": why, "utility": evidence.measures[m].label, "group": groups or "every group"})
+    return tuple(out)
+
+
+def loads_of(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Rows that count, by group, utility and algorithm, and what they are worth in rows of equal weight (Kish).
 
     Returns
     -------
     arrays of shape (blocks, utilities, 2)
-        How many rows have a w that is not zero, and Kish's effective number of them, (sum of w)^2 / (sum of w^2).
     """
-    rows = sum(_by_block(cells, by_utility(cells)[..., W] != 0) for cells in strata)
-    first, second = (sum(parts) for parts in zip(*map(sums_of_loads, strata), strict=True))
-    return np.asarray(rows), np.divide(first**2, second, out=np.zeros_like(second), where=np.asarray(second) > 0)
+    first, second = sums_of_loads(cells)
+    number = _by_block(cells, (by_utility(cells)[..., W] != 0).astype(np.float64))
+    return number, np.where(second > 0, effective_units(first, second), 0.0)
 
 
 def sums_of_loads(cells: Cells) -> tuple[FloatArray, FloatArray]:
@@ -99,13 +359,7 @@ def sums_of_loads(cells: Cells) -> tuple[FloatArray, FloatArray]:
     return _by_block(cells, loads), _by_block(cells, loads**2)
 
 
-def _sums(strata: Sequence[Cells]) -> FloatArray:
-    return np.asarray(np.sum([cells.sums() for cells in strata], axis=0))
-
-
-def _by_block(cells: Cells, values: FloatArray | BoolArray) -> FloatArray:
+def _by_block(cells: Cells, values: FloatArray) -> FloatArray:
     """Sums over the rows of each block, (cells, ...) -> (blocks, ...)."""
     counts = cells.counts.astype(np.float64)
-    return np.stack(
-        [np.einsum("c,c...->...", counts[part], values[part].astype(np.float64)) for part in cells.slices()]
-    )
+    return np.stack([np.einsum("c,c...->...", counts[part], values[part]) for part in cells.slices()])

@@ -9,7 +9,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import STATUS_QUO
-from improvable.inference.statistics import reference_pair, utilities_of, with_formulas
+from improvable.inference.statistics import drawn_utilities, reference_pair, utilities_of, with_formulas
 from improvable.question.utilities import Measure
 
 ALGORITHMS = ("status_quo", "candidate")
@@ -38,6 +38,9 @@ class Evidence:
         How many independent units were tested: rows, or clusters where rows are clustered.
     method : {"bootstrap", "delta"}
         How the draws were made: from cells, or from the normal limit.
+    linear : bool
+        Whether draws of the sums are corrected (`drawing`), so that utilities of draws are those of the sample and
+        what each deviation moves them by to first order.
     chosen_here : bool or None
         Whether the reference pair of groups was chosen on the very rows that are tested, so that the test must account
         for the choice. None: where `training` are this sample's own sums.
@@ -52,6 +55,7 @@ class Evidence:
     training: FloatArray
     units: int
     method: str = "bootstrap"
+    linear: bool = False
     chosen_here: bool | None = None
 
     @property
@@ -73,7 +77,10 @@ class Evidence:
     @cached_property
     def drawn(self) -> tuple[FloatArray, ...]:
         """Utilities on the draws, one array of shape (Q, groups, measures, 2) per attribute."""
-        return tuple(self._values(_by_level(self.draws, attribute)) for attribute in self.attributes)
+        return tuple(
+            self._drawn(_by_level(self.sums[None], attribute)[0], _by_level(self.draws, attribute))
+            for attribute in self.attributes
+        )
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -82,6 +89,10 @@ class Evidence:
 
     def _values(self, sums: FloatArray) -> FloatArray:
         return with_formulas(utilities_of(sums), self.measures, axis=-2)
+
+    def _drawn(self, sums: FloatArray, draws: FloatArray) -> FloatArray:
+        """Utilities of draws, (..., M, 2, 2) and (Q, ..., M, 2, 2) -> (Q, ..., measures, 2)."""
+        return with_formulas(drawn_utilities(sums, draws, self.linear), self.measures, axis=-2)
 
     def reference(self, attribute: int, measure: int, protected: int | None = None) -> tuple[int, int]:
         """The pair of groups between which the status quo's gap was widest on the training rows."""
@@ -113,10 +124,11 @@ class Evidence:
         The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
         """
         if isinstance(weights, str) and self.measures[measure].formula:
-            everyone, drawn = self._values(self.sums.sum(axis=0)), self._values(self.draws.sum(axis=1))
-            return everyone[measure], drawn[:, measure]
+            sums, draws = self.sums.sum(axis=0), self.draws.sum(axis=1)
+            return self._values(sums)[measure], self._drawn(sums, draws)[:, measure]
         if isinstance(weights, str):
-            return utilities_of(self.sums[:, measure].sum(axis=0)), utilities_of(self.draws[:, :, measure].sum(axis=1))
+            sums, draws = self.sums[:, measure].sum(axis=0), self.draws[:, :, measure].sum(axis=1)
+            return utilities_of(sums), drawn_utilities(sums, draws, self.linear)
         a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
         share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
         share /= share.sum()

@@ -1,11 +1,11 @@
-"""How much each row, or cluster, moves a statistic: exact from cells, and what its shape says of the bootstrap.
+"""How much each row, or cluster, moves a condition of the claim: exact from cells, and what its shape says of draws.
 
 A statistic is a sum of utilities times coefficients. To first order a row moves the utility U = E[u] / E[w] of its
 group by (u - U w) / (sum of w), and a formula of several by the sum of that times its derivatives (the delta method).
-The squares of these influence values add up to the statistic's variance. Their cubes
-say how far its distribution leans: where a long tail points *against* the claim, a sample that happens to miss it looks
-better than the truth and less variable, and the centered bootstrap rejects too often, by about
-phi(z) z^2 / 2 = .14 times (sum of cubes) / (sum of squares)^1.5 at a level of 5% (Hall, 1992).
+The squares of these influence values add up to the statistic's variance. Their cubes say how far its distribution
+leans: where a long tail points *against* the claim, a sample that happens to miss it looks better than the truth and
+less variable, and the centered bootstrap rejects too often, by about phi(z) z^2 / 2 = .14 times (sum of cubes) / (sum
+of squares)^1.5 at a level of 5% (Hall, 1992).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,45 +14,150 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
-from improvable.inference.cells import Cells, U, W
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells, U, W
+from improvable.inference.components import gains, gaps
+from improvable.inference.evidence import Evidence
 from improvable.inference.statistics import slopes_of, utilities_of
+from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
+
+MOST_LEAN = 0.06
+"""Tails against a claim that are longer than this raise a level of 5% by about one point."""
+FAR = 4.0
+"""A statistic so many standard errors from its null is not in doubt, whatever its tails."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What the influence values of a statistic look like.
+class Condition:
+    """A condition of a claim as a sum of utilities; large values speak for improvement.
 
     Attributes
     ----------
-    spread : float
-        The statistic's standard error.
-    lean : float
-        The tails against the claim, each kind of row (group, and which algorithms it counts for) apart: the sum of
-        cubes over the spread cubed. Kinds do not cancel, since they would not if other rows had been drawn.
-    largest : float
-        The share of the variance that one row, or cluster, has.
-    units : int
-        Rows, or clusters, that move the statistic at all.
+    name : str
+        For sentences: "the accuracy of 'women'".
+    measure : int
+    member : array of shape (S,)
+        The level to which each stratum of groups belongs.
+    coefficients : array of shape (levels, 2)
+        Of the utility of each level under either algorithm.
+    margin : float
+        The statistic.
+    group : str or None
+        Whose accuracy it is; None for everyone's, and for a gap.
+    delta : float
     """
 
-    spread: float
-    lean: float
-    largest: float
-    units: int
+    name: str
+    measure: int
+    member: IntArray
+    coefficients: FloatArray
+    margin: float
+    group: str | None = None
+    delta: float = 0.0
 
-    @property
-    def chance(self) -> float:
-        """Two standard deviations of the lean of as many normal values, which have none: sqrt(6) / n each."""
-        return 2 * 6**0.5 / self.units
+
+def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
+    """Every condition of a claim: accuracy by group, and the candidate's gap between each pair of groups."""
+    everyone = np.zeros(len(evidence.sums), dtype=np.int64)
+    for gain in gains(evidence, claim) if claim.asks("accuracy") else ():
+        delta = claim.delta_of(gain.group, evidence.measures[gain.measure].label)
+        share, amount = (1 + gain.better * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
+        sides = gain.better * np.array([-share, 1.0])
+        if gain.attribute is not None:
+            member, levels = gain.attribute.member, gain.attribute.levels
+            weights = (np.array(levels) == gain.group).astype(np.float64)
+        elif isinstance(claim.overall, str) or claim.overall is None:
+            member, weights = everyone, np.ones(1)
+        else:
+            named = claim.overall
+            attribute = next(one for one in evidence.attributes if set(named) <= set(one.levels))
+            member = attribute.member
+            weights = np.array([named.get(level, 0.0) for level in attribute.levels]) / sum(named.values())
+        margin = float(gain.contrast.values @ sides) - amount
+        group = None if gain.attribute is None else gain.group
+        yield Condition(f"the accuracy of '{gain.group}'", gain.measure, member, weights[:, None] * sides, margin,
+                        group, delta)  # fmt: skip
+    for gap in gaps(evidence, claim) if claim.asks("fairness") else ():
+        delta = claim.gap_delta(evidence.measures[gap.measure].label)
+        share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
+        direction = evidence.direction(gap.measure, gap.protected)
+        r, s = gap.reference
+        for (g, h), one in zip(gap.pairs, gap.signed(), strict=True):
+            coefficients = np.zeros(gap.values.shape)
+            coefficients[[r, s], STATUS_QUO] = share * np.array(gap.slopes((r, s), STATUS_QUO))
+            up, down = gap.slopes((g, h), CANDIDATE)
+            coefficients[g, CANDIDATE] -= up
+            coefficients[h, CANDIDATE] -= down
+            margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
+            name = f"the gap by '{gap.attribute.name}'"
+            yield Condition(name, gap.measure, gap.attribute.member, direction * coefficients, margin)
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Influence values of any statistic of one utility.
+    """Influence values of one condition, one for each cell of rows or clusters.
 
     Attributes
     ----------
+    values : array of shape (cells,)
+    kinds : array of shape (cells,)
+        Kinds of rows: group, and which algorithms they count for. Clusters are of one kind.
+    counts : array of shape (cells,)
+    unit : {"row", "cluster"}
+    """
+
+    values: FloatArray
+    kinds: IntArray
+    counts: FloatArray
+    unit: str
+
+    @property
+    def spread(self) -> float:
+        """The statistic's standard error."""
+        return float(np.sqrt((self.counts * self.values**2).sum()))
+
+    @property
+    def cubes(self) -> FloatArray:
+        """By kind, the sum of cubes of deviations from the kind's mean.
+
+        Kinds do not cancel, since they would not if other rows had been drawn.
+        """
+        rows = np.bincount(self.kinds, weights=self.counts)
+        sums = np.bincount(self.kinds, weights=self.counts * self.values)
+        mean = np.divide(sums, rows, out=np.zeros(len(rows)), where=rows > 0)
+        return np.asarray(
+            np.bincount(self.kinds, weights=self.counts * (self.values - mean[self.kinds]) ** 3), dtype=np.float64
+        )
+
+    @property
+    def lean(self) -> float:
+        """The tails against the claim: the sum of their cubes over the spread cubed."""
+        return float(np.maximum(-self.cubes, 0).sum()) / self.spread**3 if self.spread > 0 else 0.0
+
+    @property
+    def largest(self) -> float:
+        """The share of the variance that one row, or cluster, has."""
+        return float((self.values**2).max()) / self.spread**2 if self.spread > 0 else 0.0
+
+    def leans(self, margin: float) -> bool:
+        """Whether tails against the claim are longer than chance makes them, and may decide.
+
+        The lean of n normal values, which have none, is within two standard deviations, 2 sqrt(6) / n.
+        """
+        moving = float(self.counts[self.values != 0].sum())
+        if self.spread == 0 or margin >= FAR * self.spread:
+            return False
+        return self.lean > max(MOST_LEAN, 2 * 6**0.5 / moving)
+
+
+def influence_of(
+    condition: Condition, strata: Sequence[Cells], sums: FloatArray, measures: Sequence[Measure] = ()
+) -> Influence:
+    """Influence values on a condition, by cell.
+
+    Parameters
+    ----------
+    condition : Condition
     strata : sequence of Cells
         Of rows, one block per stratum of groups; or of clusters, one block that holds the sums of all strata. One entry
         per stratum of the design.
@@ -60,65 +165,33 @@ class Influence:
     measures : sequence of Measure
         As in `Evidence`; without formulas they may be left out.
     """
-
-    strata: Sequence[Cells]
-    sums: FloatArray
-    measures: Sequence[Measure] = ()
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether units are rows, each of one stratum of groups."""
-        return self.strata[0].blocks == len(self.sums)
-
-    def shape(self, measure: int, member: IntArray, coefficients: FloatArray) -> Shape:
-        """Of the sum, over levels and algorithms, of coefficient times utility; large values speak for the claim.
-
-        Parameters
-        ----------
-        measure : int
-        member : array of shape (S,)
-            The level to which each stratum of groups belongs.
-        coefficients : array of shape (levels, 2)
-        """
-        values, kinds, counts = (
-            np.concatenate(parts) for parts in zip(*self._values(measure, member, coefficients), strict=True)
-        )
-        squares = float((counts * values**2).sum())
-        if not squares > 0:
-            return Shape(0.0, 0.0, 0.0, 0)
-        rows = np.bincount(kinds, weights=counts)
-        mean = np.divide(np.bincount(kinds, weights=counts * values), rows, out=np.zeros(len(rows)), where=rows > 0)
-        cubes = np.bincount(kinds, weights=counts * (values - mean[kinds]) ** 3)
-        lean = float(np.maximum(-cubes, 0).sum()) / squares**1.5
-        return Shape(squares**0.5, lean, float((values**2).max()) / squares, int(counts[values != 0].sum()))
-
-    def _values(
-        self, measure: int, member: IntArray, coefficients: FloatArray
-    ) -> Iterator[tuple[FloatArray, IntArray, FloatArray]]:
-        """By stratum of the design: influence values of its cells, kinds of rows, and counts."""
-        levels = len(coefficients)
-        sums = np.zeros((levels, *self.sums.shape[1:]))
-        np.add.at(sums, member, self.sums)
-        pairs = utilities_of(sums)
-        slopes = [(measure, np.ones(coefficients.shape))]
-        if self.measures and self.measures[measure].formula:
-            slopes = slopes_of(pairs, self.measures[measure], measure)
-        utilities = np.nan_to_num(pairs)
-        for cells in self.strata:
-            every = cells.values.reshape(len(cells.counts), -1, *self.sums.shape[1:])
-            values, counts_for = np.zeros(len(every)), np.zeros((len(every), 2), dtype=np.bool_)
-            for at, slope in slopes:
-                parts, whole = every[:, :, at], sums[:, at, :, W]
-                share = coefficients * np.nan_to_num(slope)
-                factor = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
-                if self.by_rows:
-                    level, one = member[cells.block], parts[:, 0]
-                    values += (factor[level] * (one[..., U] - utilities[level, at] * one[..., W])).sum(axis=1)
-                    counts_for |= one[..., W] != 0
-                else:
-                    pieces = factor[member] * (parts[..., U] - utilities[member, at] * parts[..., W])
-                    values += pieces.sum(axis=(1, 2))
-            kinds = np.zeros(len(every), dtype=np.int64)
-            if self.by_rows:
-                kinds = (member[cells.block] * 2 + counts_for[:, 0]) * 2 + counts_for[:, 1]
-            yield values, kinds, cells.counts.astype(np.float64)
+    member, measure, coefficients = condition.member, condition.measure, condition.coefficients
+    by_rows = strata[0].blocks == len(sums)
+    totals = np.zeros((len(coefficients), *sums.shape[1:]))
+    np.add.at(totals, member, sums)
+    pairs = utilities_of(totals)
+    slopes = [(measure, np.ones(coefficients.shape))]
+    if measures and measures[measure].formula:
+        slopes = slopes_of(pairs, measures[measure], measure)
+    utilities = np.nan_to_num(pairs)
+    out = []
+    for cells in strata:
+        every = cells.values.reshape(len(cells.counts), -1, *sums.shape[1:])
+        values, counts_for = np.zeros(len(every)), np.zeros((len(every), 2), dtype=np.bool_)
+        for at, slope in slopes:
+            parts, whole = every[:, :, at], totals[:, at, :, W]
+            share = coefficients * np.nan_to_num(slope)
+            factor = np.divide(share, whole, out=np.zeros_like(share), where=whole > 0)
+            if by_rows:
+                level, one = member[cells.block], parts[:, 0]
+                values += (factor[level] * (one[..., U] - utilities[level, at] * one[..., W])).sum(axis=1)
+                counts_for |= one[..., W] != 0
+            else:
+                pieces = factor[member] * (parts[..., U] - utilities[member, at] * parts[..., W])
+                values += pieces.sum(axis=(1, 2))
+        kinds = np.zeros(len(every), dtype=np.int64)
+        if by_rows:
+            kinds = (member[cells.block] * 2 + counts_for[:, 0]) * 2 + counts_for[:, 1]
+        out.append((values, kinds, cells.counts.astype(np.float64)))
+    values, kinds, counts = (np.concatenate(parts) for parts in zip(*out, strict=True))
+    return Influence(values, kinds, counts, "row" if by_rows else "cluster")

@@ -26,6 +26,15 @@ def utilities_of(sums: FloatArray) -> FloatArray:
     return np.asarray(np.divide(u, w, out=np.full(u.shape, np.nan), where=w > 0))
 
 
+def drawn_utilities(sums: FloatArray, draws: FloatArray, linear: bool) -> FloatArray:
+    """Utilities of draws, (..., 2) and (Q, ..., 2) -> (Q, ...); linear ones are U + (du - U dw) / W."""
+    if not linear:
+        return utilities_of(draws)
+    utilities, apart = utilities_of(sums), draws - sums
+    whole = np.where(sums[..., W] > 0, sums[..., W], np.nan)
+    return np.asarray(utilities + (apart[..., U] - utilities * apart[..., W]) / whole)
+
+
 def with_formulas(values: FloatArray, measures: Sequence[Measure], axis: int) -> FloatArray:
     """Values of pairs (u, w) followed by those of formulas, along the axis of measures.
 

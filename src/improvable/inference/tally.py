@@ -11,10 +11,11 @@ from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
 from improvable.inference.crossing import crossed_sums
-from improvable.inference.drawing import draw_clusters, draw_rows
+from improvable.inference.drawing import Drawable, RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
 from improvable.inference.exact import exact_sum, to_float
 from improvable.inference.normal_limit import Moments, add, collapse, draw_normal, most_cells, settle
+from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.question.utilities import check_decisions
 
@@ -157,10 +158,14 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Counted:
-    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments."""
+    """What draws are made from: cells of rows or clusters, by stratum of the design; or moments.
+
+    `rows` are those of clusters, as far as they are at hand.
+    """
 
     strata: tuple[Cells, ...] | Moments
     clusters: int | None
+    rows: RowsInClusters | None = None
 
     @property
     def units(self) -> int:
@@ -182,7 +187,15 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
     if design.question.method == "delta":
         return Counted(collapse(_cells_of_clusters(tally.counted, clusters.keys)), len(clusters))
     strata = [clusters.keys[clusters.strata == stratum] for stratum in np.unique(clusters.strata)]
-    return Counted(tuple(_cells_of_clusters(tally.counted, keys) for keys in strata), len(clusters))
+    by_row = tally.by_row()
+    assert isinstance(by_row, Cells)
+    of_row = _keys_of(tally.counted)
+    codes = tuple(_code_in(of_row, keys) for keys in strata)
+    return Counted(
+        tuple(_cells_of_clusters(tally.counted, keys) for keys in strata),
+        len(clusters),
+        RowsInClusters(by_row, codes, tuple(map(len, strata))),
+    )
 
 
 def evidence_without_draws(
@@ -212,17 +225,27 @@ def evidence_without_draws(
     )
 
 
+def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Drawable | None:
+    """What was counted with the corrections that it calls for; None for moments, which have none."""
+    if isinstance(counted.strata, Moments):
+        return None
+    return prepare(evidence, claim, counted.strata, counted.clusters is not None, counted.rows)
+
+
 def with_draws(
-    evidence: Evidence, counted: Counted, draws: int, seed: np.random.SeedSequence, workers: int
+    evidence: Evidence,
+    counted: Counted,
+    drawable: Drawable | None,
+    draws: int,
+    seed: np.random.SeedSequence,
+    workers: int,
 ) -> Evidence:
     """The same evidence with its draws, from cells or from the normal limit."""
-    if isinstance(counted.strata, Moments):
-        drawn = draw_normal(counted.strata, draws, seed)
-    elif counted.clusters is None:
-        drawn = draw_rows(counted.strata, draws, seed, workers)
-    else:
-        drawn = draw_clusters(counted.strata, draws, seed, workers)
-    return replace(evidence, draws=drawn.reshape(-1, *evidence.sums.shape))
+    shape = evidence.sums.shape
+    if drawable is None:
+        assert isinstance(counted.strata, Moments)
+        return replace(evidence, draws=draw_normal(counted.strata, draws, seed).reshape(-1, *shape))
+    return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed, workers), linear=drawable.linear)
 
 
 def _selected_rows(grouping: Grouping, decisions: Sequence[FloatArray]) -> IntArray:
@@ -259,9 +282,28 @@ def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blo
     return replace(cells, silent=cells.silent + len(vectors) - len(speaks))
 
 
+def clusters_of(tally: Tally) -> IntArray | None:
+    """The cluster of each cell, numbered; None without clusters."""
+    if isinstance(tally.counted, Moments) or tally.counted.values.shape[1] % 4 == 0:
+        return None
+    return np.unique(_keys_of(tally.counted), return_inverse=True)[1].astype(np.int64)
+
+
+def _keys_of(cells: Cells) -> Keys:
+    """The key of each cell's cluster, from its halves."""
+    return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
+
+
+def _code_in(keys: Keys, clusters: Keys) -> IntArray:
+    """Which of the clusters each key is, -1 for none."""
+    order = np.argsort(clusters)
+    place = np.minimum(np.searchsorted(clusters, keys, sorter=order), len(clusters) - 1)
+    return np.where(clusters[order[place]] == keys, order[place], -1)
+
+
 def _cells_of_clusters(cells: Cells, clusters: Keys) -> Cells:
     """Add up the cells of each of these clusters; those that no cell speaks for are silent."""
-    keys = (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
+    keys = _keys_of(cells)
     mine = np.isin(keys, clusters)
     distinct, codes = np.unique(keys[mine], return_inverse=True)
     vectors = cells.values[mine, 2:] * cells.counts[mine, None]

@@ -8,14 +8,26 @@ import numpy as np
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import DataError
+from improvable.inference.assessment import assess
 from improvable.inference.cells import STATUS_QUO, Cells
 from improvable.inference.crossing import crossed_array
+from improvable.inference.drawing import corrections_of, plain
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.normal_limit import Moments
-from improvable.inference.reliability import effective_rows, heavy_weights, reliability_cautions
+from improvable.inference.reliability import differing_rows, effective_rows, heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
-from improvable.inference.tally import Clusters, Tally, counted_of, evidence_without_draws, with_draws
+from improvable.inference.tally import (
+    Clusters,
+    Counted,
+    Tally,
+    clusters_of,
+    counted_of,
+    drawable_of,
+    evidence_without_draws,
+    with_draws,
+)
 from improvable.procedure.cautions import component_cautions
+from improvable.question.claim import Claim
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
 from improvable.results.counts import few_enough
@@ -51,9 +63,14 @@ def conclude(
     evidence = evidence_without_draws(design, attributes, counted, training)
     _refuse_undefined_status_quo(evidence, where)
     _refuse_share_of_nonpositive(evidence, design.question)
+    claim, draws = design.question.claim, design.question.draws
+    drawable = drawable_of(evidence, counted, claim)
+    evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
+    rows = tally.by_row()
+    differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
     result = Comparison(
         question=design.question,
-        evidence=with_draws(evidence, counted, design.question.draws, seed, workers),
+        evidence=evidence,
         rows=tally.rows,
         clusters=None if clusters is None else len(clusters),
         selected=tally.selected,
@@ -65,8 +82,20 @@ def conclude(
         },
         effective={
             group: dict(zip(ALGORITHMS, map(steady, pair), strict=True))
-            for group, pair in effective_rows(attributes, tally.by_row()).items()
+            for group, pair in effective_rows(attributes, rows).items()
         },
+        differing={
+            group: {
+                **dict(zip(ALGORITHMS, one.sides, strict=True)),
+                "rows": one.rows,
+                "effective": steady(one.effective),
+            }
+            for group, one in differing.items()
+        },
+        corrections=() if drawable is None else corrections_of(drawable, evidence),
+        p_plain=None
+        if drawable is None or not drawable.linear
+        else _plain_p(evidence, counted, claim, draws, seed, workers),
         crossed=crossed_array(tally.crossed),
         cautions=(),
         backend=backend,
@@ -74,12 +103,20 @@ def conclude(
     )
     occupied = _fewest_occupied(tally.occupied, attributes)
     cautions = component_cautions(result.evidence, result.assessment, occupied)
-    if not isinstance(counted.strata, Moments):
-        cautions += reliability_cautions(result.evidence, design.question.claim, counted.strata, counted.clusters)
-    rows = tally.by_row()
-    if clusters is not None and isinstance(rows, Cells):
-        cautions += heavy_weights(result.evidence, [rows])
+    if drawable is not None:
+        cautions += reliability_cautions(result.evidence, drawable, differing)
+    if isinstance(rows, Cells):
+        cautions += heavy_weights(result.evidence, rows)
     return result.with_cautions(cautions)
+
+
+def _plain_p(
+    evidence: Evidence, counted: Counted, claim: Claim, draws: int, seed: np.random.SeedSequence, workers: int
+) -> float:
+    """The p-value that draws without any correction give."""
+    assert not isinstance(counted.strata, Moments)
+    uncorrected = plain(counted.strata, counted.clusters is not None)
+    return assess(with_draws(evidence, counted, uncorrected, draws, seed, workers), claim).p_value
 
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:

@@ -56,6 +56,14 @@ class Formula:
         named = (node for node in ast.walk(self._tree) if isinstance(node, ast.Name) and id(node) not in called)
         return tuple(sorted({node.id for node in named}))
 
+    @property
+    def quotient(self) -> tuple[str, str] | None:
+        """The two means of a formula that is one divided by the other; None for any other."""
+        match self._tree:
+            case ast.BinOp(left=ast.Name(id=above), op=ast.Div(), right=ast.Name(id=below)) if above != below:
+                return above, below
+        return None
+
     def __call__(self, means: Mapping[str, Array]) -> Array:
         """Its value, NaN where it is not a finite number; means are arrays of one shape."""
         return self._pair(means, "")[0]

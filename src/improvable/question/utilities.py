@@ -194,6 +194,16 @@ class Utility:
         if unread:
             raise OptionError(f"the formula of utility '{self.name}' does not read '{unread[0]}'.", "Leave it out.")
         object.__setattr__(self, "means", means)
+        self._take_quotient(dict(means))
+
+    def _take_quotient(self, means: "dict[str, Utility]") -> None:
+        """A quotient of two plain means is the pair (u, w) of what they average, and is treated as one."""
+        names = Formula(self.formula).quotient
+        if names is None or any(means[name].normalizer is not None or means[name].outcome for name in names):
+            return
+        above, below = (means[name].numerator for name in names)
+        for field, value in (("numerator", above), ("normalizer", below), ("formula", ""), ("means", ())):
+            object.__setattr__(self, field, value)
 
     @property
     def ingredients(self) -> "tuple[Utility, ...]":

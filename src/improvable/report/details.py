@@ -9,6 +9,7 @@ from improvable.results.words import (
     candidate_words,
     component_name,
     conditions_words,
+    corrections_words,
     draws_text,
     effective_words,
     gaps_words,
@@ -26,7 +27,7 @@ ASKED = {"accuracy": "accuracy", "fairness": "the gap"}
 
 def details(facts: Facts) -> list[str]:
     """What `verbose` adds, part by part."""
-    counts = [words for words in (shares_words(facts), effective_words(facts)) if words]
+    counts = [words for words in (shares_words(facts), effective_words(facts), corrections_words(facts)) if words]
     parts = [question(facts), every_repetition(facts), "\n".join(map(paragraph, counts))]
     parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
     parts.append("\n".join(paragraph(line) for line in (conditions_words(facts), welfare_words(facts)) if line))

@@ -5,7 +5,7 @@ EXPLAINED = {
     "few": "The test relies on large samples (Assumption 2). With few people in a mean, its error rate is not "
     "guaranteed.",
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
-    "rare": "Chance decides whether an outcome that is rare is seen at all among so few rows.",
+    "differing": "The whole comparison rests on these rows. Chance decides what so few of them show.",
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
     "code": "A rule of this package cannot act on its own results; code can try to. See what is guaranteed.",
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",

@@ -11,6 +11,7 @@ from improvable.results.numbers import p_equals, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     component_name,
+    differing_words,
     error_words,
     measure_words,
     rerun_chance,
@@ -48,7 +49,7 @@ def answer_block(facts: Facts) -> Answer:
     claim = alternative_hypothesis(facts)
     if not facts["reject"]:
         claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
-    said = [p_words(facts), rerun_words(facts), shortfall_words(facts)]
+    said = [p_words(facts), rerun_words(facts), shortfall_words(facts), differing_words(facts)]
     said += [error_words(facts)] if facts["reject"] else []
     return Answer(
         shown=facts["reject"],

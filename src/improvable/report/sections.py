@@ -15,6 +15,7 @@ from improvable.results.numbers import bound_text, percent, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
+    corrections_words,
     decision,
     draws_text,
     effective_words,
@@ -96,7 +97,7 @@ def size_section(bounds: list[Bound]) -> list[Block]:
 
 def table_section(facts: Facts) -> list[Block]:
     """The paper's table."""
-    worth = effective_words(facts)
+    notes = [words for words in (effective_words(facts), corrections_words(facts)) if words]
     return [
         Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
         Sentence(
@@ -106,7 +107,7 @@ def table_section(facts: Facts) -> list[Block]:
             else "One condition decides."
         ),
         paper_block(facts, MOST_ON_A_PAGE),
-        *([Sentence(worth, "note")] if worth else []),
+        *(Sentence(words, "note") for words in notes),
     ]
 
 

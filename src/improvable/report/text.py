@@ -16,6 +16,7 @@ from improvable.results.numbers import p_equals, p_text, percent, value_text
 from improvable.results.words import (
     component_name,
     decision,
+    differing_words,
     limits,
     rates_words,
     rerun_words,
@@ -51,7 +52,13 @@ def summary(
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = ["\n".join(map(paragraph, (verdict_line(facts), *beside)))]
     parts += [estimates(result, raw, facts), gap_notes(facts), who_changes(facts)]
-    parts.append(paragraph(" ".join(filter(None, (decision(facts), shortfall_words(facts), rerun_words(facts))))))
+    parts.append(
+        paragraph(
+            " ".join(
+                filter(None, (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts)))
+            )
+        )
+    )
     parts.append(paragraph(limits(facts)))
     parts += details(facts) if verbose else []
     parts.append(paragraph(seal_words(facts)))

@@ -51,6 +51,12 @@ class Comparison(Result):
         Share of each group's held-out rows that is selected, by group and algorithm.
     effective : dict
         What the rows that count are worth in rows of equal weight (Kish), by group and algorithm.
+    differing : dict
+        By group, the `rows` that the two algorithms treat differently and what they are worth, `effective`.
+    corrections : tuple of dict
+        Where draws were corrected: `why`, the `utility`, the `group`.
+    p_plain : float or None
+        The p-value without corrections; None where there are none.
     crossed : array of shape (strata, 4, 4), or None
         Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
         results of earlier versions.
@@ -82,6 +88,9 @@ class Comparison(Result):
     data: HasDigest | str | None = field(default=None, repr=False)
     counted: Counted | None = field(default=None, repr=False, compare=False)
     crossed: FloatArray | None = field(default=None, repr=False)
+    differing: dict[str, dict[str, float]] = field(default_factory=dict)
+    corrections: tuple[dict[str, str], ...] = ()
+    p_plain: float | None = None
 
     @cached_property
     def assessment(self) -> Assessment:

@@ -89,6 +89,9 @@ class RepetitionFacts(TypedDict):
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
     effective_rows: dict[str, dict[str, float]]
+    differing_rows: dict[str, dict[str, float]]
+    corrections: list[dict[str, str]]
+    p_plain: float | None
     changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
     selection: dict[str, Any]

@@ -72,6 +72,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         training=arrays["training"],
         units=meta["clusters"] or meta["rows"],
         method=meta["method"],
+        linear=meta["linear"],
         chosen_here=meta["chosen_here"],
     )
     result = Comparison(
@@ -85,6 +86,9 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         shares=meta["shares"],
         group_shares=meta["group_shares"],
         effective=meta["effective"],
+        differing=meta["differing"],
+        corrections=tuple(meta["corrections"]),
+        p_plain=meta["p_plain"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         repetition=meta["repetition"],

@@ -32,7 +32,7 @@ from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 from improvable.showing import json_text
 
-FORMAT = 6
+FORMAT = 7
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
 
 
@@ -123,6 +123,9 @@ def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
         "shares": result.shares,
         "group_shares": result.group_shares,
         "effective": result.effective,
+        "differing": result.differing,
+        "corrections": result.corrections,
+        "p_plain": result.p_plain,
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
@@ -131,6 +134,7 @@ def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
         "fairness": evidence.fairness,
         "method": evidence.method,
         "chosen_here": evidence.chooses_here,
+        "linear": evidence.linear,
         "cells": plain_counts(result.counted),
     }
     arrays: dict[str, Any] = {

@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from improvable.inference.combining import lower_median
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS
 from improvable.results.claim_words import claim_conditions, claim_words
 from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
 from improvable.results.firmness import RerunFacts, ShortfallFacts
-from improvable.results.numbers import p_equals, value_text
+from improvable.results.numbers import p_equals, p_text, value_text
 
 SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
@@ -284,6 +285,43 @@ def effective_words(facts: Facts) -> str:
     return (
         f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
         f"{fewest}): {', '.join(least)}."
+    )
+
+
+def differing_words(facts: Facts) -> str:
+    """In how many rows of each group the algorithms differ, the fewest of all repetitions; "" where nobody counted."""
+    found = [repetition["differing_rows"] for repetition in facts["repetitions"]]
+    if not all(found):
+        return ""
+    said = []
+    for group in facts["groups"]:
+        least = min((one[group] for one in found), key=lambda one: one["effective"])
+        worth = f" (worth {least['effective']:,.0f})" if least["effective"] < 0.995 * least["rows"] else ""
+        said.append(f"{least['rows']:,.0f}{worth} of {group}")
+    fewest = ", in the repetition with the fewest" if len(found) > 1 else ""
+    return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}."
+
+
+CORRECTED = {
+    "two values": "an outcome of which the sample may show one value only",
+    "long tail": "tails that the sample may show in part only",
+    "margin": "rates near 0 or 1 beside a margin",
+    "weights": "unequal weights",
+    "clusters": "clusters, which may be unequal",
+}
+"""What draws are corrected for, by the reason that a result states."""
+
+
+def corrections_words(facts: Facts) -> str:
+    """What draws are corrected for, and the p-value without; "" where they are the paper's."""
+    repetitions = facts["repetitions"]
+    why = dict.fromkeys(one["why"] for repetition in repetitions for one in repetition["corrections"])
+    if not why:
+        return ""
+    plain = lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions])
+    return (
+        f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: "
+        f"{p_equals(p_text(float(plain), facts['draws']))}."
     )
 
 

@@ -34,8 +34,9 @@ from improvable.errors import OptionError, StorageError
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, merge
 from improvable.inference.combining import lower_median, threshold_for
+from improvable.inference.drawing import MARGIN, TWO_VALUES
 from improvable.inference.normal_limit import Moments
-from improvable.inference.tally import Counted, evidence_without_draws, with_draws
+from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
 from improvable.question.conforming import check_types, conforms
 from improvable.question.declaration import digest_of, from_declaration
@@ -51,6 +52,8 @@ from improvable.trust.seal import other_versions
 FAMILY = "improvable bundle "
 BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
+BY_ROW = (TWO_VALUES, MARGIN)
+"""Corrections that look at rows, not at what a cluster adds up to."""
 MOST_LEVELS = 1_000
 MOST_DRAWN = 1 << 25
 """Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
@@ -211,6 +214,11 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
         )
     if isinstance(repetition.counted.strata, Moments):
         return repetition.counted, 0
+    if repetition.counted.clusters is not None and any(one["why"] in BY_ROW for one in repetition.corrections):
+        raise OptionError(
+            "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not.",
+            "Let the other side recompute the run from its rows.",
+        )
     strata = repetition.counted.strata
     small = [int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata]
     if not any(small):
@@ -344,7 +352,8 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     if question.method not in (None, evidence.method):
         raise ReceivedError(f"has draws of method {evidence.method}, and its protocol asks for {question.method}")
     seed = seed_of(question.seed, number, DRAWING)
-    found = assess(with_draws(evidence, counted, question.draws, seed, workers=1), question.claim)
+    drawable = drawable_of(evidence, counted, question.claim)
+    found = assess(with_draws(evidence, counted, drawable, question.draws, seed, workers=1), question.claim)
     components = [dict(component_facts(one)) for one in found.components]
     return {"repetition": number, "p_value": found.p_value, "components": components}
 

@@ -15,7 +15,7 @@ from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
 from improvable.inference.margins import studentized_margins
 from improvable.inference.resampling import child
-from improvable.inference.tally import Clusters, counted_of, evidence_without_draws, tally_rows, with_draws
+from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
 
 FOLDS = 5
 DRAWS = 400
@@ -75,7 +75,8 @@ class Tournament:
             clusters = Clusters(keys, np.zeros(len(keys), dtype=np.int64))
         counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
         evidence = evidence_without_draws(design, sample.grouping.attributes, counted, None)
-        evidence = with_draws(evidence, counted, DRAWS, child(training.seed, MEASURING), workers=1)
+        drawable = drawable_of(evidence, counted, design.question.claim)
+        evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, MEASURING), workers=1)
         return min(studentized_margins(evidence, design.question.claim))
 
 
