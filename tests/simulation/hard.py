@@ -375,6 +375,11 @@ def ties(name: str, before: list[float], width: float = 2.0, smaller: float = 1.
     )
 
 
+MARGINS = (
+    (60, 0.98, 0.05, 0.0), (100, 0.98, 0.05, 0.0), (400, 0.98, 0.05, 0.0), (60, 0.95, 0.1, 0.0), (60, 0.98, 0.05, 0.4),
+    (60, 0.95, 0.1, 0.4), (200, 0.95, 0.1, 0.0), (60, 0.8, 0.1, 0.0), (100, 0.95, 0.05, 0.6), (100, 0.9, 0.1, 0.7),
+    (200, 0.98, 0.02, 0.5), (400, 0.99, 0.02, 0.3),
+)  # fmt: skip
 HARD = (
     replace(ties("two groups, no gap", [6, 6], 0.0), better=tied([6.4, 5.5], [12, 12], 4_000, 0.05)),
     ties("three groups, two tied", [6, 6, 4]),
@@ -382,9 +387,37 @@ HARD = (
     ties("four groups tied", spread(4, 6, 4)),
     ties("six groups nearly tied", [6, 6, 5.9, 4.1, 4, 4]),
     ties("eight groups tied", spread(8, 6, 4)),
-    *(Hard(f"rare outcome, {m} more rows", "b", 2, rare(m), "rare" if m <= 100 else "") for m in (20, 50, 100, 200)),
-    Hard("skewed outcome, accuracy", "b", 2, skewed(1.3, "accuracy"), "skewed"),
-    Hard("skewed outcome, gap", "gap", 2, skewed(1.3, "gap"), "skewed"),
+    *(
+        Hard(f"rare outcome, {m} more rows", "b", 2, rare(m), "differing" if m == 20 else "")
+        for m in (20, 50, 100, 200)
+    ),
+    *(Hard(f"the same, {m} rows, written 1/2", "b", 2, recoded(rare(m), 1, 2)) for m in (20, 50)),
+    *(Hard(f"the same, {m} rows, a net return of 8 or -60", "b", 2, recoded(rare(m), -60, 8)) for m in (20, 50)),
+    *(Hard(f"the same, {m} rows, households of two", "b", 2, in_households(rare(m))) for m in (20, 50)),
+    Hard("2% of 30 own picks cost 50 more", "b", 2, dear(0.02, 50), "differing"),
+    Hard("1% of 30 own picks cost 100 more", "b", 2, dear(0.01, 100), "differing"),
+    Hard("30 lognormal own picks", "b", 2, lognormal_picks(30, 1.0), "differing"),
+    Hard("skewed outcome, accuracy", "b", 2, skewed(1.3, "accuracy"), "differing"),
+    Hard("skewed outcome, gap", "gap", 2, skewed(1.3, "gap"), "differing"),
+    *(
+        Hard(name, "b", 2, unequal(sizes), "few", unequal(sizes, 1.5))
+        for name, sizes in (
+            ("60 clusters, one with 30% of the rows", one_large(60, 0.3)),
+            ("100 clusters, one with 20% of the rows", one_large(100, 0.2)),
+            ("35 clusters of lognormal sizes", lognormal_sizes(35)),
+        )
+    ),
+    *(
+        Hard(
+            f"no worse by {margin:.0%}, rate {rate}, {n} rows{f', correlation {rho}' if rho else ''}",
+            "b",
+            2,
+            near_one(n, rate, margin, rho),
+            better=near_one(n, rate, margin, rho, better=True),
+            claim=Claim(no_worse=margin, delta_accuracy=-margin),
+        )
+        for n, rate, margin, rho in MARGINS
+    ),
     *(Hard(f"{n} clusters", "b", 2, clustered(n), "few" if n < 30 else "") for n in (10, 12, 15, 20, 30, 60)),
     Hard("12 clusters, skewed", "b", 2, clustered(12, lean=True), "few"),
     Hard("20 strata of 2 clusters", "b", 2, clustered(40, strata=20), "few"),

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from simulation import bootstrap_t, hard, reference_pair  # noqa: E402
+from simulation import bootstrap_t, hard, held_out, reference_pair  # noqa: E402
 from simulation.gap_page import CLAIM  # noqa: E402
 from simulation.learning_study import (  # noqa: E402
     SEED,
@@ -90,6 +90,10 @@ def hard_unit(process: hard.Hard, truth: str, p: int) -> Unit:
     return Unit(f"hard {truth}/{process.name}", once, (HARD_LEVEL, HARD_POWER)[TRUTHS.index(truth)])
 
 
+def held_out_unit(process: hard.Hard, p: int) -> Unit:
+    return Unit(f"held out/{process.name}", numbered(6_000 + p, lambda seed: hard.find(process, seed)), HARD_LEVEL)
+
+
 def limit_unit(limit: reference_pair.Limit, candidate: reference_pair.Candidate, p: int) -> Unit:
     once = numbered(4_000 + p, lambda seed: limit.shares(candidate, seed))
     return Unit(f"limit {candidate.name}/{limit.name}", once, BATCHES)
@@ -113,6 +117,7 @@ LIMITS = [(limit, candidate) for limit in reference_pair.LIMITS for candidate in
 STUDIES: dict[str, list[Unit]] = {
     "hard": [hard_unit(process, "level", p) for p, process in enumerate(hard.HARD)],
     "hard power": [hard_unit(one, "power", p) for p, one in enumerate(hard.HARD) if one.better is not None],
+    "held out": [held_out_unit(process, p) for p, process in enumerate(held_out.HELD_OUT)],
     "code": code_units(),
     "audited": audited_units(),
     "named": named_units(),

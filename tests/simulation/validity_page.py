@@ -106,8 +106,9 @@ def tiny_above(found: Studies) -> list[str]:
 
 def hard_says(found: Studies) -> str:
     return f"""\
-- Few effective rows (rare or skewed outcomes, few clusters, heavy weights) and groups that tie for the widest gap break
-  a plain bootstrap. What is corrected, and where a caution must do, is said [below](#where-a-plain-bootstrap-breaks).
+- Few effective rows (rare or skewed outcomes, unequal clusters and weights, margins near 0 or 1) and groups that tie
+  for the widest gap break a plain bootstrap. What is corrected, and where a caution must do, is said
+  [below](#where-a-plain-bootstrap-breaks), with processes that were [held out](#held-out).
   The absolute statistic is wrong [at Δ_f = 0](#the-absolute-statistic-at-a-cut-of-zero), too, where both gaps are about
   one standard error wide: {worst_folded(found["folded"])}."""
 
@@ -148,7 +149,7 @@ class Section:
         return all(parts) if self.every else any(parts)
 
 
-HARD = ("hard", "hard power", "limit", "bootstrap-t", "bounds", "folded")
+HARD = ("hard", "hard power", "held out", "limit", "bootstrap-t", "bounds", "folded")
 LEARNING = ("code", "audited", "named", "learning power", "screening")
 SECTIONS = (
     Section("One comparison", ("compare",), compare_section, above=compare_above),
@@ -255,5 +256,6 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
-`tests/simulation/processes.py`, `hard.py`, `learning.py` and `choosing.py`. `make test` runs a short version.
+`tests/simulation/processes.py`, `hard.py`, `held_out.py`, `learning.py` and `choosing.py`. `make test` runs a short
+version.
 """
