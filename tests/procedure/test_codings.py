@@ -1,0 +1,96 @@
+"""How an outcome is written does not matter: the same p-values, cautions and corrections, from the public functions."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import improvable
+from improvable.question.formula import Formula
+
+NET_RETURN = improvable.Utility(
+    lambda y, d: np.where(y == 1, 8.0, -60.0) * d, lambda y, d: d, name="net_return", binary_decision=True
+)
+QUOTIENT = improvable.Utility(
+    formula="repaid / granted", means={"repaid": lambda y, d: y * d, "granted": lambda y, d: d}, name="quotient",
+    binary_decision=True,
+)  # fmt: skip
+
+
+def loans(more: int) -> pl.DataFrame:
+    """97% repay; the candidate grants about so many more loans of group b, of the same risk."""
+    rng = np.random.default_rng(12)
+    rows = 1_600
+    group = np.where(np.arange(rows) < 800, "a", "b")
+    now = rng.random(rows) < 0.5
+    new = np.where(group == "a", rng.random(rows) < 0.5, now | (rng.random(rows) < 2 * more / 800))
+    chance = np.where(group == "b", 0.97, np.where(new & ~now, 0.95, 0.6))
+    repaid = (rng.random(rows) < chance).astype(int)
+    return pl.DataFrame(
+        {
+            "group": group, "now": now.astype(int), "new": new.astype(int), "repaid": repaid, "two": repaid + 1,
+            "turned": -1 + repaid, "words": np.where(repaid == 1, "yes", "no"), "house": np.arange(rows) // 2,
+        }
+    )  # fmt: skip
+
+
+def compared(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    told = {"outcome": "repaid", "accuracy": "calibration", "form": "difference", "draws": 1_000, **options}
+    result = improvable.compare(frame, group="group", status_quo="now", candidate="new", direction="as stated", **told)
+    (one,) = result.to_dict()["repetitions"]
+    why = [(each["why"], each["group"]) for each in one["corrections"]]
+    components = [each["p_value"] for each in one["components"]]
+    return {"p": one["p_value"], "plain": one["p_plain"], "components": components, "why": why,
+            "differing": one["differing_rows"]}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [20, 60])
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"outcome": "two"}, {"outcome": "turned"}, {"outcome": "words", "positive": {"words": "yes"}},
+        {"accuracy": NET_RETURN}, {"accuracy": QUOTIENT}, {"accuracy": "positive_predictive_value"},
+    ],
+    ids=["1/2", "-1/0", "yes/no", "net return", "quotient", "predictive value"],
+)  # fmt: skip
+def test_p_values_are_the_same(more: int, written: dict[str, Any]) -> None:
+    frame = loans(more)
+    plain, other = compared(frame), compared(frame, **written)
+    assert plain == other
+    assert ("two values", "b") in plain["why"]
+    assert plain["plain"] is not None
+
+
+def test_clusters_of_two_are_corrected_too() -> None:
+    frame = loans(20)
+    alone, together = compared(frame), compared(frame, cluster="house")
+    assert ("two values", "b") in alone["why"]
+    assert ("two values", "b") in together["why"]
+    assert together == compared(frame, cluster="house", outcome="two")
+
+
+def test_the_papers_test_is_not_corrected() -> None:
+    """`scheme="split", gap="absolute"`: the status quo's gap is chosen on the training rows, and nothing is added."""
+    frame = loans(20).with_columns(x=pl.Series(np.random.default_rng(1).normal(size=1_600)))
+    result = improvable.audit(
+        frame, outcome="repaid", group="group", status_quo="now", features=["x"], rule="linear", capacity="same",
+        scheme="split", gap="absolute", repetitions=1, draws=200, direction="as stated", n_jobs=1,
+    )  # fmt: skip
+    (one,) = result.to_dict()["repetitions"]
+    assert (one["corrections"], one["p_plain"]) == ([], None)
+
+
+def test_only_a_plain_quotient_is_a_pair() -> None:
+    assert (QUOTIENT.formula, QUOTIENT.means) == ("", ())
+    assert Formula("a / b").quotient == ("a", "b")
+    assert [Formula(text).quotient for text in ("a / a", "2 * a / b", "a / (b + c)", "a")] == [None] * 4
+    rates = improvable.Utility(
+        formula="hits / alarms",
+        means={
+            name: improvable.UTILITIES[f"{kind}_positive_rate"]
+            for name, kind in (("hits", "true"), ("alarms", "false"))
+        },
+        name="odds",
+    )
+    assert rates.formula
