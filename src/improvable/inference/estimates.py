@@ -12,6 +12,7 @@ from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import ratio_interval
 from improvable.inference.pvalues import interval
 from improvable.inference.statistics import gap_between
+from improvable.inference.widest import gap_interval
 from improvable.question.claim import Claim
 
 
@@ -26,6 +27,11 @@ class Disparity:
         The reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`.
     estimate, low, high : float
         The gap and its interval. Below zero where the pair stands the other way around on these rows.
+
+        Of two groups, or of a pair that other rows chose, the interval is that of the difference, with its sign: which
+        group is called the higher one only turns it around. Where these rows chose the pair out of several, it is that
+        of the widest gap, and holds whichever pair that is (`widest.gap_interval`); the plain interval of the pair that
+        looks widest would exclude zero in most samples of many groups that have no gap.
     one_sided : bool
         Whether only a protected group's being worse off counts.
     worse_off : str
@@ -48,7 +54,11 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
     out = []
     for gap in gaps(evidence, claim):
         estimate, draws = gap.before()
-        low, high = interval(estimate, draws, 1 - alpha)
+        if evidence.chooses_here and len(gap.attribute.levels) > 2:
+            values, drawn = gap.values[:, STATUS_QUO], gap.drawn[..., STATUS_QUO]
+            low, high = gap_interval(values, drawn, 1 - alpha, gap.protected, gap.relative)
+        else:
+            low, high = interval(estimate, draws, 1 - alpha)
         named = evidence.measures[gap.measure]
         pair = gap.attribute.levels[gap.reference[0]], gap.attribute.levels[gap.reference[1]]
         # Direction -1 looks at a protected group from below: its value is the higher one.

@@ -11,6 +11,7 @@ from improvable.results.words import (
     conditions_words,
     draws_text,
     effective_words,
+    gap_choice,
     gaps_words,
     harm_words,
     rows_words,
@@ -52,7 +53,7 @@ def question(facts: Facts) -> str:
         low, high = (bound_text(bound) for bound in gap["interval"])
         lines.append(
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-            f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
+            f"({100 * (1 - facts['alpha']):g}% interval {low} to {high}{gap_choice(gap, facts)})."
         )
         lines.append(harm_words(gap, facts))
     if facts["kind"] == "audit":

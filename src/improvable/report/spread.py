@@ -88,7 +88,7 @@ def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | N
 
 
 def spreads(result: "Result") -> dict[Key, Spread]:
-    """Every utility of every group under both algorithms, every gap, and the status quo's widest difference."""
+    """Every utility of every group under both algorithms, every gap, and of two groups their difference."""
     level, facts = 1 - result.threshold, result.facts
     labels = facts["about"].get("labels", {})
     words = {
@@ -117,11 +117,15 @@ def spreads(result: "Result") -> dict[Key, Spread]:
         relative = int(every[0].measures[m].between == "ratio")
         protected = every[0].attributes[a].place_of(result.question.claim.protected)
         for t, algorithm in enumerate(ALGORITHMS):
-            values = [
-                float(gap_between(one.values[a][high, m, t], one.values[a][low, m, t], relative)) for one in every
-            ]
-            draws = [gap_between(one.drawn[a][:, high, m, t], one.drawn[a][:, low, m, t], relative) for one in every]
-            found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(values, draws, level)
+            # Of more groups the rows chose the pair, and an interval of it alone would be too narrow.
+            if len(levels) == 2:
+                values, draws = (
+                    [gap_between(x[..., high, m, t], x[..., low, m, t], relative) for x in parts]
+                    for parts in ([one.values[a] for one in every], [one.drawn[a] for one in every])
+                )
+                found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(
+                    [float(value) for value in values], draws, level
+                )
             by = gap_by(labels.get(gap["group"], gap["group"]))
             found[name, by, algorithm] = widest(every, a, m, t, protected, level)
     return found

@@ -225,6 +225,12 @@ def harm_words(gap: DisparityFacts, facts: Facts) -> str:
     )
 
 
+def gap_choice(gap: DisparityFacts, facts: Facts) -> str:
+    """What the interval of the status quo's gap allows for, where there are more than two groups to choose from."""
+    groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
+    return ", which allows for how these two were chosen" if len(groups) > 2 else ""
+
+
 def rates_words(facts: Facts) -> str:
     """Where selection rates point to another group than the gap does, that they do; else nothing.
 
