@@ -1,8 +1,8 @@
 """An interval of a rate: Wilson's, which holds near 0 and 1, where draws lean the wrong way or do not move at all.
 
-Of 40 rows of which 97% succeed, three samples in ten hold no failure. Every draw is then 1, and so is either end of the
-interval: the draws' interval covers about .7. Wilson's (1927) holds every rate p that a normal test with the variance of p
-itself, p (1 - p) / n, does not reject. n is the number of independent rows that the rate is worth:
+Of 40 rows at a rate of .97, three samples in ten hold no failure. Every draw is then 1, and so is either end of the
+interval: the draws' interval covers about .7. Wilson's (1927) holds every rate p that a normal test with the variance
+of p itself, p (1 - p) / n, does not reject. n is the number of independent rows that the rate is worth:
 
 - p (1 - p) over the draws' variance, where the sample holds both successes and failures. So clusters, strata and
   weights count for what they count in the test, and with many rows the interval is that of the draws;
