@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from improvable.errors import OptionError
 from improvable.question.checks import check_integer, check_number
@@ -162,11 +161,10 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
 def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
     """The pilot might have shown another mean: the two that bound `RANGE` of what the power may be.
 
-    Means are ranked by how far the weakest component of the deciding repetition stands from its null, on average. Where
+    What counts is how far the weakest component of the deciding repetition stands from its null, on average. Where
     components tie, the weakest looks weaker than it is: once in the pilot, and once more around it. So the middle
-    `RANGE` of the means lies too low. Efron's (1981) correction moves it by twice what the pilot itself is off their
-    middle, which is right where one component is clearly the weakest, and too far where several tie. The outer ends of
-    both are taken.
+    `RANGE` of what could be shown lies too low, and reflected in what the pilot showed, as centered intervals are, it
+    lies too high where the pilot was lucky. The outer ends of both are taken.
     """
     if not outlook.uncertainty.any():
         return []
@@ -175,12 +173,9 @@ def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Out
     views = [outlook.shifted(shift) for shift in shifts]
     margins = np.array([simulate(view, setting, SHIFT_SIMULATIONS, seed).margin for view in views])
     own = simulate(outlook, setting, SHIFT_SIMULATIONS, seed).margin
-    below = (int((margins < own).sum()) + 0.5) / (SHIFTS + 1)
-    tails = np.array([1 - RANGE, 1 + RANGE]) / 2
-    corrected = ndtr(ndtri(tails) + 2 * ndtri(below))
-    ends = min(tails[0], corrected[0]), max(tails[1], corrected[1])
-    order = np.argsort(margins, kind="stable")
-    return [views[order[round(end * (SHIFTS - 1))]] for end in ends]
+    low, high = np.quantile(margins, [(1 - RANGE) / 2, (1 + RANGE) / 2])
+    ends = min(low, 2 * own - high), max(high, 2 * own - low)
+    return [views[int(np.abs(margins - end).argmin())] for end in ends]
 
 
 def _sample_size(setting: Setting, wanted: float, powers: Sequence[Power]) -> SampleSize:
