@@ -54,7 +54,7 @@ def test_a_plan_from_a_pilot_is_words_json_table_and_picture(pilot: Path) -> Non
         f"{pilot / 'pilot.csv'} --rows 6000 {PILOT} --json {files['json']} --table {files['csv']} --plot {files['svg']}"
         f" --plot-learning {pilot / 'learning.svg'}"
     )
-    assert "With 6,000 rows and 7 forward repetitions, the audit rejects with probability" in " ".join(out.split())
+    assert "with 6,000 rows and 7 forward repetitions, the audit rejects with probability" in " ".join(out.split())
     assert "Monte Carlo error" in out
     assert "is not evidence" in out
     assert "Fitting the rule" in err

@@ -31,7 +31,7 @@ from improvable.report.spread import combined, spreads
 from improvable.results.facts import by_component
 from improvable.results.frontier import Bound
 from improvable.results.numbers import p_text, value_text
-from improvable.results.words import rerun_chance, scheme_words
+from improvable.results.words import rerun_range, scheme_words
 from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
 
 SECTIONS = [
@@ -105,7 +105,7 @@ def test_large_numbers_are_the_means_of_the_repetitions() -> None:
     assert all(group in selected.words for group in facts["groups"])
     assert by_title["Worse off under the status quo"].after == facts["disparity"]["worse_off"]
     assert facts["rerun"] is not None
-    assert by_title["How firm"].after == rerun_chance(facts["rerun"])
+    assert by_title["How firm"].after == rerun_range(facts["rerun"])
     assert len(tiles) == 6
 
 

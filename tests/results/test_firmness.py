@@ -14,6 +14,7 @@ from improvable.results.facts import Facts
 from improvable.results.firmness import RerunFacts
 from improvable.results.words import rerun_words, shortfall_words, verdict
 
+AGREE = "All seven repetitions agree; another seed"
 HARDLY = "hardly decide otherwise (under 1%)"
 
 
@@ -54,16 +55,17 @@ def with_rerun(facts: Facts, otherwise: float, ends: tuple[float, float], reject
 @pytest.mark.parametrize(
     ("otherwise", "ends", "rejecting", "repetitions", "words"),
     [
-        (0.021, (0.0003, 0.0812), 7, 7, "Another seed would decide otherwise in about 2% of runs (0 to 9%)."),
-        (0.17, (0.07, 0.41), 5, 7, "Another seed would decide otherwise in about 20% of runs (7 to 41%)."),
-        (0.004, (0.0, 0.01), 7, 7, "Another seed would decide otherwise in under 1% of runs (0 to 1%)."),
-        (0.0, (0.0, 0.002), 7, 7, f"All seven repetitions agree; another seed would {HARDLY}."),
+        (0.021, (0.0003, 0.0812), 6, 7, "Another seed would decide otherwise with probability at most 9%."),
+        (0.17, (0.07, 0.41), 5, 7, "Another seed would decide otherwise with probability between 7% and 41%."),
+        (0.004, (0.0, 0.01), 7, 7, f"{AGREE} would decide otherwise with probability at most 1%."),
+        (0.03, (0.012, 0.0719), 7, 7, f"{AGREE} would decide otherwise with probability between 1% and 8%."),
+        (0.0, (0.0, 0.002), 7, 7, f"{AGREE} would {HARDLY}."),
         (0.0, (0.0, 0.002), 0, 2, f"Both repetitions agree; another seed would {HARDLY}."),
         (0.0, (0.0, 0.002), 0, 21, f"All 21 repetitions agree; another seed would {HARDLY}."),
         (0.0, (0.0, 0.002), 40, 51, f"Another seed would {HARDLY}."),
     ],
 )
-def test_a_rerun_is_told_to_one_digit_with_a_range(
+def test_a_rerun_is_told_as_a_range(
     audit: improvable.Audit, otherwise: float, ends: tuple[float, float], rejecting: int, repetitions: int, words: str
 ) -> None:
     facts = with_rerun(audit.facts, otherwise, ends, rejecting, repetitions)

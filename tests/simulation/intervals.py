@@ -16,7 +16,7 @@ from improvable.data.arrays import FloatArray
 from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.statistics import unfairness, utilities_of
 from improvable.question.settings import Scheme
-from improvable.report.spread import Spread, combined, widest
+from improvable.report.spread import Spread, utility, widest
 from simulation.learning import TOLD, Learning, Table, classes, counts, least_squares
 from simulation.schemes import SCHEMES, Round, contributed, rounds_of
 from simulation.study import ALPHA, Rate, rate_of
@@ -75,10 +75,10 @@ def covered_once(case: Learning, seed: tuple[int, int], scheme: Scheme, draws: i
     level = 1 - ALPHA / 2
     out: dict[str, float] = {}
     for t, algorithm in enumerate(ALGORITHMS):
-        inside = []
-        for g in range(case.groups):
-            values, drawn = [one.values[0][g, 0, t] for one in every], [one.drawn[0][:, g, 0, t] for one in every]
-            inside.append(holds(combined(values, drawn, level), float(np.mean([truth[g, t] for truth in truths]))))
+        inside = [
+            holds(utility(every, 0, g, 0, t, level), float(np.mean([truth[g, t] for truth in truths])))
+            for g in range(case.groups)
+        ]
         out[f"{algorithm}, groups"] = float(np.mean(inside))
         gap = float(np.mean([float(unfairness(truth[:, t])) for truth in truths]))
         out[f"{algorithm}, gap"] = holds(widest(every, 0, 0, t, None, level), gap)

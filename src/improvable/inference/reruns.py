@@ -138,9 +138,11 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     are taken as normal, with unknown mean and variance. What counts is how many deviations the mean is from the
     threshold. With the prior 1 / deviation this distance is distributed as d chi / sqrt(K - 1) + N / sqrt(K), where d
     is its estimate: its quantiles are the confidence limits of the noncentral t, exact for normal scores, and `share`
-    is the predictive t. Scores vary at least as much as the draws behind them make them vary. A score on the side that
-    did not decide counts as no farther off than the farthest of the others: a candidate that changes nothing has
-    p-value 1, which is no measure of how far.
+    is the predictive t. Scores vary at least as much as the draws behind them make them vary. A p-value that no draw
+    bounds, 0 on the side that decided, is censored at 1 / (2 draws): its score is where the line through the others,
+    against normal order statistics, puts it, and no nearer than that. A score on the side that did not decide counts as
+    no farther off than the farthest of the others: a candidate that changes nothing has p-value 1, which is no measure
+    of how far.
 
     The number of rejecting repetitions is binomial without any model, but knows only the side of a p-value: after three
     near 1 a rerun would reject with probability 8%, and the interval of seven that agree would reach 20%.
@@ -163,8 +165,9 @@ def rerun_risk(p_values: Sequence[float], *, draws: int = 10_000, alpha: float =
     reject = 2 * rejecting >= count
     # How far scores are on the side that decided, of which so many decide.
     side, needed = (1, (count + 1) // 2) if reject else (-1, count // 2 + 1)
-    scores = _scores(p, min(1 / (2 * draws), level / 2))
-    ahead = side * (scores + ndtri(level))
+    least = min(1 / (2 * draws), level / 2)
+    scores = _scores(p, least)
+    ahead = _beyond(np.sort(side * (scores + ndtri(level))), int(((p < least) if reject else (p > 1 - least)).sum()))
     ahead = np.maximum(ahead, -ahead.max())
     distance = float(ahead.mean()) / max(float(ahead.std(ddof=1)), _noise(float(scores.mean()), draws))
     edges, below = _standardized(distance, count)
@@ -248,6 +251,19 @@ def _scores(p: FloatArray, least: float) -> FloatArray:
     from scipy.special import ndtri
 
     return np.asarray(-ndtri(np.clip(p, least, 1 - least)))
+
+
+def _beyond(ordered: FloatArray, censored: int) -> FloatArray:
+    """Rising scores of which the last so many are only known to be no less: put where normal ones would be."""
+    from scipy.special import ndtri
+
+    count, seen = len(ordered), len(ordered) - censored
+    if not 0 < seen < count:
+        return ordered
+    places = ndtri((np.arange(1, count + 1) - 0.375) / (count + 0.25))  # Blom's (1958)
+    # The first that is censored stands at its bound, so that there is a line even where a single one is seen.
+    slope, start = np.polyfit(places[: seen + 1], ordered[: seen + 1], 1)
+    return np.concatenate([ordered[:seen], np.maximum(ordered[seen:], start + slope * places[seen:])])
 
 
 def _noise(score: float, draws: int) -> float:

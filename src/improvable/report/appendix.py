@@ -97,7 +97,8 @@ def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
     )
     note = (
         "Means over the repetitions. An interval holds what most repetitions do not exclude, at a confidence that "
-        "allows for it."
+        "allows for it. That is proven for a value common to all repetitions, as those of the status quo are; each "
+        "repetition has a candidate of its own, and that intervals cover the mean of these is simulated."
         if len(facts["repetitions"]) > 1
         else ""
     )

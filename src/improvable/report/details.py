@@ -12,6 +12,7 @@ from improvable.results.words import (
     corrections_words,
     draws_text,
     effective_words,
+    gap_choice,
     gaps_words,
     harm_words,
     rows_words,
@@ -53,7 +54,7 @@ def question(facts: Facts) -> str:
         low, high = (bound_text(bound) for bound in gap["interval"])
         lines.append(
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-            f"({100 * (1 - facts['alpha']):g}% interval {low} to {high})."
+            f"({100 * (1 - facts['alpha']):g}% interval {low} to {high}{gap_choice(gap, facts)})."
         )
         lines.append(harm_words(gap, facts))
     if facts["kind"] == "audit":

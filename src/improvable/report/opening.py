@@ -14,7 +14,6 @@ from improvable.results.words import (
     differing_words,
     error_words,
     measure_words,
-    rerun_chance,
     rerun_range,
     rerun_words,
     rows_words,
@@ -177,8 +176,8 @@ def _firmness_tile(facts: Facts) -> Tile:
     return Tile(
         title="How firm: chance that a rerun decides otherwise",
         before="",
-        after=rerun_chance(rerun),
-        words=f"90% interval {rerun_range(rerun)}; {below}",
+        after=rerun_range(rerun),
+        words=f"a 90% interval; {below}",
     )
 
 

@@ -19,6 +19,7 @@ from improvable.results.words import (
     decision,
     draws_text,
     effective_words,
+    gap_choice,
     gaps_words,
     harm_words,
     limits,
@@ -246,8 +247,8 @@ def checked_section(facts: Facts) -> list[Block]:
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({level} interval of these two {low} to {high}, "
-                f"{facts['rows']:,} rows). "
+                f"{gap['higher']} stands above {gap['lower']} ({level} interval {low} to {high}"
+                f"{gap_choice(gap, facts)}, {facts['rows']:,} rows). "
                 f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
             )
         )

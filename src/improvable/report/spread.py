@@ -6,8 +6,9 @@ the forward scheme is the mixture of its blocks' candidates, on rows like those 
 (Corollary 1); it is 1 - alpha where there is one repetition.
 
 The vote excludes a value that most repetitions exclude, so its ends are medians of the repetitions' ends, each taken on
-the wider side. The argument for it is about one value. Repetitions learn from other rows, so their true values differ a
-little, and what the interval is to cover is their mean; how often it does is simulated (`tests/simulation/intervals`).
+the wider side. What is proven is about a value that all repetitions have in common, as the status quo's: fewer than
+half of their intervals miss it, with the stated confidence. Every repetition has candidates of its own, whose true
+values differ; how often the interval covers their mean is simulated, not proven (`tests/simulation/intervals`).
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
 from improvable.inference.pvalues import interval
+from improvable.inference.rates import utility_interval
 from improvable.inference.statistics import gap_between, unfairness
 from improvable.inference.widest import gap_interval
 from improvable.report.labels import utility_words
@@ -74,6 +76,14 @@ def voted(estimates: Sequence[float], ends: Sequence[tuple[float, float]]) -> Sp
     return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in (low, high)))
 
 
+def utility(every: Sequence[Evidence], a: int, g: int, m: int, t: int, level: float) -> Spread:
+    """One utility of one group under one algorithm, from all repetitions."""
+    estimates = [float(one.values[a][g, m, t]) for one in every]
+    if not np.isfinite(estimates).all():
+        return Spread(None, None, None)
+    return voted(estimates, [utility_interval(one, a, g, m, t, level) for one in every])
+
+
 def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
     """The gap of one utility between the groups of one attribute under one algorithm, from all repetitions."""
     estimates, ends = [], []
@@ -88,7 +98,7 @@ def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | N
 
 
 def spreads(result: "Result") -> dict[Key, Spread]:
-    """Every utility of every group under both algorithms, every gap, and the status quo's widest difference."""
+    """Every utility of every group under both algorithms, every gap, and of two groups their difference."""
     level, facts = 1 - result.threshold, result.facts
     labels = facts["about"].get("labels", {})
     words = {
@@ -103,8 +113,7 @@ def spreads(result: "Result") -> dict[Key, Spread]:
         for t, algorithm in enumerate(ALGORITHMS):
             for a, attribute in enumerate(every[0].attributes):
                 for g, group in enumerate(attribute.levels):
-                    values = [one.values[a][g, m, t] for one in every]
-                    found[name, group, algorithm] = combined(values, [one.drawn[a][:, g, m, t] for one in every], level)
+                    found[name, group, algorithm] = utility(every, a, g, m, t, level)
             if result.question.claim.overall is not None and m in every[0].accuracy:
                 pairs = [one.overall(result.question.claim.overall, m) for one in every]
                 whole = combined([value[t] for value, _ in pairs], [drawn[:, t] for _, drawn in pairs], level)
@@ -117,11 +126,15 @@ def spreads(result: "Result") -> dict[Key, Spread]:
         relative = int(every[0].measures[m].between == "ratio")
         protected = every[0].attributes[a].place_of(result.question.claim.protected)
         for t, algorithm in enumerate(ALGORITHMS):
-            values = [
-                float(gap_between(one.values[a][high, m, t], one.values[a][low, m, t], relative)) for one in every
-            ]
-            draws = [gap_between(one.drawn[a][:, high, m, t], one.drawn[a][:, low, m, t], relative) for one in every]
-            found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(values, draws, level)
+            # Of more groups the rows chose the pair, and an interval of it alone would be too narrow.
+            if len(levels) == 2:
+                values, draws = (
+                    [gap_between(x[..., high, m, t], x[..., low, m, t], relative) for x in parts]
+                    for parts in ([one.values[a] for one in every], [one.drawn[a] for one in every])
+                )
+                found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(
+                    [float(value) for value in values], draws, level
+                )
             by = gap_by(labels.get(gap["group"], gap["group"]))
             found[name, by, algorithm] = widest(every, a, m, t, protected, level)
     return found

@@ -151,31 +151,31 @@ def decision(facts: Facts) -> str:
 
 
 def rerun_words(facts: Facts) -> str:
-    """How often another seed would decide otherwise, with its interval."""
+    """Whether the repetitions agree, and the range of how often another seed would decide otherwise."""
     rerun = facts["rerun"]
     # A run that was given a challenge has no seed of its own.
     source = "another seed" if facts.get("challenge") is None else "another challenge"
     if rerun is None:
         single = f"One repetition cannot tell whether {source} would decide otherwise. Make several."
         return single if facts["kind"] == "audit" else ""
-    chance, count = rerun_chance(rerun), rerun["repetitions"]
-    if max(rerun["otherwise_range"]) >= SELDOM:
-        return f"{source.capitalize()} would decide otherwise in {chance} of runs ({rerun_range(rerun)})."
+    count, chance = rerun["repetitions"], rerun_range(rerun)
     every = "Both" if count == 2 else f"All {COUNTED.get(count, count)}"
     agree = f"{every} repetitions agree; {source}" if rerun["rejecting"] in (0, count) else source.capitalize()
-    return f"{agree} would hardly decide otherwise ({chance})."
-
-
-def rerun_chance(rerun: RerunFacts) -> str:
-    """The probability that a rerun decides otherwise, to one digit: a few repetitions tell no more."""
-    percent = 100 * rerun["otherwise"]
-    return f"under {100 * SELDOM:g}%" if rerun["otherwise"] < SELDOM else f"about {float(f'{percent:.1g}'):g}%"
+    if rerun["otherwise_range"][1] < SELDOM:
+        return f"{agree} would hardly decide otherwise ({chance})."
+    return f"{agree} would decide otherwise with probability {chance}."
 
 
 def rerun_range(rerun: RerunFacts) -> str:
-    """Its interval in whole percent, rounded outward."""
+    """The 90% interval of the probability that a rerun decides otherwise, in whole percent, rounded outward.
+
+    A few repetitions tell no single number.
+    """
     low, high = (round(100 * end, 4) for end in rerun["otherwise_range"])
-    return f"{math.floor(low)} to {math.ceil(high)}%"
+    if high < 100 * SELDOM:
+        return f"under {100 * SELDOM:g}%"
+    least, most = math.floor(low), math.ceil(high)
+    return f"between {least}% and {most}%" if least else f"at most {most}%"
 
 
 def shortfall_words(facts: Facts) -> str:
@@ -224,6 +224,12 @@ def harm_words(gap: DisparityFacts, facts: Facts) -> str:
         f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a "
         f"{facts['selection']})."
     )
+
+
+def gap_choice(gap: DisparityFacts, facts: Facts) -> str:
+    """What the interval of the status quo's gap allows for, where there are more than two groups to choose from."""
+    groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
+    return ", which allows for how these two were chosen" if len(groups) > 2 else ""
 
 
 def rates_words(facts: Facts) -> str:

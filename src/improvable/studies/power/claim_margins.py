@@ -69,8 +69,10 @@ def margins(
     values, counted = _by_place(test, outlook, places)
     spread = _utility_covariance(mean, covariance, outlook, places)
     _, usual = _by_place(mean[None], outlook, places)
-    # The residual variance of a row that counts does not depend on how many rows count.
-    scale = np.sqrt(np.divide(usual, counted, out=np.full(counted.shape, np.nan), where=counted > 0))
+    # The residual variance of a row that counts does not depend on how many rows count. What a small pilot could as
+    # well have shown is drawn from a normal distribution, in which a share may be below zero.
+    some = (counted > 0) & (usual > 0)
+    scale = np.sqrt(np.divide(usual, counted, out=np.full(counted.shape, np.nan), where=some))
     chosen = values if train is None else _by_place(train, outlook, places)[0]
     before = chosen.reshape(len(values), len(places), len(outlook.measures), 2)
     z = np.full(len(values), np.inf)

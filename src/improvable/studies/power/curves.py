@@ -21,7 +21,7 @@ SHARES_OF_ACCURACY, SHARES_OF_GAP = (0.0, 0.02, 0.05, 0.1), (0.0, 0.1, 0.25, 0.5
 FEWEST_ROWS = 40
 MOST_ROWS = 100  # times the rows asked for: how far a sample size is looked for
 STEP = 1.02  # between the sample sizes tried
-RANGE = 0.8  # of the pilot's uncertainty
+RANGE = 0.8  # the confidence of a range of power
 SHIFTS, SHIFT_SIMULATIONS = 200, 200
 
 
@@ -60,7 +60,7 @@ def plan_for(
     def power_under(view: Outlook) -> Power:
         return lambda asked: simulate(view, asked, simulations, seed)
 
-    powers = [power_under(outlook), *map(power_under, _range_of_outlooks(outlook, setting, seed))]
+    powers = [power_under(outlook), *map(power_under, range_of_outlooks(outlook, setting, seed))]
     curves = {name: [_point(name, one, powers, outlook) for one in several] for name, several in settings.items()}
     best = max(curves["train_fraction"], key=lambda point: point.power)
     fractions = dict.fromkeys([setting.train_fraction, best.train_fraction or 0.0])
@@ -158,19 +158,24 @@ def _point(varied: str, setting: Setting, powers: Sequence[Power], outlook: Outl
     )
 
 
-def _range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
-    """The pilot might have shown another mean: the two that bound the middle `RANGE` of what it could show.
+def range_of_outlooks(outlook: Outlook, setting: Setting, seed: int) -> list[Outlook]:
+    """The pilot might have shown another mean: the two that bound `RANGE` of what the power may be.
 
-    They are ranked by how far the weakest component of the deciding repetition stands from its null, on average.
+    What counts is how far the weakest component of the deciding repetition stands from its null, on average. Where
+    components tie, the weakest looks weaker than it is: once in the pilot, and once more around it. So the middle
+    `RANGE` of what could be shown lies too low, and reflected in what the pilot showed, as centered intervals are, it
+    lies too high where the pilot was lucky. The outer ends of both are taken.
     """
     if not outlook.uncertainty.any():
         return []
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
     shifts = rng.standard_normal((SHIFTS, outlook.width)) @ root(outlook.uncertainty).T
     views = [outlook.shifted(shift) for shift in shifts]
-    views.sort(key=lambda view: simulate(view, setting, SHIFT_SIMULATIONS, seed).margin)
-    tail = round((1 - RANGE) / 2 * SHIFTS)
-    return [views[tail], views[-tail - 1]]
+    margins = np.array([simulate(view, setting, SHIFT_SIMULATIONS, seed).margin for view in views])
+    own = simulate(outlook, setting, SHIFT_SIMULATIONS, seed).margin
+    low, high = np.quantile(margins, [(1 - RANGE) / 2, (1 + RANGE) / 2])
+    ends = min(low, 2 * own - high), max(high, 2 * own - low)
+    return [views[int(np.abs(margins - end).argmin())] for end in ends]
 
 
 def _sample_size(setting: Setting, wanted: float, powers: Sequence[Power]) -> SampleSize:

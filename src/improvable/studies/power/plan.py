@@ -32,7 +32,7 @@ class PowerPoint:
     power, error : float
         The share of simulated audits that reject, and its Monte Carlo standard error.
     low, high : float or None
-        The power at either end of the middle 80% of what the pilot may have misjudged; None without a pilot.
+        The 80% range of the power: what another pilot of this size could have said; None without a pilot.
     training_rows, test_rows : int
         Of one repetition. The last candidate of a forward repetition learns from so many.
     reach : {"studied", "below", "beyond"}
@@ -68,7 +68,7 @@ class SampleSize:
     rows_low, rows_high : int or None
         The same one Monte Carlo error below and above the wanted power.
     rows_at_low_end : int or None
-        The rows needed at the lower end of what the pilot may have misjudged.
+        The rows needed at the lower end of that range.
     most_tried : int
     """
 
@@ -190,8 +190,8 @@ class PowerPlan:
 
         if self.hopeless:
             return "\n".join(map(paragraph, [*self._findings(), *(f"Caution: {text}" for text in self.cautions)]))
-        parts = [paragraph(line) for line in self.basis]
-        parts += [""] + [paragraph(line) for line in self._findings()]
+        parts = [paragraph(line) for line in self._findings()]
+        parts += [""] + [paragraph(line) for line in self.basis]
         parts += ["", *self._tables(), ""]
         parts += [] if self.learned is None else [self.learned.summary(), ""]
         parts += [paragraph(line) for line in (NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else []))]
@@ -219,21 +219,18 @@ class PowerPlan:
         asked, best = self.asked, self.best
         times = f"{asked.repetitions} {'repetition' if asked.repetitions == 1 else 'repetitions'}"
         how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {scheme_words(asked)}"
-        if self.hopeless:
-            most = max(size.most_tried for size in self.sample_sizes)
-            return [
-                f"With {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)}, and "
-                f"no number of rows up to {most:,} makes that {number(self.wanted)}."
-            ]
-        out = [
-            f"With {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)} (Monte "
-            f"Carlo error {number(asked.error, 3)})."
-        ]
+        says = f"with {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)}"
+        out = []
         if asked.low is not None and asked.high is not None:
             out.append(
-                f"The pilot's own uncertainty makes that {number(asked.low)} to {number(asked.high)}, from the lower "
-                "to the upper end of an 80% interval of what it measured."
+                f"Another pilot of this size could have said {number(asked.low)} to {number(asked.high)}, an 80% range "
+                "of the audit's power."
             )
+        says = f"This one says: {says}" if out else f"W{says[1:]}"
+        if self.hopeless:
+            most = max(size.most_tried for size in self.sample_sizes)
+            return [*out, f"{says}, and no number of rows up to {most:,} makes that {number(self.wanted)}."]
+        out.append(f"{says} (Monte Carlo error {number(asked.error, 3)}).")
         sizes = self.sample_sizes if self.learns else self.sample_sizes[:2]
         out += [*map(self._size_words, sizes), self._side_by_side()]
         same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
@@ -274,8 +271,8 @@ class PowerPlan:
         if not self.learns:
             return f"{text}."
         if size.rows_at_low_end is None:
-            return f"{text}; at the lower end of what the pilot measured, more than {size.most_tried:,}, or never."
-        return f"{text}; at the lower end of what the pilot measured, {size.rows_at_low_end:,}."
+            return f"{text}; at the lower end of that range, more than {size.most_tried:,}, or never."
+        return f"{text}; at the lower end of that range, {size.rows_at_low_end:,}."
 
     def _tables(self) -> list[str]:
         """One small table per curve."""
