@@ -1,5 +1,6 @@
 """Intervals of rates near one, of weighted and clustered rows too; what is no rate keeps the interval of its draws."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import pytest
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import count, pool_clusters
-from improvable.inference.drawing import draw_clusters, draw_rows
+from improvable.inference.drawing import prepare
 from improvable.inference.estimates import Estimate, estimates
 from improvable.inference.evidence import Evidence
 from improvable.inference.pvalues import interval
 from improvable.inference.rates import wilson
+from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 
 SAMPLES, DRAWS = 400, 400
@@ -25,29 +27,29 @@ def evidence_of(
     values: FloatArray, seed: int, weights: FloatArray | None = None, clusters: IntArray | None = None
 ) -> Evidence:
     """One group of interest whose rows have these values under both algorithms, and another of ten rows."""
-    rows = len(values) + 10
     weights = np.concatenate([np.ones(len(values)) if weights is None else weights, np.ones(10)])
     u = np.concatenate([values, np.arange(10) % 2]) * weights
     vectors, group = np.column_stack([u, weights, u, weights]), np.repeat([0, 1], [len(values), 10])
-    entropy, units = np.random.SeedSequence(seed), rows
+    entropy = np.random.SeedSequence(seed)
     if clusters is None:
         cells = count(vectors, group, 2)
-        drawn = draw_rows([cells], DRAWS, entropy)
     else:
         every = np.concatenate([clusters, clusters.max() + 1 + np.arange(10)])
         pooled = pool_clusters(vectors, group, every, 2)
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-        drawn, units = draw_clusters([cells], DRAWS, entropy), len(pooled)
-    return Evidence(
+    sums = cells.sums().reshape(NOTHING.shape)
+    before = Evidence(
         attributes=(Attribute("group", ("a", "b"), np.arange(2)),),
         measures=(Measure("rate", "", "outcome"),),
         accuracy=(0,),
         fairness=(0,),
-        sums=cells.sums().reshape(NOTHING.shape),
-        draws=drawn.reshape(-1, *NOTHING.shape),
-        training=cells.sums().reshape(NOTHING.shape)[:, :, 0],
-        units=units,
+        sums=sums,
+        draws=np.empty((0, *NOTHING.shape)),
+        training=sums[:, :, 0],
+        units=cells.rows,
     )
+    drawable = prepare(before, Claim(), [cells], clusters is not None)
+    return replace(before, draws=drawable.draw(sums, DRAWS, entropy), linear=drawable.linear)
 
 
 def found(evidence: Evidence, quantity: str = "candidate") -> Estimate:
