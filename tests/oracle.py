@@ -7,6 +7,11 @@ import numpy as np
 import pandas as pd
 
 from improvable.data.arrays import FloatArray, IntArray
+from improvable.inference.drawing import plain
+from improvable.inference.evidence import Evidence
+from improvable.inference.normal_limit import Moments
+from improvable.inference.tally import with_draws
+from improvable.results.comparison import Comparison
 
 NAIVE_UTILITIES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
     "classification_rate": lambda y, d: float(np.mean(y == d)),
@@ -138,3 +143,12 @@ def naive_line(x: FloatArray, y: FloatArray, times: IntArray, new: FloatArray) -
 
 def naive_cutoff(scores: FloatArray, times: IntArray, capacity: float) -> float:
     return float(np.quantile(np.repeat(scores, times), 1 - capacity))
+
+
+def plain_evidence(result: Comparison) -> Evidence:
+    """A result's evidence with draws that nothing was corrected in; corrections have twins of their own."""
+    counted = result.counted
+    assert counted is not None
+    assert not isinstance(counted.strata, Moments)
+    drawable, seed = plain(counted.strata, counted.clusters is not None), np.random.SeedSequence(4)
+    return with_draws(result.evidence, counted, drawable, result.question.draws, seed, 1)

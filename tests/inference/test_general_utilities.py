@@ -42,7 +42,10 @@ def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     coefficients = np.array([[1.0, -0.7], [-0.9, 0.4]])
     shapes = [
         influence_of(
-            Condition("", m, np.arange(2), coefficients, 0.0), [strata], result.evidence.sums, result.evidence.measures
+            Condition("accuracy", "", m, np.arange(2), coefficients, 0.0),
+            [strata],
+            result.evidence.sums,
+            result.evidence.measures,
         )
         for result, m in ((mine, 3), (twin, 0))
         for strata in [cells_of(case, result)]
@@ -66,7 +69,7 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     vectors = contributions(utility.ingredients, None, {None: y}, case.decisions)  # type: ignore[arg-type]
     cells = count(vectors.reshape(len(vectors), -1), case.group, 2)
     coefficients, measure = np.array([[1.0, -0.5], [-1.0, 0.5]]), result.evidence.accuracy[0]
-    condition = Condition("", measure, np.arange(2), coefficients, 0.0)
+    condition = Condition("accuracy", "", measure, np.arange(2), coefficients, 0.0)
     spread = influence_of(condition, [cells], result.evidence.sums, result.evidence.measures).spread
 
     def statistic(kept: FloatArray) -> float:

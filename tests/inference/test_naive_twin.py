@@ -9,12 +9,8 @@ from scipy.stats import ks_2samp
 import improvable
 from conftest import Case
 from improvable.inference.assessment import assess
-from improvable.inference.drawing import plain
-from improvable.inference.evidence import Evidence
-from improvable.inference.normal_limit import Moments
 from improvable.inference.statistics import signed_statistics
-from improvable.inference.tally import with_draws
-from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values
+from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values, plain_evidence
 
 DRAWS = 3_000
 ACCURACIES = [name for name in NAIVE_UTILITIES if improvable.UTILITIES[name].higher_is_better]
@@ -38,15 +34,6 @@ def compared(case: Case, outcome: str, accuracy: str, fairness: str, **options: 
         seed=5,
         **options,  # type: ignore[arg-type]
     )
-
-
-def plain_evidence(result: improvable.Comparison) -> Evidence:
-    """The evidence with draws of Appendix A; corrections have twins of their own: test_corrections.py."""
-    assert result.counted is not None
-    assert not isinstance(result.counted.strata, Moments)
-    drawable = plain(result.counted.strata, False)
-    seed = np.random.SeedSequence(result.question.seed)
-    return with_draws(result.evidence, result.counted, drawable, result.question.draws, seed, 1)
 
 
 @pytest.mark.paper("Equation 1", "Example 1", "Example 2", "Example 3", "Example 4", "Example 5")

@@ -39,7 +39,7 @@ def cautions_of(drawn: Drawn, claim: Claim | None = None) -> list[str]:
 
 
 def condition(coefficients: FloatArray) -> Condition:
-    return Condition("", 0, np.arange(len(coefficients)), coefficients, 0.0)
+    return Condition("accuracy", "", 0, np.arange(len(coefficients)), coefficients, 0.0)
 
 
 def statistic(sums: FloatArray, coefficients: FloatArray) -> float:

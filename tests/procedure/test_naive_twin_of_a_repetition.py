@@ -28,7 +28,14 @@ from improvable.procedure.splitting import DRAWING, SPLITTING, Part, seed_of
 from improvable.question.settings import Settings
 from improvable.results.comparison import Comparison
 from improvable.results.stating import repetition_facts
-from oracle import naive_cutoff, naive_linear_rule, naive_p_values, naive_repetition, naive_statistics
+from oracle import (
+    naive_cutoff,
+    naive_linear_rule,
+    naive_p_values,
+    naive_repetition,
+    naive_statistics,
+    plain_evidence,
+)
 from people import make_people
 
 OPTIONS: list[dict[str, Any]] = [
@@ -189,7 +196,7 @@ def test_repetitions_are_those_of_a_naive_twin(options: dict[str, Any], judge: A
         )
         assert found.assessment.p_accuracy == {"a": expected["r"], "b": expected["b"]}
         assert found.assessment.p_fairness_other == expected["f"]
-        naive = _resampled(tested, draws)
+        naive, drawn = _resampled(tested, draws), plain_evidence(found).drawn[0][:, :, 0]
         assert drawn.std(axis=0) == pytest.approx(naive.std(axis=0), rel=0.12)
         assert np.abs(drawn.mean(axis=0) - naive.mean(axis=0)).max() < 0.05
 

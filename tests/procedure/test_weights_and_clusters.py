@@ -11,6 +11,7 @@ from conftest import Case
 from improvable.algorithms.cutoffs import cutoff
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
+from oracle import plain_evidence
 
 
 def frame_of(case: Case, seed: int = 0) -> pl.DataFrame:
@@ -95,7 +96,7 @@ def test_weighted_draws_agree_with_a_naive_twin(case: Case) -> None:
                 row.append(np.average(y[i][chosen], weights=weights[i][chosen]))
         naive.append(row)
     expected = np.array(naive)
-    found = result.evidence.drawn[0][:, :, 0].reshape(3_000, 4)
+    found = plain_evidence(result).drawn[0][:, :, 0].reshape(3_000, 4)
     np.testing.assert_allclose(
         found.mean(axis=0), expected.mean(axis=0), atol=5 * expected.std(axis=0).max() / 3_000**0.5 * 1.5
     )
@@ -116,7 +117,7 @@ def test_clustered_draws_agree_with_a_naive_twin(case: Case) -> None:
         i = np.concatenate([members[c] for c in rng.integers(0, 40, 40)])
         naive.append([y[i][(group[i] == g) & (d[i] == 1)].mean() for g in range(2) for d in case.decisions])
     expected = np.array(naive)
-    found = result.evidence.drawn[0][:, :, 0].reshape(3_000, 4)
+    found = plain_evidence(result).drawn[0][:, :, 0].reshape(3_000, 4)
     np.testing.assert_allclose(found.mean(axis=0), expected.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(found.std(axis=0), expected.std(axis=0), rtol=0.08)
     np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(expected.T), atol=0.1)

@@ -28,6 +28,7 @@ from improvable.inference.resampling import resample, resample_strata
 from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two
 from improvable.question.claim import Claim
 
+ANY = Claim()
 UNEVEN = 1e-9
 """Units that are worth less than one minus this of their number are uneven."""
 TWO_VALUES, LONG_TAIL, MARGIN, WEIGHTS, CLUSTERS = "two values", "long tail", "margin", "weights", "clusters"
@@ -203,13 +204,17 @@ class _ByRow:
 def _long_tails(
     evidence: Evidence, claim: Claim, made: Drawable, work: _ByRow | None
 ) -> dict[tuple[int, int], tuple[int, FloatArray]]:
-    """One unit more for each kind of rows that leans against a condition: by utility and kind, its block and vector."""
+    """One unit more for each kind of rows that leans against a condition: by utility and kind, its block and vector.
+
+    Whatever the claim asks for, all conditions count and none asks for more than no loss: so that other claims can be
+    put to the same draws.
+    """
     out: dict[tuple[int, int], tuple[int, FloatArray]] = {}
     farthest: dict[tuple[int, int], float] = {}
     shape = evidence.sums.shape if made.clustered else evidence.sums.shape[1:]
     every = np.concatenate([cells.values for cells in made.strata]).reshape(-1, *shape)
     block = np.concatenate([cells.block for cells in made.strata])
-    for condition in conditions(evidence, claim):
+    for condition in conditions(evidence, ANY):
         m = condition.measure
         formula = bool(evidence.measures[m].formula)
         if not made.clustered and not formula and work is not None and work.values[m] is not None:
@@ -217,7 +222,8 @@ def _long_tails(
         moved = influence_of(condition, made.strata, evidence.sums, evidence.measures)
         if not moved.leans(condition.margin):
             continue
-        made.leaning.append((condition, moved))
+        if claim.asks(condition.kind):
+            made.leaning.append((condition, moved))
         columns = [at for _, at in evidence.measures[m].reads] if formula else [m]
         lean = -moved.cubes / moved.spread**3
         for kind in np.flatnonzero(lean >= min(MOST_LEAN, float(lean.max()))) if lean.max() > 0 else ():

@@ -33,6 +33,7 @@ class Condition:
 
     Attributes
     ----------
+    kind : {"accuracy", "fairness"}
     name : str
         For sentences: "the accuracy of 'women'".
     measure : int
@@ -47,6 +48,7 @@ class Condition:
     delta : float
     """
 
+    kind: str
     name: str
     measure: int
     member: IntArray
@@ -75,8 +77,8 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
             weights = np.array([named.get(level, 0.0) for level in attribute.levels]) / sum(named.values())
         margin = float(gain.contrast.values @ sides) - amount
         group = None if gain.attribute is None else gain.group
-        yield Condition(f"the accuracy of '{gain.group}'", gain.measure, member, weights[:, None] * sides, margin,
-                        group, delta)  # fmt: skip
+        name, coefficients = f"the accuracy of '{gain.group}'", weights[:, None] * sides
+        yield Condition("accuracy", name, gain.measure, member, coefficients, margin, group, delta)
     for gap in gaps(evidence, claim) if claim.asks("fairness") else ():
         delta = claim.gap_delta(evidence.measures[gap.measure].label)
         share, amount = (1 - delta, 0.0) if claim.form == "ratio" else (1.0, delta)
@@ -90,7 +92,7 @@ def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
             coefficients[h, CANDIDATE] -= down
             margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
             name = f"the gap by '{gap.attribute.name}'"
-            yield Condition(name, gap.measure, gap.attribute.member, direction * coefficients, margin)
+            yield Condition("fairness", name, gap.measure, gap.attribute.member, direction * coefficients, margin)
 
 
 @dataclass(frozen=True)

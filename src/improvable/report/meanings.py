@@ -11,6 +11,7 @@ EXPLAINED = {
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
     "kept": "This is what was declared of rows that are the same.",
     "near twins": "A candidate may be tested on people that it learned from.",
+    "margin": "A test near 0 or 1 needs the variance that its own null has.",
     "lever easy": "The settings themselves make it easy to show an improvement.",
     "lever": "The settings themselves make it unlikely to show an improvement.",
     "degenerate": "The test needs some variation (Assumption 3). If both algorithms make the same decisions, there "

@@ -99,7 +99,7 @@ class Audit(Result):
         if question == self.question:
             return self
         setting = self.setting | ASKED_AGAIN
-        repetitions = tuple(replace(repetition, question=question) for repetition in self.repetitions)
+        repetitions = tuple(repetition.asked(question) for repetition in self.repetitions)
         return replace(self, question=question, setting=setting, repetitions=repetitions, made=None)
 
     def save(self, folder: str | Path) -> None:

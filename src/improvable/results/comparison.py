@@ -19,6 +19,7 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.tally import Counted
 from improvable.question.checks import check_number
 from improvable.question.claim import check_claim, make_claim
+from improvable.question.deltas import every_delta
 from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.facts import Facts
@@ -141,7 +142,16 @@ class Comparison(Result):
             Any of `delta_accuracy`, `no_worse`, `delta_fairness`, `form`, `gap`, `protected`, `overall`, `ask` and
             `alpha`, as in `compare`; what is not named stays.
         """
-        return replace(self, question=change_question(self.question, self.evidence.attributes, changes))
+        return self.asked(change_question(self.question, self.evidence.attributes, changes))
+
+    def asked(self, question: Question) -> "Comparison":
+        """The same evidence beside another question; draws were corrected for the margin of the first one, if any."""
+        margins = [min(every_delta(one.claim.delta_accuracy), default=0.0) for one in (self.question, question)]
+        cautions = self.cautions
+        if margins[1] < 0 and margins[0] != margins[1]:
+            text = "these draws were made for a claim without this margin. For rates near 0 or 1 run it again with it."
+            cautions = (*cautions, Caution("margin", text))
+        return replace(self, question=question, cautions=cautions, p_plain=None)
 
     def with_cautions(self, cautions: Sequence[Caution]) -> "Comparison":
         """The same result with other warnings; the assessment, if it was made, is kept."""
