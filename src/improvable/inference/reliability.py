@@ -104,8 +104,9 @@ def few_differing(differing: Mapping[str, Differing], clustered: bool = False) -
         text = (
             f"the two algorithms differ in {one.rows:,} rows of group '{group}'"
             f"{worth if one.effective < (1 - UNEVEN) * one.rows else ''}: {one.sides[0]:,} of the status quo's own and "
-            f"{one.sides[1]:,} of the candidate's own (fewer than {FEWEST_DIFFERING} of one). An outcome that none of "
-            "them shows may decide, and no test can see it. Bring more rows in which the algorithms differ."
+            f"{one.sides[1]:,} of the candidate's own, of which one side is worth fewer than {FEWEST_DIFFERING}. An "
+            "outcome that none of them shows may decide, and no test can see it. Bring more rows in which the "
+            "algorithms differ."
         )
         out.append(Caution(f"differing {group}", text))
     return out

@@ -93,7 +93,8 @@ def test_half_a_character_is_refused_or_shown_and_never_crashes(
     result = improvable.compare(people("white"), **options)
     evidence = replace(result.evidence, attributes=(Attribute("group", ("black", cut), BOTH),))
     shares = {cut if group == "white" else group: share for group, share in result.group_shares.items()}
-    received = replace(result, evidence=evidence, group_shares=shares)
+    differing = {cut if group == "white" else group: rows for group, rows in result.differing.items()}
+    received = replace(result, evidence=evidence, group_shares=shares, differing=differing)
     assert "white<U+D83D>" in received.summary()
     for name in ("report.html", "report.md"):
         received.report(name)

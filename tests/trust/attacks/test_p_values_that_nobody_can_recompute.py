@@ -174,11 +174,11 @@ def test_weights_clusters_and_the_normal_limit_have_a_bundle(
     """Three groups that differ by chance alone, so that several pairs count."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(2)
-    need = rng.normal(size=2_000)
+    need = rng.normal(size=6_000)
     people = pl.DataFrame(
         {
-            "y": (need + rng.normal(size=2_000) > 0).astype(int), "g": rng.choice(["a", "b", "c"], 2_000), "x": need,
-            "s": need + 2 * rng.normal(size=2_000), "w": rng.integers(1, 4, 2_000), "c": np.arange(2_000) // 4,
+            "y": (need + rng.normal(size=6_000) > 0).astype(int), "g": rng.choice(["a", "b", "c"], 6_000), "x": need,
+            "s": need + 2 * rng.normal(size=6_000), "w": rng.integers(1, 4, 6_000), "c": np.arange(6_000) // 4,
         }
     )  # fmt: skip
     result = improvable.audit(
@@ -189,6 +189,26 @@ def test_weights_clusters_and_the_normal_limit_have_a_bundle(
     found = verify_bundle("run.bundle.json")
     assert found.same
     assert found.stated["p_value"] == result.p_value
+
+
+def test_what_draws_knew_of_the_rows_of_a_cluster_is_in_no_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearly all repay, so that draws know in which rows of a cluster the algorithms differ."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    people = pl.DataFrame(
+        {
+            "y": (rng.random(1_200) < 0.98).astype(int), "g": rng.choice(["a", "b"], 1_200), "c": np.arange(1_200) // 4,
+            "x": rng.normal(size=1_200), "s": rng.normal(size=1_200),
+        }
+    )  # fmt: skip
+    improvable.audit(
+        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
+        features=["x"], scheme="split", repetitions=1, draws=100, run_folder="run", cluster="c", direction="as stated",
+    )  # fmt: skip
+    with pytest.raises(improvable.OptionError, match="which rows of a cluster the algorithms differ in"):
+        write_bundle("run", smallest=1)
 
 
 def test_what_was_not_declared_has_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
