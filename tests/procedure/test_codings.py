@@ -94,3 +94,36 @@ def test_only_a_plain_quotient_is_a_pair() -> None:
         name="odds",
     )
     assert rates.formula
+
+
+def costs(rows: int = 400) -> pl.DataFrame:
+    """About 30 own picks of either algorithm in group b; not one of the candidate's happens to be dear."""
+    rng = np.random.default_rng(3)
+    group = np.where(np.arange(rows) < rows // 2, "a", "b")
+    kind = rng.choice(4, rows, p=[0.4, 0.3, 0.15, 0.15])
+    cost = rng.normal(10, 1, rows) - np.where(kind == 3, 1.0, 0.0)
+    return pl.DataFrame(
+        {"group": group, "now": (kind == 1) | (kind == 2), "new": (kind == 1) | (kind == 3), "cost": cost}
+    ).with_columns(pl.col("now", "new").cast(pl.Int8))
+
+
+def test_a_range_that_is_known_lets_draws_know_of_amounts_not_seen() -> None:
+    options: dict[str, Any] = {"outcome": "cost", "lower_is_better": True, "ask": "accuracy"}
+    unknown, known = compared(costs(), **options), compared(costs(), **options, outcome_range=(0, 60))
+    assert unknown["p"] < 0.05 < known["p"]
+    assert ("two values", "b") in known["why"]
+    assert known["plain"] == unknown["p"]
+    assert not unknown["why"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0, 5), "and its range is 0 to 5. Declare a range that holds every outcome"),
+        ((5, 5), r"`outcome_range` is \[5, 5\]. Give the lowest and the highest amount"),
+        ((1,), "Give the lowest and the highest amount"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(ends: tuple[float, ...], words: str) -> None:
+    with pytest.raises(improvable.ImprovableError, match=words):
+        compared(costs(), outcome="cost", lower_is_better=True, outcome_range=ends)

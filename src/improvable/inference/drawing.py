@@ -25,7 +25,7 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.influence import MOST_LEAN, Condition, Influence, conditions, influence_of
 from improvable.inference.leverage import effective_units, freedom_of, left_out, stretch
 from improvable.inference.resampling import resample, resample_strata
-from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two
+from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two, within
 from improvable.question.claim import Claim
 
 ANY = Claim()
@@ -156,7 +156,10 @@ class _ByRow:
 
     def correct(self, evidence: Evidence, claim: Claim, made: Drawable) -> None:
         """Look for values not seen, and for margins."""
-        for place, more in unseen_of_two(self.cells, self.values):
+        bounded = [
+            pair or within(self.vectors[:, m], evidence.measures[m].bounds) for m, pair in enumerate(self.values)
+        ]
+        for place, more in unseen_of_two(self.cells, bounded):
             self.sign[place, more[0].measure] = -1.0
             self.added += [(one, place) for one in more]
             made.acted.append((TWO_VALUES, more[0].measure, more[0].block))

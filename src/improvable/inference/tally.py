@@ -9,6 +9,7 @@ from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute, Grouping
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
+from improvable.errors import DataError
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
 from improvable.inference.crossing import crossed_sums
 from improvable.inference.drawing import Drawable, RowsInClusters, prepare
@@ -94,6 +95,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
     if len(sample):
         for decision, whose in zip(decisions, ("status quo", "candidate"), strict=True):
             check_decisions(decision, design.utilities, whose)
+        _check_range(design, sample)
         vectors = contributions(design.utilities, sample.rows, sample.outcomes, decisions, sample.weights)
     flat = vectors.reshape(len(sample), 4 * len(design.utilities))
     counted: Cells | Moments
@@ -246,6 +248,17 @@ def with_draws(
         assert isinstance(counted.strata, Moments)
         return replace(evidence, draws=draw_normal(counted.strata, draws, seed).reshape(-1, *shape))
     return replace(evidence, draws=drawable.draw(evidence.sums, draws, seed, workers), linear=drawable.linear)
+
+
+def _check_range(design: Design, sample: Sample) -> None:
+    """Refuse an outcome beyond the range that was declared."""
+    ends, outcome = design.question.outcome_range, sample.outcomes[None]
+    beyond = np.zeros(0) if ends is None else outcome[(outcome < ends[0]) | (outcome > ends[1])]
+    if ends is not None and len(beyond):
+        raise DataError(
+            f"outcome '{design.question.outcome}' has {beyond[0]:g}, and its range is {ends[0]:g} to {ends[1]:g}.",
+            "Declare a range that holds every outcome: `outcome_range=(lowest, highest)`.",
+        )
 
 
 def _selected_rows(grouping: Grouping, decisions: Sequence[FloatArray]) -> IntArray:

@@ -8,7 +8,8 @@ level of 5%. So where the rows of a group that count for one algorithm alone hol
 value, then for drawing, and for nothing else, they get one row of either value more, as in the intervals of Agresti and
 Caffo (2000), and the deviations of their draws change sign: the tail that matters is that of outcomes not seen, and a
 draw around a sample without them leans the other way. What counts is what rows contribute, not how it is written:
-values may be 0 and 1, 1 and 2, or 8 for a loan that is repaid and -60 for one that is lost.
+values may be 0 and 1, 1 and 2, or 8 for a loan that is repaid and -60 for one that is lost. The ends of a range that
+an outcome is known to have, such as a capped cost, are treated as two values.
 
 *Long tails.* A mean of costs follows a few large ones, and a sample that misses them looks better than the truth and
 less variable (Hall, 1992; the index of `influence`). Where a kind of rows leans against the claim it gets one row more,
@@ -97,6 +98,11 @@ def two_values(vectors: FloatArray) -> list[TwoValues | None]:
         else:
             out.append(None)
     return out
+
+
+def within(vectors: FloatArray, bounds: tuple[float, float] | None) -> TwoValues | None:
+    """A range that is known: its ends are what rows of one utility, (cells, 2, 2), may have missed."""
+    return None if bounds is None else TwoValues(*bounds, vectors[..., W] != 0, rate=False)
 
 
 def ordered_as_zero_one(cells: Cells) -> Cells:

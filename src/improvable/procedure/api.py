@@ -42,6 +42,7 @@ def audit(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
+    outcome_range: Sequence[float] | None = None,
     direction: AsStated | None = None,
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
@@ -135,6 +136,9 @@ def audit(
     lower_is_better : bool
         Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
         and rules select the lowest predictions. An outcome of two values is turned by `positive`.
+    outcome_range : pair of float, optional
+        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
+        half were seen among an algorithm's own picks, draws assume one of either end.
     direction : {"as stated"}, optional
         An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
         are then probably read the wrong way round. This says that they are not.
@@ -286,6 +290,7 @@ def compare(
     fairness: str | Utility | Sequence[str | Utility] | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
+    outcome_range: Sequence[float] | None = None,
     direction: AsStated | None = None,
     ask: Ask = "both",
     delta_accuracy: Delta = 0.0,
@@ -349,6 +354,9 @@ def compare(
     lower_is_better : bool
         Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
         and rules select the lowest predictions. An outcome of two values is turned by `positive`.
+    outcome_range : pair of float, optional
+        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
+        half were seen among an algorithm's own picks, draws assume one of either end.
     direction : {"as stated"}, optional
         An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
         are then probably read the wrong way round. This says that they are not.

@@ -1,7 +1,8 @@
 """What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 from improvable.errors import OptionError
@@ -39,6 +40,8 @@ class Question:
         What being selected means.
     lower_is_better : bool
         Whether a lower outcome is better.
+    outcome_range : (float, float) or None
+        The lowest and the highest outcome that there can be.
     about : dict
         Whose audit it is, and in what words a report speaks: organization, system, author, date, labels, simulated.
     """
@@ -57,6 +60,7 @@ class Question:
     method: Method | None = None
     selection: Selection = "benefit"
     lower_is_better: bool = False
+    outcome_range: tuple[float, float] | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,6 +77,7 @@ class Question:
                 "accuracy": tuple(Measure(**measure) for measure in plain["accuracy"]),
                 "fairness": tuple(Measure(**measure) for measure in plain["fairness"]),
                 "claim": Claim(**claim),
+                "outcome_range": None if plain["outcome_range"] is None else tuple(plain["outcome_range"]),
             }
         )
         for part in (question, question.claim, *question.accuracy, *question.fairness):
@@ -136,11 +141,13 @@ class Design:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """What a result keeps of `measured`."""
-        outcome = self.question.outcome
-        return tuple(
-            one.measure(outcome, [self.utilities.index(part) for part in one.ingredients] if one.formula else ())
-            for one in self.measured
-        )
+        out = []
+        for one in self.measured:
+            places = [self.utilities.index(part) for part in one.ingredients] if one.formula else ()
+            averages = one.averages_outcome and one.outcome is None
+            bounds = self.question.outcome_range if averages else None
+            out.append(replace(one.measure(self.question.outcome, places), bounds=bounds))
+        return tuple(out)
 
     @property
     def outcome_columns(self) -> list[str]:
@@ -207,6 +214,7 @@ def make_design(settings: Settings) -> Design:
         method=settings.method,
         selection=settings.selection,
         lower_is_better=lower,
+        outcome_range=_range(settings.outcome_range),
         about=_about(settings),
     )
     return Design(
@@ -217,6 +225,16 @@ def make_design(settings: Settings) -> Design:
         fairness=tuple(measured.index(utility) for utility in fairnesses),
         formulas=formulas,
     )
+
+
+def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
+    if ends is None:
+        return None
+    if len(ends) != 2 or not all(map(isfinite, ends)) or not ends[0] < ends[1]:
+        raise OptionError(
+            f"`outcome_range` is {list(ends)!r}.", "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
+        )
+    return float(ends[0]), float(ends[1])
 
 
 def _about(settings: Settings) -> dict[str, Any]:

@@ -160,6 +160,20 @@ def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
     return {column.strip(): value.strip() for column, _, value in pairs}
 
 
+def parse_range(text: str) -> list[float]:
+    """The lowest and the highest of something.
+
+    Examples
+    --------
+    >>> parse_range("0, 50000")
+    [0.0, 50000.0]
+    """
+    ends = [float(part) for part in parse_names(text)]
+    if len(ends) != 2:
+        raise ValueError("not two numbers")
+    return ends
+
+
 def plain_positive(value: Any) -> dict[str, str] | list[str]:
     """`positive` as a protocol holds it."""
     if isinstance(value, Mapping):
@@ -245,6 +259,14 @@ POSITIVE = Kind(
     option=list[str],
 )
 NUMBER = Kind("a number", {"type": "number"}, _is_number, float, option=float)
+RANGE = Kind(
+    "two numbers, the lowest and the highest",
+    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    lambda value: isinstance(value, Sequence) and len(value) == 2 and all(map(_is_number, value)),
+    lambda value: [float(end) for end in value],
+    parse=parse_range,
+    example="0,50000",
+)
 CAPACITY = Kind(
     f"a number, or '{SAME}'",
     {"anyOf": [{"type": "number"}, {"enum": [SAME, SAME_SHARE]}]},

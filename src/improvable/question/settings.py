@@ -37,6 +37,7 @@ from improvable.question.kinds import (
     LABELS,
     NUMBER,
     POSITIVE,
+    RANGE,
     SIGNS,
     TEXT,
     TEXTS,
@@ -71,6 +72,12 @@ class Settings:
     lower_is_better: bool = field(
         default=False,
         metadata=of_columns(FLAG, "A lower amount is better: costs, days. Of two values, name one as positive."),
+    )
+    outcome_range: Sequence[float] | None = field(
+        default=None,
+        metadata=of_columns(
+            RANGE, "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen."
+        ),
     )
     direction: AsStated | None = field(
         default=None,

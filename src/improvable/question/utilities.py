@@ -49,6 +49,8 @@ class Measure:
         For a function of several averages, which function; empty for a single one.
     reads : tuple of (str, int)
         The averages that the formula reads, and where each stands among the measures of the evidence.
+    bounds : (float, float) or None
+        Of a mean of outcomes: the lowest and the highest that there can be, where that is known.
     """
 
     label: str
@@ -60,10 +62,13 @@ class Measure:
     between: Between = "difference"
     formula: str = ""
     reads: tuple[tuple[str, int], ...] = ()
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Lists, as JSON has them, are tuples."""
         object.__setattr__(self, "reads", tuple((str(name), int(place)) for name, place in self.reads))
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", (float(self.bounds[0]), float(self.bounds[1])))
 
 
 @dataclass(frozen=True)
