@@ -138,8 +138,8 @@ def test_rows_that_differ_are_counted() -> None:
     assert all(one.effective == one.rows == sum(one.sides) for one in found.values())
     own = [int(((drawn.group == 1) & (drawn.kind == kind)).sum()) for kind in (2, 3)]
     assert list(found["b"].sides) == own
-    assert [one.kind for one in few_differing(found)] == ["differing b"]
-    assert f"differ in {found['b'].rows} rows of group 'b': 0 of the status quo's own" in few_differing(found)[0].text
+    assert [one.kind for one in few_differing(found)] == ["differing"]
+    assert f"differ in few rows: {found['b'].rows} of 'b' (0 and {found['b'].rows});" in few_differing(found)[0].text
     assert few_differing({"a": Differing(50, (0, 50), 50.0), "b": Differing(400, (200, 200), 100.0)}) == []
     assert few_differing({"a": Differing(60, (30, 30), 60.0), "b": Differing(0, (0, 0), 0.0)})
 

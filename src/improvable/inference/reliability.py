@@ -95,21 +95,21 @@ def reliability_cautions(evidence: Evidence, drawable: Drawable, differing: Mapp
 
 
 def few_differing(differing: Mapping[str, Differing], clustered: bool = False) -> list[Caution]:
-    """Groups in which the whole comparison rests on few rows."""
-    out = []
+    """Groups in which the whole comparison rests on few rows, in one caution."""
+    few = []
     for group, one in differing.items():
-        if one.fewest >= FEWEST_DIFFERING:
-            continue
-        worth = f", worth {one.effective:.0f} {'clusters of equal size' if clustered else 'rows of equal weight'}"
-        text = (
-            f"the two algorithms differ in {one.rows:,} rows of group '{group}'"
-            f"{worth if one.effective < (1 - UNEVEN) * one.rows else ''}: {one.sides[0]:,} of the status quo's own and "
-            f"{one.sides[1]:,} of the candidate's own, of which one side is worth fewer than {FEWEST_DIFFERING}. An "
-            "outcome that none of them shows may decide, and no test can see it. Bring more rows in which the "
-            "algorithms differ."
-        )
-        out.append(Caution(f"differing {group}", text))
-    return out
+        if one.fewest < FEWEST_DIFFERING:
+            worth = f", worth {one.effective:.0f} {'clusters of equal size' if clustered else 'rows of equal weight'}"
+            less = worth if one.effective < (1 - UNEVEN) * one.rows else ""
+            few.append(f"{one.rows:,} of '{group}' ({one.sides[0]:,} and {one.sides[1]:,}{less})")
+    if not few:
+        return []
+    text = (
+        f"the two algorithms differ in few rows: {', '.join(few)}; in parentheses the status quo's own and the "
+        f"candidate's own. Where one of these is worth fewer than {FEWEST_DIFFERING} rows, an outcome that none of "
+        "them shows may decide, and no test can see it. Bring more rows in which the algorithms differ."
+    )
+    return [Caution("differing", text)]
 
 
 def few_clusters(evidence: Evidence, drawable: Drawable) -> list[Caution]:
