@@ -38,7 +38,7 @@ def left_out(loads: FloatArray, counts: FloatArray, units: int, whole: FloatArra
     """
     mean = np.einsum("c,c...->...", counts, loads) / units
     share = np.divide(loads - mean, whole, out=np.zeros_like(loads), where=np.broadcast_to(whole > 0, loads.shape))
-    return np.asarray(1 / (1 - np.minimum(units / (units - 1) * share, LARGEST)))
+    return np.asarray(1 / (1 - np.minimum(units / max(units - 1, 1) * share, LARGEST)))
 
 
 def effective_units(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -49,7 +49,7 @@ def effective_units(first: FloatArray, second: FloatArray) -> FloatArray:
 def freedom_of(effective: FloatArray, units: int, strata: int) -> FloatArray:
     """Degrees of freedom for each group: of the utility and algorithm for which its units are worth least."""
     least = effective.reshape(len(effective), -1).min(axis=1)
-    return np.asarray(np.maximum((least - 1) * (units - strata) / (units - 1), 1.0))
+    return np.asarray(np.maximum((least - 1) * (units - strata) / max(units - 1, 1), 1.0))
 
 
 def stretch(deviations: FloatArray, freedom: FloatArray, seed: np.random.SeedSequence) -> FloatArray:
