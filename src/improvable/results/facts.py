@@ -153,6 +153,7 @@ class Facts(TypedDict):
     about: dict[str, Any]
     outcome: str
     lower_is_better: bool
+    outcome_range: list[float] | None
     selection: str
     group: list[str]
     accuracy_utilities: list[UtilityFacts]

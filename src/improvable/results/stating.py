@@ -45,6 +45,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "about": dict(question.about),
         "outcome": question.outcome,
         "lower_is_better": question.lower_is_better,
+        "outcome_range": None if question.outcome_range is None else list(question.outcome_range),
         "selection": question.selection,
         "group": list(question.group),
         "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
