@@ -24,6 +24,7 @@ VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
     | st.lists(NAME, min_size=1, max_size=2, unique=True)
     | st.dictionaries(NAME, NAME, min_size=1),
     kinds.NUMBER: NUMBER,
+    kinds.RANGE: st.tuples(st.floats(-9, -1), st.floats(1, 9)).map(list),
     kinds.CAPACITY: NUMBER | st.just(SAME_SHARE),
     kinds.WHOLE: st.integers(0, 1_000),
     kinds.FLAG: st.booleans(),
