@@ -10,9 +10,9 @@ import polars as pl
 
 import improvable
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
+from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, styled
-from improvable.results.facts import Algorithm
 from improvable.studies.game.game import linear_costs, play
 from improvable.studies.game.mixing import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing
 from improvable.studies.game.picture import picture
@@ -47,7 +47,6 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
     panels = []
     for result, title in zip((everybody, undiagnosed), titles, strict=True):
         facts = result.facts
-        algorithms: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
         rows = [
             {
                 "group": group,
@@ -56,7 +55,7 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
                 / len(facts["repetitions"]),
             }
             for group in facts["groups"]
-            for name, one in zip(ALGORITHM_NAMES, algorithms, strict=True)
+            for name, one in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True)
         ]
         color, shape = algorithm_scales()
         x = alt.X("share:Q", title="share of people with diabetes who are screened", scale=alt.Scale(domain=[0.5, 1]))

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import kstest, t
+from scipy.optimize import minimize
+from scipy.stats import ks_2samp, kstest, t
 
 from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.groups import Attribute
 from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, count
 from improvable.inference.drawing import (
@@ -17,13 +19,12 @@ from improvable.inference.drawing import (
     TWO_VALUES,
     WEIGHTS,
     corrections_of,
-    loads_of,
     plain,
     prepare,
 )
 from improvable.inference.edges import ratio_at_the_null
 from improvable.inference.evidence import Evidence
-from improvable.inference.leverage import stretch
+from improvable.inference.leverage import loads_of, stretch
 from improvable.inference.unseen import FEWEST_SEEN, two_values
 from improvable.question.claim import Claim
 from simulation.hard import (
@@ -245,3 +246,83 @@ def test_cells_of_two_other_values_have_the_order_of_zero_and_one() -> None:
     np.testing.assert_array_equal(one.counts, other.counts)
     np.testing.assert_array_equal(one.block, other.block)
     assert count(one.values, one.block, 2).rows == len(one.counts)
+
+
+def test_draws_of_weighted_rows_have_the_variance_of_leaving_each_out() -> None:
+    """HC3: the jackknife of rows, each a cluster of its own."""
+    drawn = weighted(2.0)(np.random.default_rng(10))
+    rows = len(drawn.group)
+    strata = drawn.counted(2)
+    before = evidence_of(strata, 2)
+    drawable = prepare(before, CLAIM, strata, False)
+    assert drawable.freedom is not None
+    drawable.freedom = None
+    found = drawn_from(before, drawable, DRAWS, SEED).drawn[0][:, :, 0]
+    alone = replace(drawn, cluster=np.arange(rows))
+    np.testing.assert_allclose(
+        np.var(found, axis=0), left_out_variance(alone, np.zeros(rows, dtype=np.int64)), rtol=0.06
+    )
+
+
+def test_draws_with_outcomes_not_seen_are_those_of_a_loop_over_rows() -> None:
+    """Two rows more; rows that differ are counted the other way round."""
+    sample = rows_of(200, 30, 29)
+    fast = corrected(sample, draws=4_000)[0].drawn[0][:, 1, 0, 1]
+    rng = np.random.default_rng(11)
+    u = np.concatenate([sample.outcome * np.isin(sample.kind, (BOTH, 3)), [0.0, 1.0]])
+    w = np.concatenate([np.isin(sample.kind, (BOTH, 3)).astype(float), [1.0, 1.0]])
+    mine = np.concatenate([sample.group == 1, [True, True]])
+    turned = np.concatenate([(sample.group == 1) & (sample.kind == 3), [True, True]])
+    real = mine & (np.arange(len(u)) < len(sample.group))
+    utility, whole = u[real].sum() / w[real].sum(), w[real].sum()
+    slow = []
+    for _ in range(4_000):
+        times = np.bincount(rng.integers(0, len(u), len(u)), minlength=len(u))
+        moved = 0.0
+        for i in np.flatnonzero(mine):
+            moved += (times[i] - 1) * (-1 if turned[i] else 1) * (u[i] - utility * w[i]) / whole
+        slow.append(utility + moved)
+    assert ks_2samp(fast, slow).pvalue > 1e-3
+
+
+def test_clusters_of_one_row_are_drawn_as_rows() -> None:
+    rng = np.random.default_rng(12)
+    drawn = Drawn(rng.integers(0, 2, 800), rng.integers(0, 4, 800), rng.normal(5, 1, 800))
+    one, other = (corrected(drawn, draws=DRAWS)[0], corrected(replace(drawn, cluster=np.arange(800)), draws=DRAWS)[0])
+    np.testing.assert_array_equal(one.values[0], other.values[0])
+    np.testing.assert_allclose(np.std(one.drawn[0], axis=0), np.std(other.drawn[0], axis=0), rtol=0.04)
+
+
+def test_the_nearest_weights_are_those_of_a_constrained_search() -> None:
+    rng = np.random.default_rng(13)
+    values, counts = rng.normal(0.4, 1, 7), rng.integers(1, 30, 7).astype(float)
+    n, mean = counts.sum(), float((counts * values).sum() / counts.sum())
+    values += 0.5 - mean
+    null = (
+        {"type": "eq", "fun": lambda q: (counts * q).sum() - 1},
+        {"type": "eq", "fun": lambda q: (counts * q * values).sum()},
+    )
+    q = minimize(
+        lambda q: -(counts * np.log(q)).sum() / n, np.full(7, 1 / n), bounds=[(1e-9, 1)] * 7, constraints=null,
+        options={"ftol": 1e-14, "maxiter": 1_000},
+    ).x  # fmt: skip
+    there, here = (counts * q * values**2).sum(), (counts * values**2).sum() / n - 0.25
+    assert ratio_at_the_null(values, counts, 0.5) == pytest.approx(max(1.0, (there / here) ** 0.5), rel=1e-3)
+
+
+def test_every_attribute_has_its_own_long_tails() -> None:
+    """The worst row by sex and the worst by age are of different people: both get one row more."""
+    rng = np.random.default_rng(14)
+    block, kind = rng.integers(0, 4, 600), rng.choice(4, 600, p=[0.4, 0.2, 0.2, 0.2])
+    tails = np.isin(block, (1, 2)) & (kind == 2)  # the status quo's own picks of young women and of old men
+    outcome = np.where(tails, rng.lognormal(0, 1.4, 600), rng.normal(2.7, 0.5, 600))
+    strata = Drawn(block, kind, outcome).counted(4)
+    before = replace(
+        evidence_of(strata, 4),
+        attributes=(
+            Attribute("sex", ("men", "women"), np.array([0, 1, 0, 1])),
+            Attribute("age", ("young", "old"), np.array([0, 0, 1, 1])),
+        ),
+    )
+    acted = [one for one in prepare(before, CLAIM, strata, False).acted if one[0] == LONG_TAIL]
+    assert {1, 2} <= {block for _, _, block in acted}

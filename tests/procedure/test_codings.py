@@ -127,3 +127,33 @@ def test_a_range_that_is_known_lets_draws_know_of_amounts_not_seen() -> None:
 def test_a_range_that_cannot_be_is_refused(ends: tuple[float, ...], words: str) -> None:
     with pytest.raises(improvable.ImprovableError, match=words):
         compared(costs(), outcome="cost", lower_is_better=True, outcome_range=ends)
+
+
+def test_a_margin_asked_later_is_cautioned() -> None:
+    """Draws are those of the claim they were made for: rates near one need the variance at the null of theirs."""
+    rng = np.random.default_rng(15)
+    frame = pl.DataFrame(
+        {
+            "group": rng.choice(["a", "b"], 600),
+            "y": (rng.random(600) < 0.9).astype(np.int64),
+            "now": (rng.random(600) < 0.95).astype(np.int64),
+            "new": (rng.random(600) < 0.95).astype(np.int64),
+        }
+    )
+    asked: dict[str, Any] = {
+        "outcome": "y",
+        "group": "group",
+        "status_quo": "now",
+        "candidate": "new",
+        "draws": 200,
+        "ask": "accuracy",
+    }
+    plain = improvable.compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate")
+    later = plain.reconsider(no_worse=0.05)
+    assert "margin" in {one.kind for one in later.cautions}
+    assert later.p_plain is None
+    at_once = improvable.compare(
+        frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate", no_worse=0.05
+    )
+    assert "margin" not in {one.kind for one in at_once.cautions}
+    assert {one["why"] for one in at_once.corrections} >= {"margin"}

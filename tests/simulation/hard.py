@@ -77,13 +77,12 @@ class Drawn:
             return cells, order, None
         cluster = self.cluster[order]
         number = int(self.cluster.max()) + 1
-        codes, units = [], []
+        codes = []
         for part in self._by_stratum(np.arange(number)):
             place = np.full(number, -1)
             place[part] = np.arange(len(part))
             codes.append(place[cluster])
-            units.append(len(part))
-        return cells, cluster, RowsInClusters(cells, tuple(codes), tuple(units))
+        return cells, cluster, RowsInClusters(cells, tuple(codes))
 
     def _by_stratum(self, clusters: FloatArray | IntArray) -> list[Any]:
         stratum = np.zeros(len(clusters), dtype=np.int64) if self.stratum is None else self.stratum

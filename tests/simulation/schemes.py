@@ -199,7 +199,7 @@ def evidence_of(
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
         order = np.argsort(group, kind="stable")
         single = Cells(vectors[order], group[order], np.ones(len(order), dtype=np.int64), 0, case.groups)
-        in_clusters = RowsInClusters(single, (codes[order],), (len(pooled),))
+        in_clusters = RowsInClusters(single, (codes[order],))
     sums = cells.sums().reshape(shape)
     evidence = Evidence(
         attributes=(Attribute("group", case.names(), np.arange(case.groups)),),

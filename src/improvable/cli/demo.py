@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from improvable import Audit
-    from improvable.results.facts import Algorithm
+    from improvable.inference.evidence import AlgorithmName
 
 PATIENTS, FEWER_PATIENTS = 48_784, 16_000
 QUICK_DRAWS = 2_000
@@ -115,10 +115,10 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     def told(result: "Audit") -> str:
         repetitions = result.facts["repetitions"]
 
-        def mean(group: str, which: "Algorithm") -> float:
+        def mean(group: str, which: "AlgorithmName") -> float:
             return sum(repetition["accuracy"][group][which] or 0.0 for repetition in repetitions) / len(repetitions)
 
-        def gap(which: "Algorithm") -> float:
+        def gap(which: "AlgorithmName") -> float:
             return sum(repetition["gap"][which] or 0.0 for repetition in repetitions) / len(repetitions)
 
         rises = ", ".join(

@@ -136,7 +136,8 @@ def _nothing_left(left_out: Sequence[str]) -> DataError:
             "Bring columns that a candidate may read, or exclude fewer.",
         )
     return DataError(
-        f"no column is left for the candidate to read: {_listed(left_out)} are constant, empty, nested or ids.",
+        f"no column is left for the candidate to read: {_listed(left_out)} "
+        f"{'is' if len(left_out) == 1 else 'are'} constant, empty, nested or an id.",
         "Name features, or exclude fewer columns.",
     )
 

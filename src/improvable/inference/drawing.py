@@ -22,8 +22,8 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import Cells, U, W, by_utility, pool_clusters
 from improvable.inference.edges import discordant_rows, ratio_at_the_null
 from improvable.inference.evidence import Evidence
-from improvable.inference.influence import MOST_LEAN, Condition, Influence, conditions, influence_of
-from improvable.inference.leverage import effective_units, freedom_of, left_out, stretch
+from improvable.inference.influence import MOST_LEAN, Condition, Influence, conditions, influence_of, largest_share
+from improvable.inference.leverage import effective_units, freedom_of, left_out, loads_of, stretch
 from improvable.inference.resampling import resample, resample_strata
 from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two, within
 from improvable.question.claim import Claim
@@ -31,6 +31,8 @@ from improvable.question.claim import Claim
 ANY = Claim()
 UNEVEN = 1e-9
 """Units that are worth less than one minus this of their number are uneven."""
+_Kind = tuple[int, bytes, int]
+"""A utility, the groups of an attribute, and a kind of rows within these."""
 TWO_VALUES, LONG_TAIL, MARGIN, WEIGHTS, CLUSTERS = "two values", "long tail", "margin", "weights", "clusters"
 
 
@@ -44,13 +46,10 @@ class RowsInClusters:
         Of rows, one block per stratum of groups.
     codes : sequence of array of shape (cells,)
         For each stratum of the design: which of its clusters a cell belongs to; -1 for none.
-    units : sequence of int
-        How many clusters each stratum of the design has.
     """
 
     cells: Cells
     codes: tuple[IntArray, ...]
-    units: tuple[int, ...]
 
 
 @dataclass
@@ -67,8 +66,10 @@ class Drawable:
         Whether draws are corrected.
     acted : list of (str, int, int or None)
         Which corrections act: the reason, the utility, the stratum of groups; None for all.
-    leaning : list of (Condition, Influence)
-        Conditions with a long tail against them.
+    leaning : list of (Condition, Influence, float)
+        Conditions with a long tail against them, and the largest share that one unit has in a sum of theirs.
+    far : bool
+        Whether long tails are corrected.
     """
 
     strata: Sequence[Cells]
@@ -76,7 +77,8 @@ class Drawable:
     freedom: FloatArray | None = None
     linear: bool = False
     acted: list[tuple[str, int, int | None]] = field(default_factory=list)
-    leaning: list[tuple[Condition, Influence]] = field(default_factory=list)
+    leaning: list[tuple[Condition, Influence, float]] = field(default_factory=list)
+    far: bool = False
 
     def draw(self, sums: FloatArray, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
         """Draws of the sample's sums, shape (draws, *sums.shape)."""
@@ -127,6 +129,7 @@ def prepare(
     far = _long_tails(evidence, claim, made, work)
     if letter:
         far, made.acted = {}, []
+    made.far = bool(far)
     if not clustered:
         assert work is not None
         _weigh_rows(made, work, far)
@@ -206,14 +209,14 @@ class _ByRow:
 
 def _long_tails(
     evidence: Evidence, claim: Claim, made: Drawable, work: _ByRow | None
-) -> dict[tuple[int, int], tuple[int, FloatArray]]:
-    """One unit more for each kind of rows that leans against a condition: by utility and kind, its block and vector.
+) -> dict[_Kind, tuple[int, FloatArray]]:
+    """One unit more for each kind of rows that leans against a condition: its block and vector.
 
     Whatever the claim asks for, all conditions count and none asks for more than no loss: so that other claims can be
     put to the same draws.
     """
-    out: dict[tuple[int, int], tuple[int, FloatArray]] = {}
-    farthest: dict[tuple[int, int], float] = {}
+    out: dict[_Kind, tuple[int, FloatArray]] = {}
+    farthest: dict[_Kind, float] = {}
     shape = evidence.sums.shape if made.clustered else evidence.sums.shape[1:]
     every = np.concatenate([cells.values for cells in made.strata]).reshape(-1, *shape)
     block = np.concatenate([cells.block for cells in made.strata])
@@ -226,7 +229,7 @@ def _long_tails(
         if not moved.leans(condition.margin):
             continue
         if claim.asks(condition.kind):
-            made.leaning.append((condition, moved))
+            made.leaning.append((condition, moved, largest_share(condition, made.strata, evidence.sums.shape)))
         columns = [at for _, at in evidence.measures[m].reads] if formula else [m]
         lean = -moved.cubes / moved.spread**3
         for kind in np.flatnonzero(lean >= min(MOST_LEAN, float(lean.max()))) if lean.max() > 0 else ():
@@ -234,17 +237,18 @@ def _long_tails(
             order = mine[np.argsort(moved.values[mine], kind="stable")]
             middle = order[np.searchsorted(np.cumsum(moved.counts[order]), moved.counts[order].sum() / 2)]
             reach = float(moved.values[middle] - moved.values[order[0]]) / moved.spread
-            if reach <= farthest.get((m, int(kind)), 0.0):
+            key = m, condition.member.tobytes(), int(kind)
+            if reach <= farthest.get(key, 0.0):
                 continue
-            farthest[m, int(kind)] = reach
+            farthest[key] = reach
             row = np.zeros(shape)
             row[..., columns, :, :] = farther(every[middle], every[order[0]])[..., columns, :, :]
-            out[m, int(kind)] = int(block[order[0]]), row
+            out[key] = int(block[order[0]]), row
             made.acted.append((LONG_TAIL, m, None if made.clustered else int(block[order[0]])))
     return out
 
 
-def _weigh_rows(made: Drawable, work: _ByRow, far: dict[tuple[int, int], tuple[int, FloatArray]]) -> None:
+def _weigh_rows(made: Drawable, work: _ByRow, far: dict[_Kind, tuple[int, FloatArray]]) -> None:
     """Rows with their factors, those of unequal weight by what leaving them out would do, and rows more."""
     cells, vectors = work.cells, work.vectors
     number, effective = loads_of(cells)
@@ -275,7 +279,7 @@ def _weigh_clusters(
     evidence: Evidence,
     work: _ByRow | None,
     rows: RowsInClusters | None,
-    far: dict[tuple[int, int], tuple[int, FloatArray]],
+    far: dict[_Kind, tuple[int, FloatArray]],
 ) -> None:
     """Clusters by what leaving each out would do; with the factors of their rows, and clusters more."""
     shape = evidence.sums.shape
@@ -348,27 +352,3 @@ def corrections_of(drawable: Drawable, evidence: Evidence) -> tuple[dict[str, st
         groups = "" if block is None else " and ".join(one.levels[one.member[block]] for one in evidence.attributes)
         out.append({"why": why, "utility": evidence.measures[m].label, "group": groups or "every group"})
     return tuple(out)
-
-
-def loads_of(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Rows that count, by group, utility and algorithm, and what they are worth in rows of equal weight (Kish).
-
-    Returns
-    -------
-    arrays of shape (blocks, utilities, 2)
-    """
-    first, second = sums_of_loads(cells)
-    number = _by_block(cells, (by_utility(cells)[..., W] != 0).astype(np.float64))
-    return number, np.where(second > 0, effective_units(first, second), 0.0)
-
-
-def sums_of_loads(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Sums of w and of its square, by group, utility and algorithm: arrays of shape (blocks, utilities, 2)."""
-    loads = by_utility(cells)[..., W]
-    return _by_block(cells, loads), _by_block(cells, loads**2)
-
-
-def _by_block(cells: Cells, values: FloatArray) -> FloatArray:
-    """Sums over the rows of each block, (cells, ...) -> (blocks, ...)."""
-    counts = cells.counts.astype(np.float64)
-    return np.stack([np.einsum("c,c...->...", counts[part], values[part]) for part in cells.slices()])

@@ -133,6 +133,7 @@ def _changes(
     own: Sequence[tuple[float, float]],
 ) -> list[Estimate]:
     """Four numbers of a pair (status quo, candidate), shapes (2,) and (Q, 2); `own` are the intervals of the two."""
+    found: dict[str, tuple[float, float, float]]
     found = {name: (float(values[t]), *own[t]) for t, name in enumerate(ALGORITHMS)}
     before, after = values[STATUS_QUO], values[CANDIDATE]
     difference = float(_difference(values))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from improvable.inference.cells import STATUS_QUO
 from improvable.inference.statistics import drawn_utilities, reference_pair, utilities_of, with_formulas
 from improvable.question.utilities import Measure
 
-ALGORITHMS = ("status_quo", "candidate")
+AlgorithmName = Literal["status_quo", "candidate"]
+ALGORITHMS: tuple[AlgorithmName, AlgorithmName] = ("status_quo", "candidate")
 """Names along the algorithm axis: index `STATUS_QUO`, index `CANDIDATE`."""
 EVERYONE = "everyone"
 

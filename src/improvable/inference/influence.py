@@ -197,3 +197,15 @@ def influence_of(
         out.append((values, kinds, cells.counts.astype(np.float64)))
     values, kinds, counts = (np.concatenate(parts) for parts in zip(*out, strict=True))
     return Influence(values, kinds, counts, "row" if by_rows else "cluster")
+
+
+def largest_share(condition: Condition, strata: Sequence[Cells], shape: Sequence[int]) -> float:
+    """The largest share that one row, or cluster, has in a sum of outcomes that a condition depends on."""
+    member, whose = condition.member, condition.coefficients != 0
+    total, top = np.zeros(whose.shape), np.zeros(whose.shape)
+    for cells in strata:
+        size = np.abs(cells.values.reshape(len(cells.counts), -1, *shape[1:])[:, :, condition.measure, :, U])
+        levels = np.broadcast_to(member, size.shape[:2]) if size.shape[1] > 1 else member[cells.block][:, None]
+        np.add.at(total, levels, cells.counts[:, None, None] * size)
+        np.maximum.at(top, levels, size)
+    return float(np.divide(top, total, out=np.zeros(whose.shape), where=whose & (total > 0)).max())

@@ -15,6 +15,7 @@ Webb, 2023; Carter, Schnepel and Steigerwald, 2017):
 import numpy as np
 
 from improvable.data.arrays import FloatArray
+from improvable.inference.cells import Cells, W, by_utility
 from improvable.inference.resampling import child
 
 LARGEST = 0.9
@@ -71,3 +72,27 @@ def stretch(deviations: FloatArray, freedom: FloatArray, seed: np.random.SeedSeq
         half = freedom[b] / 2
         factors[:, b] = np.sqrt(half / gammaincinv(half, place))
     return np.asarray(factors[:, :, None] * deviations)
+
+
+def loads_of(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Rows that count, by group, utility and algorithm, and what they are worth in rows of equal weight (Kish).
+
+    Returns
+    -------
+    arrays of shape (blocks, utilities, 2)
+    """
+    first, second = sums_of_loads(cells)
+    number = _by_block(cells, (by_utility(cells)[..., W] != 0).astype(np.float64))
+    return number, np.where(second > 0, effective_units(first, second), 0.0)
+
+
+def sums_of_loads(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Sums of w and of its square, by group, utility and algorithm: arrays of shape (blocks, utilities, 2)."""
+    loads = by_utility(cells)[..., W]
+    return _by_block(cells, loads), _by_block(cells, loads**2)
+
+
+def _by_block(cells: Cells, values: FloatArray) -> FloatArray:
+    """Sums over the rows of each block, (cells, ...) -> (blocks, ...)."""
+    counts = cells.counts.astype(np.float64)
+    return np.stack([np.einsum("c,c...->...", counts[part], values[part]) for part in cells.slices()])

@@ -12,10 +12,10 @@ from improvable.data.arrays import BoolArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
 from improvable.inference.cells import Cells, U, W, by_utility
-from improvable.inference.drawing import UNEVEN, Drawable, loads_of, sums_of_loads
+from improvable.inference.drawing import UNEVEN, Drawable
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import MOST_LEAN
-from improvable.inference.leverage import effective_units
+from improvable.inference.leverage import effective_units, loads_of, sums_of_loads
 from improvable.inference.normal_limit import Moments, loads_of_moments
 
 FEWEST_CLUSTERS = 30
@@ -180,14 +180,18 @@ def _pooled(cells: Cells, chosen: BoolArray) -> Cells:
 def skewed_statistics(evidence: Evidence, drawable: Drawable) -> list[Caution]:
     """Statistics with a long tail against the claim, of which the sample may hold a part only."""
     out: dict[str, tuple[float, Caution]] = {}
-    for condition, moved in drawable.leaning:
+    for condition, moved, share in drawable.leaning:
         label = evidence.measures[condition.measure].label
         kind = f"skewed {label} {condition.name}"
+        unit = moved.unit
+        assumed = ""
+        if drawable.far:
+            assumed = f" Draws assume one {unit} more, three times as far out as the worst one seen."
         text = (
             f"'{label}' is skewed: the statistic of {condition.name} has a long tail against the claim (index "
-            f"{moved.lean:.2f}, above {MOST_LEAN}); one {moved.unit} has {moved.largest:.0%} of its variance. Draws "
-            f"assume one {moved.unit} more, three times as far out as the worst one seen. What no {moved.unit} hints "
-            f"at they cannot know. Bring more {moved.unit}s, or ask about a capped or logged outcome."
+            f"{moved.lean:.2f}, above {MOST_LEAN}). One {unit} has {moved.largest:.0%} of its variance; the largest "
+            f"has {share:.0%} of a group's sum.{assumed} An outlier that no {unit} hints at cannot be corrected for. "
+            f"Add {unit}s, or ask about a capped or logged outcome."
         )
         if kind not in out or out[kind][0] < moved.lean:
             out[kind] = moved.lean, Caution(kind, text)

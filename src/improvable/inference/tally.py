@@ -196,7 +196,7 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
     return Counted(
         tuple(_cells_of_clusters(tally.counted, keys) for keys in strata),
         len(clusters),
-        RowsInClusters(by_row, codes, tuple(map(len, strata))),
+        RowsInClusters(by_row, codes),
     )
 
 

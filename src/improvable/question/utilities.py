@@ -111,7 +111,8 @@ class Utility:
         Instead of u and w: a function of the averages in `means`, in writing (Section 3.2).
     means : mapping from str to callable or Utility
         What the formula reads. A function, called as u is, stands for its mean in the group; a utility of a pair
-        (u, w), for its own value.
+        (u, w), for its own value. One function's mean over another's is taken as a pair (u, w), whose w is never
+        negative.
 
     Examples
     --------

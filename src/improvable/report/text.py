@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from improvable.inference.crossing import KINDS
+from improvable.inference.evidence import ALGORITHMS
 from improvable.report.details import details, row_name
 from improvable.report.labels import labeled, utility_words
 from improvable.report.layout import paragraph, table
 from improvable.report.opening import mean_shares
 from improvable.report.people import NAMES, PEOPLE, people_by_group
 from improvable.report.spread import Spread, gap_by, spreads
-from improvable.results.facts import PAIR, ComponentFacts, Facts, by_component, mean_of
+from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
 from improvable.results.numbers import p_equals, p_text, percent, value_text
 from improvable.results.words import (
     component_name,
@@ -78,8 +79,8 @@ def estimates(result: "Result", raw: Facts, facts: Facts) -> str:
     place, rows = _deciding(facts), []
     for named, one in zip(by_component(raw), by_component(facts), strict=True):
         whose = named[0]["group"] if named[0]["kind"] == "accuracy" else gap_by(named[0]["group"])
-        pair = [found[words[named[0]["utility"]], whose, algorithm] for algorithm in PAIR]
-        means = [value_text(mean_of(one, algorithm)) for algorithm in PAIR]
+        pair = [found[words[named[0]["utility"]], whose, algorithm] for algorithm in ALGORITHMS]
+        means = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
         ends = [_ends(mean, spread) for mean, spread in zip(means, pair, strict=True)]
         rows.append([row_name(one[0], facts), *ends, p_text(one[place]["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
@@ -103,11 +104,11 @@ def gap_notes(facts: Facts) -> str:
         if first["kind"] != "fairness":
             continue
         name = component_name(first, facts)
-        (before, often), (after, then) = (_sides(first, algorithm, facts) for algorithm in PAIR)
+        (before, often), (after, then) = (_sides(first, algorithm, facts) for algorithm in ALGORITHMS)
         if before == after:
             told = f"{name[:1].upper()}{name[1:]}: {before} under both algorithms."
         else:
-            values = [value_text(mean_of(one, algorithm)) for algorithm in PAIR]
+            values = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
             told = f"{name[:1].upper()}{name[1:]}: {values[0]}, {before}{often} → {values[1]}, {after}{then}."
         gap = next(d for d in facts["disparities"] if (d["utility"], d["group"]) == (first["utility"], first["group"]))
         told += f" Worse off under the status quo: {gap['worse_off']}."

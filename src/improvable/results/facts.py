@@ -4,13 +4,10 @@ The types below are the JSON's; `docs/reference/result.schema.json` says what ea
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
+from improvable.inference.evidence import AlgorithmName
 from improvable.results.firmness import RerunFacts, ShortfallFacts
-
-Algorithm = Literal["status_quo", "candidate"]
-PAIR: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
-"""The keys of a pair, in the order of every output."""
 
 
 class Pair(TypedDict):
@@ -214,7 +211,7 @@ def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
     return list(zip(*(repetition["components"] for repetition in facts["repetitions"]), strict=True))
 
 
-def mean_of(component: Sequence[ComponentFacts], algorithm: Algorithm) -> float | None:
+def mean_of(component: Sequence[ComponentFacts], algorithm: AlgorithmName) -> float | None:
     """A component's mean over the repetitions; None where some repetition leaves it undefined."""
     values = [repetition[algorithm] for repetition in component]
     defined = [value for value in values if value is not None]

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from improvable.results.facts import PAIR, ComponentFacts, Facts, RepetitionFacts
+from improvable.inference.evidence import ALGORITHMS
+from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
 
-NUMBERS = tuple(f"{name}{end}" for name in (*PAIR, "difference", "ratio") for end in ("", "_low", "_high"))
+NUMBERS = tuple(f"{name}{end}" for name in (*ALGORITHMS, "difference", "ratio") for end in ("", "_low", "_high"))
 P_VALUES = ("p_value", "p_other", "p_repetition")
-COUNTS = tuple(f"{what}_{name}" for what in ("selected", "share", "effective") for name in PAIR)
+COUNTS = tuple(f"{what}_{name}" for what in ("selected", "share", "effective") for name in ALGORITHMS)
 COLUMNS: dict[str, type] = {
     "repetition": int,
     "block": str,
@@ -39,7 +40,7 @@ def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict
         **one,
         "p_repetition": repetition["p_value"],
         "rows": repetition["rows"],
-        **{f"share_{name}": repetition["share_selected"][name]["test"] for name in PAIR},
+        **{f"share_{name}": repetition["share_selected"][name]["test"] for name in ALGORITHMS},
     }
     if before is not None and after is not None:
         row |= {"difference": after - before, "ratio": after / before if before else None}
@@ -48,7 +49,7 @@ def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict
             if (found["measure"], found["group"]) == (one["utility"], one["group"]):
                 name = found["quantity"]
                 row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
-        for name in PAIR:
+        for name in ALGORITHMS:
             row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
             row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
             row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]

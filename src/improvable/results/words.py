@@ -299,13 +299,17 @@ def differing_words(facts: Facts) -> str:
     found = [repetition["differing_rows"] for repetition in facts["repetitions"]]
     if not all(found):
         return ""
-    said = []
+    said, explained = [], ""
     for group in facts["groups"]:
         least = min((one[group] for one in found), key=lambda one: one["effective"])
-        worth = f" (worth {least['effective']:,.0f})" if least["effective"] < 0.995 * least["rows"] else ""
-        said.append(f"{least['rows']:,.0f}{worth} of {group}")
+        worth = ""
+        if least["effective"] < 0.995 * least["rows"]:
+            worth = f" ({least['effective']:,.0f})"
+            alike = "rows of equal weight" if facts["cluster"] is None else "clusters of equal size"
+            explained = f"; in parentheses what these are worth in {alike}"
+        said.append(f"{least['rows']:,.0f} of {group}{worth}")
     fewest = ", in the repetition with the fewest" if len(found) > 1 else ""
-    return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}."
+    return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}{explained}."
 
 
 CORRECTED = {

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from improvable.inference.evidence import ALGORITHMS
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
-from improvable.results.facts import Algorithm, Facts
+from improvable.results.facts import Facts
 from improvable.results.words import measure_words
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def reference_groups(facts: Facts) -> tuple[str, str]:
 
 def utility_rows(facts: Facts, first: str, second: str) -> list[dict[str, Any]]:
     rows = []
-    algorithms: tuple[Algorithm, Algorithm] = ("status_quo", "candidate")
-    for name, algorithm in zip(ALGORITHM_NAMES, algorithms, strict=True):
+    for name, algorithm in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True):
         pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["repetitions"]]
         defined = [(x, y) for x, y in pairs if x is not None and y is not None]
         if len(pairs) > 1:
