@@ -7,19 +7,22 @@ from typing import Any
 from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Ask, Form, Gap, Overall
-from improvable.question.deltas import Delta, GapDelta
+from improvable.question.checks import COMPARE
+from improvable.question.claim import Ask, Claim, Delta, Form, Gap, GapDelta, Overall
 from improvable.question.settings import (
     AsStated,
     Capacity,
     Decimal,
     Duplicates,
     EngineName,
+    Groups,
     Method,
     Positive,
+    Read,
     Scheme,
     Settings,
     Small,
+    Test,
     Ties,
     asked,
 )
@@ -32,7 +35,7 @@ def audit(
     data: FrameLike,
     *,
     outcome: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | Groups,
     status_quo: Any,
     rule: Any = "lasso",
     features: Sequence[str] | None = None,
@@ -40,6 +43,9 @@ def audit(
     target: str | None = None,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    claim: Claim | None = None,
+    test: Test | None = None,
+    read: Read | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
     outcome_range: Sequence[float] | None = None,
@@ -50,7 +56,7 @@ def audit(
     delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
-    protected: str | Sequence[str] | None = None,
+    protected: Sequence[str] = (),
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
@@ -110,8 +116,8 @@ def audit(
         frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
-    group : str or sequence of str
-        Column, or columns, that say which groups a row belongs to.
+    group : str, sequence of str or Groups
+        Column, or columns, that say which groups a row belongs to; `Groups` also says how they are read.
     status_quo : str, threshold(...), fitted estimator or callable
         The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
         function of the rows.
@@ -130,6 +136,15 @@ def audit(
     accuracy, fairness : str, Utility or sequence of these
         What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
         all must improve.
+    claim : Claim, optional
+        The improvement to be shown, as one value: `selection`, `lower_is_better`, `ask`, `delta_accuracy`, `no_worse`,
+        `delta_fairness`, `form`, `gap`, `protected` and `overall` below.
+    test : Test, optional
+        How it is tested, as one value: `scheme`, `repetitions`, `train_fraction`, `draws`, `alpha`, `ties`, `method`
+        and `train_rows` below.
+    read : Read, optional
+        How the data are read, as one value: `positive`, `outcome_range`, `direction`, `na`, `strip`, `drop_missing`,
+        `separator`, `encoding`, `decimal`, `sheet`, `engine` and `duplicates` below.
     selection : {"benefit", "burden"}
         What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
         bar for a benefit.
@@ -283,11 +298,14 @@ def compare(
     data: FrameLike,
     *,
     outcome: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | Groups,
     status_quo: Any,
     candidate: Any,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    claim: Claim | None = None,
+    test: Test | None = None,
+    read: Read | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
     outcome_range: Sequence[float] | None = None,
@@ -298,7 +316,7 @@ def compare(
     delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
-    protected: str | Sequence[str] | None = None,
+    protected: Sequence[str] = (),
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
@@ -334,104 +352,26 @@ def compare(
     The rows must be held out: neither algorithm may have been fitted on them. Thresholds that come from a
     capacity are taken from the rows given.
 
+    Every argument that is not described here means what it does in `audit`.
+
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
-        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
-    outcome : str
-        Column of outcomes.
-    group : str or sequence of str
-        Column, or columns, that say which groups a row belongs to.
+        As in `audit`.
     status_quo, candidate : str, threshold(...), fitted estimator or callable
         What decides: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of the rows.
-    accuracy, fairness : str, Utility or sequence of these
-        What accuracy and the gap are measured by; fairness defaults to the accuracy utility. Of several, all must
-        improve.
-    selection : {"benefit", "burden"}
-        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
-        bar for a benefit.
-    lower_is_better : bool
-        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
-        and rules select the lowest predictions. An outcome of two values is turned by `positive`.
-    outcome_range : pair of float, optional
-        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
-        half were seen among an algorithm's own picks, draws assume one of either end.
-    direction : {"as stated"}, optional
-        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
-        are then probably read the wrong way round. This says that they are not.
-    ask : {"both", "accuracy", "fairness"}
-        What must improve: only accuracy, only fairness, or both (Definition 1).
-    delta_accuracy : float or mapping
-        How much more accurate the candidate must be, Definition 2. Any number. A mapping has one for each group, or
-        for each utility a number or such a mapping.
-    no_worse : float, optional
-        A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
-        ``delta_accuracy=-no_worse``, declared for what it is.
-    delta_fairness : float or mapping from utility to float
-        By how much its gap must be smaller. Any number.
-    form : {"ratio", "difference"}
-        Whether deltas are shares or amounts.
-    gap : {"signed", "absolute"}
-        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
-    protected : str or sequence of str, optional
-        Group in whose favor fairness is one-sided, at most one of a group column: only its being worse off than others
-        counts as unfair; see `selection`.
-    overall : "population" or mapping from group to float, optional
-        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
-    groups : sequence of str, optional
-        Keep only these groups.
-    cross : bool
-        Cross several group columns into intersections; otherwise each column's groups must improve.
-    min_group : int
-        Groups with fewer rows are small.
-    small : {"refuse", "pool"}
-        Refuse small groups, or pool them into one.
-    weight : str, optional
-        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    claim : Claim, optional
+        The improvement to be shown, as one value; its fields are arguments too.
+    test : Test, optional
+        How it is tested: `draws`, `alpha`, `ties` and `method`.
+    read : Read, optional
+        How the data are read; all of it but `duplicates`.
     cluster : str, optional
         Column that says which rows belong together (a patient, a clinic); clusters are resampled as wholes.
-    stratum : str, optional
-        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     draws : int
         Bootstrap draws.
-    alpha : float
-        Level of the test.
-    ties : {"random", "strict"}
-        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
-        capacity is met in expectation; or none, the paper's letter.
-    seed : int
-        Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional
         Threads that draw, all cores by default: the result does not depend on it.
-    drop_missing : bool
-        Drop rows with missing values in a needed column, and say how many.
-    positive : dict, str or sequence of str, optional
-        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
-        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
-        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
-    na : str or sequence of str, optional
-        Values of outcomes, targets, decisions and groups that mean missing: '9'.
-    strip : bool
-        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
-    separator, encoding : str, optional
-        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
-    decimal : {".", ","}, optional
-        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
-    sheet : str, optional
-        Sheet of an Excel file, by default the first.
-    method : {"bootstrap", "delta"}, optional
-        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
-        unless there are more than a million distinct contributions.
-    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
-        What reads the rows, in batches; the result is the same bytes in all of them. By default frames and single files
-        are read into memory, and other data have their own engine.
-    organization, system, author, date : str, optional
-        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
-    labels : mapping from column to words, optional
-        What tables, pictures and sentences call a column.
-    simulated : bool
-        Whether the data are simulated; a report then says so in large type.
 
     Returns
     -------
@@ -449,4 +389,4 @@ def compare(
     >>> result.reject
     False
     """
-    return run_comparison(data, Settings(**asked(locals())), candidate, n_jobs)
+    return run_comparison(data, Settings(**asked(locals(), COMPARE)), candidate, n_jobs)
