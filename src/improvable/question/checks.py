@@ -71,7 +71,7 @@ def check_capacity(capacity: Any) -> float:
 
 def check_folder(path: str | Path) -> None:
     """Refuse a file to be written into a folder that does not exist, before the work is done."""
-    if not Path(path).absolute().parent.is_dir():
+    if not Path(path).resolve().parent.is_dir():
         raise OptionError(f"there is no folder for '{path}'.", "Create it first, or write elsewhere.")
 
 
