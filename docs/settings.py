@@ -22,6 +22,9 @@ Each row is one setting: an argument of `improvable.audit`, an option of the com
 [protocol](../how-to/seal-and-verify.md). Arguments that cannot change a result (`n_jobs`, `progress`, `run_folder`) are
 not settings. An option that takes no value turns its default around.
 
+In Python, `improvable.Claim`, `Test` and `Read` hold the settings of one kind and are given as `claim`, `test` and
+`read`; `improvable.Groups` is given as `group`, and calls `groups` its `only`.
+
 This page is made from the declaration of the settings: `python docs/settings.py` writes it.
 
 """

@@ -110,11 +110,11 @@ def claim(**changes: Any) -> Claim:
     ("changes", "message"),
     [
         ({"delta_accuracy": {"calibration": 0.1}}, "nothing for the utility 'classification_rate'"),
-        ({"delta_accuracy": {"calibration": 0.1, "a": 0.2}}, "'a', which is no accuracy utility"),
-        ({"delta_accuracy": {"selection_rate": {"a": 0.1}}}, "'selection_rate', which is no accuracy utility"),
+        ({"delta_accuracy": {"calibration": 0.1, "a": 0.2}}, "'a', which does not measure accuracy"),
+        ({"delta_accuracy": {"selection_rate": {"a": 0.1}}}, "'selection_rate', which does not measure accuracy"),
         ({"delta_accuracy": {"calibration": {"a": "x"}, "classification_rate": 0}}, "`delta_accuracy` is x"),
         ({"delta_fairness": {"calibration": 0.1}}, "`delta_fairness` has nothing for the utility 'selection_rate'"),
-        ({"delta_fairness": {"a": 0.1, "b": 0.1}}, "'a', which is no fairness utility"),
+        ({"delta_fairness": {"a": 0.1, "b": 0.1}}, "'a', which does not measure fairness"),
         ({"delta_accuracy": EACH, "no_worse": 0.01}, "contradicts `delta_accuracy`"),
     ],
 )

@@ -239,7 +239,7 @@ def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float
 def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], kind: str) -> None:
     for name in given:
         if name not in utilities:
-            raise OptionError(f"`{setting}` names '{name}', which is no {kind} utility.", nearest(name, utilities))
+            raise OptionError(f"`{setting}` names '{name}', which does not measure {kind}.", nearest(name, utilities))
 
 
 def _check_names(setting: str, given: Mapping[str, Any], utilities: Sequence[str], kind: str) -> None:
