@@ -19,7 +19,7 @@ from improvable.errors import one_of
 from improvable.question.checks import FLAG, Setting
 from improvable.question.declaration import asked_identity, declare, digest_of, from_declaration
 from improvable.question.design import make_design
-from improvable.question.settings import SETTINGS, EngineName, Groups, Settings, section_keys
+from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, EngineName, Groups, Settings, section_keys
 from settings_page import settings_page
 
 FIELDS = {field.name: field for field in fields(Settings)}
@@ -45,12 +45,22 @@ def test_public_signatures_are_those_of_the_fields(
         assert parameters[name].default == (inspect.Parameter.empty if required else SETTINGS[name].default), name
 
 
+def described(documented: Any, title: str) -> set[str]:
+    text = re.split(rf"^{title}\n-+\n", inspect.getdoc(documented) or "", flags=re.MULTILINE)[1]
+    lines = re.findall(r"^(\w[\w, ]*) : ", re.split(r"\n\w+\n-+\n", text)[0], flags=re.MULTILINE)
+    return {name for line in lines for name in line.split(", ")}
+
+
 def test_every_parameter_is_described() -> None:
-    text = (inspect.getdoc(improvable.audit) or "").partition("Parameters\n----------\n")[2].partition("\nReturns\n")[0]
-    described = {
-        name for names in re.findall(r"^(\w[\w, ]*) : ", text, flags=re.MULTILINE) for name in names.split(", ")
+    """In `audit`, or in the value that holds it."""
+    held = set()
+    for kind in OBJECTS.values():
+        names = {one.name for one in fields(kind)}
+        assert described(kind, "Attributes") == names
+        held |= {ELSEWHERE.get(name, name) for name in names}
+    assert described(improvable.audit, "Parameters") == set(inspect.signature(improvable.audit).parameters) - held | {
+        "group"
     }
-    assert described == set(inspect.signature(improvable.audit).parameters)
 
 
 @pytest.mark.parametrize("command", ["audit", "compare", "power"])

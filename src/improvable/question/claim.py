@@ -42,9 +42,11 @@ class Claim:
     Attributes
     ----------
     selection : {"benefit", "burden"}
-        What being selected means.
+        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
+        bar for a benefit.
     lower_is_better : bool
-        Whether a lower outcome is better.
+        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
+        and rules select the lowest predictions. An outcome of two values is turned by `Read.positive`.
     ask : {"both", "accuracy", "fairness"}
         Which of the conditions must hold (Definition 1).
     delta_accuracy : float or mapping
@@ -58,9 +60,10 @@ class Claim:
         Ratio: U1 > (1 + delta) U0 and gap1 < (1 - delta) gap0. Difference (the footnote of Definition 2):
         U1 > U0 + delta and gap1 < gap0 - delta.
     gap : {"signed", "absolute"}
-        Which fairness statistic decides.
+        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
     protected : sequence of str
-        Groups in whose favor fairness is one-sided (Remark 2): only their falling short of others is unfair.
+        Groups in whose favor fairness is one-sided (Remark 2), at most one of a group column: only their being worse
+        off than others is unfair.
     overall : None, "population" or mapping from group to float
         None: every group must be more accurate. Otherwise the whole population must, or a weighted mean of the
         groups' utilities (Remark 1).

@@ -143,7 +143,41 @@ class _Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """How the data are read, and what their values mean; each field is the argument of `audit` of that name."""
+    """How the data are read, and what their values mean.
+
+    Attributes
+    ----------
+    positive : dict, str or sequence of str, optional
+        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
+        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
+        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
+    outcome_range : pair of float, optional
+        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
+        half were seen among an algorithm's own picks, draws assume one of either end.
+    direction : {"as stated"}, optional
+        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
+        are then probably read the wrong way round. This says that they are not.
+    na : str or sequence of str, optional
+        Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
+        a feature: 'n/a'.
+    strip : bool
+        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
+    drop_missing : bool
+        Drop rows with missing values in a needed column, and say how many.
+    separator, encoding : str, optional
+        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
+    sheet : str, optional
+        Sheet of an Excel file, by default the first.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        What reads the rows, in batches. By default frames and single files are read into memory, and other data have
+        their own engine. The result is the same bytes in all of them.
+    duplicates : {"keep", "cluster"}, optional
+        What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
+        together in every block and draw ("cluster"). By default they are refused where they are more than 1% of the
+        rows and more than chance makes, unless a row id or a cluster is named.
+    """
 
     positive: Positive = of_columns(
         POSITIVE,
@@ -184,7 +218,34 @@ class Read:
 
 @dataclass(frozen=True, kw_only=True)
 class Test:
-    """How a claim is tested; each field is the argument of `audit` of that name."""
+    """How a claim is tested.
+
+    Attributes
+    ----------
+    scheme : {"forward", "split"}
+        How a repetition uses the rows. Forward: they are cut at 10, 20, 40 and 70%; the first block only teaches, and
+        each later one is tested by a candidate that learned from all rows before it. Where data are small, the first
+        block grows, up to half of the rows, and the result says so. Split, as in the paper: one part teaches, and the
+        other is tested.
+    repetitions : int
+        K. The p-value of one repetition must be below alpha, the median of several below alpha / 2. Forward, a rule
+        that is code of your own needs at least 7.
+    train_fraction : float
+        With ``scheme="split"``: share of rows that the rule learns from.
+    draws : int
+        Bootstrap draws per repetition.
+    alpha : float
+        Level of the test.
+    ties : {"random", "strict"}
+        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
+        capacity is met in expectation; or none, the paper's letter.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless a repetition has more than a million distinct contributions.
+    train_rows : int
+        From how many of the rows before a block a rule, and cutoffs, learn at most. The test is valid for any number; a
+        caution says where it binds.
+    """
 
     __test__: ClassVar[bool] = False  # pytest takes a class of this name for one of its own
 
