@@ -104,3 +104,12 @@ def test_an_audit_is_the_same() -> None:
 def test_what_contradicts_is_refused(ask: Callable[..., Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(improvable.OptionError, match=message):
         ask(**{"group": "group" if ask is compared else "race", **options})
+
+
+@pytest.mark.parametrize("name", ["selection", "lower_is_better"])
+def test_what_the_data_mean_cannot_be_changed_without_them(name: str) -> None:
+    result = compared(group="group", draws=200)
+    assert name not in result.question.claim.to_dict()
+    assert name in result.question.to_dict()
+    with pytest.raises(improvable.OptionError, match=f"'{name}' cannot be changed without the data"):
+        result.reconsider(**{name: SETTINGS[name].default})
