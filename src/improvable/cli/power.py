@@ -9,7 +9,7 @@ from improvable.cli import options as o
 from improvable.cli.output import quietly, say, warn
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError, one_of
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 from improvable.trust.recording import open_recorder, reading_facts
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"

@@ -9,7 +9,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ from improvable.data.formats import (
 from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
 from improvable.data.received import TIGHTEST, inflates, most_unpacked
 from improvable.data.sizes import refuse_large_parquet, refuse_large_sheet, refuse_wide
-from improvable.errors import DataError, OptionError, nearest
+from improvable.errors import DataError, OptionError, nearest, require_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -276,7 +275,7 @@ def _pointed(table: "pl.DataFrame", text: bytes, separator: str) -> "dict[str, p
 
 
 def _read_excel(path: Path, sheet: str | None) -> Table:
-    need_reader("fastexcel", "excel", path)
+    require_extra(f"'{path}'", "fastexcel", "excel")
     import fastexcel
     import polars as pl
 
@@ -297,7 +296,7 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
 
 
 def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
-    need_reader("pyreadstat", "stats", path)
+    require_extra(f"'{path}'", "pyreadstat", "stats")
     import polars as pl
     import pyreadstat
 
@@ -338,13 +337,6 @@ def _whole(column: "pl.Series") -> "pl.Series":
     filled = column.drop_nulls()
     small = filled.is_finite().all() and (filled.abs() < 2**53).all()
     return column.cast(pl.Int64) if small and (filled == filled.floor()).all() else column
-
-
-def need_reader(package: str, extra: str, path: Path) -> None:
-    if find_spec(package) is None:
-        raise OptionError(
-            f"'{path}' needs {package}, which is not installed.", f"Install it: pip install 'improvable[{extra}]'."
-        )
 
 
 def refuse_duplicates(names: Sequence[str], named: str) -> None:

@@ -32,8 +32,7 @@ from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.procedure.twins import twin_cautions
-from improvable.question.declaration import declare, digest_of
-from improvable.question.identity import asked_identity
+from improvable.question.declaration import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
 

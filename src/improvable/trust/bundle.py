@@ -38,7 +38,7 @@ from improvable.inference.drawing import MARGIN, TWO_VALUES
 from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
-from improvable.question.conforming import check_types, conforms
+from improvable.question.checks import check_types, conforms
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.question.design import Design, Question, make_design
 from improvable.results.comparison import Comparison

@@ -8,8 +8,8 @@ from typing import Any
 from improvable.data.files import nearest_file, write_whole
 from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import OptionError, StorageError
+from improvable.question.checks import SECTIONS
 from improvable.question.declaration import Declaration, digest_of, from_declaration
-from improvable.question.describing import SECTIONS
 
 HEAD = """\
 # What an audit will ask and do, declared before it runs.

@@ -34,7 +34,7 @@ from filelock import lock_descriptor, unlock_descriptor
 from improvable.data.files import nearest_file
 from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import StorageError
-from improvable.question.conforming import conforms
+from improvable.question.checks import conforms
 from improvable.results.versions import VERSION
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from improvable.data.frames import FrameLike
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.question.challenge import parse_source
-from improvable.question.conforming import check_types
+from improvable.question.checks import check_types
 from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json

@@ -17,7 +17,7 @@ from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, rea
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.running import run_prepared
-from improvable.question.conforming import conforms
+from improvable.question.checks import conforms
 from improvable.question.declaration import digest_of, from_declaration, gone
 from improvable.report.embedding import read_embedded
 from improvable.report.html import html_page

@@ -12,7 +12,7 @@ import narwhals as nw
 
 from improvable.data.formats import Note
 from improvable.data.frames import Rows
-from improvable.errors import DataError, ImprovableError, OptionError
+from improvable.errors import DataError, ImprovableError
 
 T = TypeVar("T")
 Work = Callable[[Rows], T]
@@ -144,13 +144,3 @@ def _as_rows(table: Any) -> Rows:
     import polars as pl
 
     return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
-
-
-def need(package: str, extra: str) -> None:
-    """Refuse an engine whose library is not installed, naming the extra that brings it."""
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise OptionError(
-            f"this engine needs {package}, which is not installed.", f"Install it: pip install 'improvable[{extra}]'."
-        )

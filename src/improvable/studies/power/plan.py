@@ -145,7 +145,7 @@ class PowerPlan:
         """Everything as plain numbers and text, ready for JSON."""
         import improvable
 
-        claim = asdict(self.claim)
+        claim = self.claim.to_dict()
         return {
             "kind": "power",
             "power": self.asked.power,

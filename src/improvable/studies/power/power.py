@@ -7,8 +7,7 @@ from typing import Any, get_args
 from improvable.data.frames import FrameLike
 from improvable.errors import OptionError
 from improvable.question.checks import check_choice, check_integer, check_number
-from improvable.question.claim import Ask, Overall, check_claim, make_claim
-from improvable.question.deltas import Delta, GapDelta
+from improvable.question.claim import Ask, Delta, GapDelta, Overall, check_claim, make_claim
 from improvable.question.settings import Scheme
 from improvable.studies.power.assumptions import AssumedGroup, assume
 from improvable.studies.power.curves import FEWEST_ROWS, Tried, plan_for
