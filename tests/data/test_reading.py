@@ -15,9 +15,9 @@ import improvable
 from improvable.data.engines import as_engine
 from improvable.data.engines.arrow import open_arrow
 from improvable.data.engines.batches import run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.formats import FileFormat, Note
 from improvable.data.frames import Rows, read_rows
+from improvable.data.keys import fingerprint
 from improvable.data.reading import read_file
 
 PLAIN: dict[str, list[Any]] = {"größe": [1.5, 2.25, 1234.5], "g": ["a", "b", "b"]}

@@ -15,9 +15,9 @@ from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
 from improvable.data.engines.memory import Memory
-from improvable.data.fingerprint import Fingerprint
 from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike, Rows
+from improvable.data.keys import Fingerprint
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError

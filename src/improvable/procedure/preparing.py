@@ -14,9 +14,9 @@ from improvable.data.columns import Columns, make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
-from improvable.data.fingerprint import Fingerprint
 from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike
+from improvable.data.keys import Fingerprint
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
