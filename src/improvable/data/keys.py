@@ -16,13 +16,12 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
-from improvable.data.frames import FrameLike, Rows, text_of
+from improvable.data.frames import FrameLike, Rows, levels, text_of
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -54,18 +53,17 @@ class Keying:
 
         Examples
         --------
-        >>> import polars as pl
-        >>> from improvable.data.frames import read_rows
+        >>>         >>> from improvable.data.frames import read_rows
         >>> whole = read_rows(pl.DataFrame({"y": [1, 2, 2], "g": ["a", "b", "b"]}))
         >>> real = read_rows(pl.DataFrame({"g": ["a", "b", "b"], "y": [1.0, 2.0, 2.0]}))
         >>> keys = Keying(1).of(whole, ["y", "g"])
         >>> bool((keys == Keying(1).of(real, ["g", "y"])).all()), bool(keys[1] == keys[2]), bool(keys[0] == keys[1])
         (True, True, False)
         """
-        words = [self._words(rows, name) for name in sorted(columns)]
+        words = [self.words(rows, name) for name in sorted(columns)]
         return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
 
-    def _words(self, rows: Rows, name: str) -> Keys:
+    def words(self, rows: Rows, name: str) -> Keys:
         """64 bits of each value of a column; texts are hashed under the same secret."""
         bits, exact = number_bits(rows, name)
         if exact is not None:
@@ -139,8 +137,7 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> from improvable.data.frames import read_rows
+    >>>     >>> from improvable.data.frames import read_rows
     >>> frame = pl.DataFrame({"y": [1, 2, 3], "g": ["a", "b", "b"]})
     >>> turned = frame.select("g", pl.col("y").cast(pl.Float32)).reverse()
     >>> one, other = (row_digests(read_rows(f), ["y", "g"]) for f in (frame, turned))
@@ -178,7 +175,7 @@ def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
     Values that are no float64 come beside them. What is missing has the bits of NaN.
     """
     if not rows.is_numeric(name):
-        codes, texts = _levels(rows.frame[name])
+        codes, texts = _texts(rows.frame[name])
         given = np.flatnonzero(codes >= 0)
         return np.full(len(rows), _NAN, dtype=np.uint64), Exact(given, codes[given], [f"={text}" for text in texts])
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
@@ -271,37 +268,21 @@ def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
     return rough
 
 
-def _levels(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
-    """Which of a column's distinct texts each value is, and the texts; -1 where it is missing.
-
-    Columns of texts and categories are numbered by their library, not value by value.
-    """
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        if series.implementation.is_pandas():
-            codes, distinct = series.to_native().factorize()
-            return codes.astype(np.int64), _written([str(value) for value in distinct.tolist()], series.dtype)
-        held = series.to_polars()
-        if held.dtype in (pl.String, pl.Categorical, pl.Enum):
-            held = held.cast(pl.String)
-            codes = held.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-            return codes, _written(held.drop_nulls().unique().sort().to_list(), series.dtype)
-    texts = [text_of(value) for value in series.to_list()]
+def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
+    """Which of a column's distinct texts each value is, -1 where it is missing; and the texts."""
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
         # Python's own times leave out what is below a microsecond.
-        below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]
-        texts = [f"{text} {rest} ns" if text and rest else text for text, rest in zip(texts, below, strict=True)]
-    codes, distinct = _numbered(texts)
-    return codes, _written(distinct, series.dtype)
+        stamps = series.dt.timestamp("ns").to_list()
+        below = [f" {stamp % 1000} ns" if stamp is not None and stamp % 1000 else "" for stamp in stamps]
+        texts = [text_of(value) for value in series.to_list()]
+        return _numbered([text and text + rest for text, rest in zip(texts, below, strict=True)])
+    codes, values = levels(series)
+    return codes, [plain_time(value) if series.dtype == nw.String else str(value) for value in values]
 
 
 def _numbered(texts: Sequence[str | None]) -> tuple[IntArray, list[str]]:
     places = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
     return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64), list(places)
-
-
-def _written(texts: list[str], dtype: Any) -> list[str]:
-    """Texts as the other file kinds have them: of a column of texts, times as a typed column writes them."""
-    return [plain_time(text) for text in texts] if dtype == nw.String else texts
 
 
 def plain_time(text: str) -> str:

@@ -247,8 +247,8 @@ def audit(
         equal rows are told apart by how often they have occurred.
     duplicates : {"keep", "cluster"}, optional
         What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
-        together in every block and draw ("cluster"). By default they are refused where they are more than 1% of the
-        rows and more than chance makes, unless a row id or a cluster is named.
+        together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution beside the
+        verdict says so.
     rule_source : str, optional
         Digest of the code behind a rule ``module:object``. Other code is refused.
     organization, system, author, date : str, optional

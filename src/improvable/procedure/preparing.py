@@ -11,6 +11,7 @@ from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide,
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.source import check_source
 from improvable.data.columns import Columns, make_columns
+from improvable.data.duplicates import copy_cautions
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
@@ -31,7 +32,6 @@ from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
-from improvable.procedure.twins import twin_cautions
 from improvable.question.declaration import declare, digest_of
 from improvable.question.identity import asked_identity
 from improvable.question.settings import Settings
@@ -212,10 +212,10 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         splitting = replace(splitting, cuts=cuts.ends)
         drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
         some = drawn.sample(surveyed.reading, ALL_ROWS)
-    twins = twin_cautions(engine, plan, surveyed, some, same)
+    copies = copy_cautions(engine, surveyed.reading, settings, some, same)
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
-    look = replace(look, cautions=(*look.cautions, *twins))
+    look = replace(look, cautions=(*look.cautions, *copies))
     ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, cuts, source)
     ready.check_sizes(drawn)
     return ready

@@ -271,7 +271,7 @@ class Settings:
         metadata=of_test(
             TEXT,
             "Rows that are the same in features and outcome: different people, or copies that stay together.",
-            unset="refused where there are many",
+            unset="a caution where there are many",
             commands=(AUDIT,),
         ),
     )
