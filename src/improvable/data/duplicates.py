@@ -1,7 +1,8 @@
 """Rows that are there twice: a candidate would be tested on people that it learned from.
 
 Equal rows are no proof of copies. Where features are coarse (an age, a few flags), different people are alike. So an
-audit says beside the verdict how many rows repeat another, and what to do if they are copies; it refuses nothing.
+audit refuses nothing; it says how many rows repeat another, and what to do if they are copies. That stands beside the
+verdict where it is hardly chance: one column alone tells most rows apart, or the whole file is there several times.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ MAX_COPIES = 5
 """What occurs more often is an atom of the population, such as the healthy, and not somebody's copies."""
 MIN_CONTENTS, IN_MULTIPLES = 20, 0.8
 """A file that was appended to itself: this share of at least so many contents occurs a multiple of m times."""
+TELLS_APART = 0.5
+"""A column with so many values, as a share of the different contents, tells most rows apart."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,12 @@ def copy_cautions(
 ) -> list[Caution]:
     """Say how many rows are the same, or nearly the same, in features and outcomes.
 
-    Whatever was declared, it stands beside the verdict: an id that is new in every row tells nothing.
+    What stands beside the verdict does so whatever was declared: an id that is new in every row tells nothing.
 
     Parameters
     ----------
     some : Sample
-        The rows brought for all rows, among which near copies are looked for.
+        The rows brought for all rows, by which columns and near copies are judged.
     columns : sequence of str
         Features and outcomes: what copies have in common.
     """
@@ -135,23 +138,34 @@ def copy_cautions(
     clusters = [] if settings.cluster is None else cluster_columns(reading.design, ())
     needed = list(dict.fromkeys([*columns, *reading.numeric, *reading.labels, *clusters]))
     found = repeats_of(run(engine, Hashing(reading, tuple(columns), tuple(clusters)), needed, merge_contents).keys)
-    if found.suspect > MAX_SHARE or found.appended:
+    sure, declared = found.appended, _declared(settings)
+    if found.suspect > MAX_SHARE or sure:
+        sure = sure or _tells_apart(some.rows, columns, reading.keying)
         counted = ", counted once in each cluster," if clusters else ""
         another = "a row of another cluster" if clusters else "another row"
         text = (
-            f"{found.share:.1%} of the rows{counted} repeat the features and outcome of {another}. "
-            f"{_declared(settings)}If they are copies, a candidate is tested on people that it learned from, and noise "
-            f"can look like an improvement. {_remedy(settings)}"
+            f"{found.share:.1%} of the rows{counted} repeat the features and outcome of {another}"
+            f"{'' if sure else ', as different people may where features are coarse'}. {declared}If they are copies, a "
+            f"candidate is tested on people that it learned from, and noise can look like an improvement. "
+            f"{_remedy(settings)}"
         )
-        return [Caution(COPIES, text)]
+        return [Caution(COPIES if sure else "alike", text)] if sure or not declared else []
+    if clusters or settings.duplicates == "keep":
+        return []
     near = near_repeats(some.rows, columns, reading.keying)
-    if clusters or settings.duplicates == "keep" or near.suspect <= MAX_NEAR:
+    if near.suspect <= MAX_NEAR:
         return []
     text = (
         f"{near.share:.1%} of the rows have nearly the features and outcome of another row. If they are the same "
         "people, name what they have in common: `cluster=...`."
     )
     return [Caution("near twins", text)]
+
+
+def _tells_apart(rows: Rows, columns: Sequence[str], keying: Keying) -> bool:
+    """Whether one column alone tells most rows apart."""
+    contents = len(np.unique(keying.of(rows, columns)))
+    return any(len(np.unique(keying.words(rows, name))) >= TELLS_APART * contents for name in columns)
 
 
 def _declared(settings: Settings) -> str:

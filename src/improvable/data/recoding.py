@@ -19,7 +19,7 @@ from improvable.data.engines.batches import Merge, T, Work, run
 from improvable.data.engines.memory import Memory
 from improvable.data.formats import Note
 from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, two_levels
-from improvable.data.suspects import plain_spelling
+from improvable.data.quality import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
 from improvable.question.checks import as_names
 from improvable.question.kinds import plain_positive

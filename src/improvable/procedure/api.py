@@ -210,7 +210,7 @@ def audit(
         Instead of a seed, a text that the other side chose: the order of the rows follows from it and from what the
         question reads of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
-        Repetitions at a time, through joblib: None is one, -1 all cores.
+        Repetitions at a time, through joblib; all cores by default. The result does not depend on it.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
     positive : dict, str or sequence of str, optional
@@ -403,7 +403,7 @@ def compare(
     seed : int
         Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional
-        Threads that draw, all cores by default: the result does not depend on it.
+        Threads that draw, all cores by default. The result does not depend on it.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
     positive : dict, str or sequence of str, optional

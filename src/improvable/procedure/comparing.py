@@ -53,7 +53,7 @@ def run_comparison(
 
     `begun` is called when settings and columns are checked, before anything is counted.
     """
-    design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
+    design, workers = make_design(settings), worker_count(n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
     engine = as_engine(data, settings.engine, workers, format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])

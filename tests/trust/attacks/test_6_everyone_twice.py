@@ -1,8 +1,8 @@
 """Attack 6: every row is there twice, so that a forest is tested on the people that it learned; noise is REJECTED.
 
-The share of rows that repeat the features and outcome of others stands beside the verdict, in every engine and
-whatever was declared of them, since an id that is new in every row says nothing. `--duplicates cluster` keeps copies
-together, and noise is not REJECTED. Near copies are a caution.
+The share of rows that repeat the features and outcome of others stands beside the verdict where it is hardly chance, in
+every engine and whatever was declared of them, since an id that is new in every row says nothing. `--duplicates
+cluster` keeps copies together, and noise is not REJECTED. Near copies are a caution.
 """
 
 from pathlib import Path
@@ -102,3 +102,17 @@ def test_a_cluster_that_is_new_in_every_row_does_not_keep_copies_together() -> N
     twice = pl.concat([people, people]).with_row_index("person")
     found = audited(twice, cluster="person", duplicates="cluster")
     assert any("50.0% of the rows" in text for text in found.verdict_warnings)
+
+
+def test_people_who_are_alike_are_a_caution_unless_it_is_said_who_they_are() -> None:
+    flags = [(pl.col(f"x{j}") > 0).cast(pl.Int8) for j in range(4)]
+    coarse = noise(400, 3).with_columns(*flags, y=pl.col("y").round(1)).with_row_index("person")
+    found = audited(coarse)
+    (text,) = [text for text in found.warnings if "repeat the features" in text]
+    assert "as different people may where features are coarse" in text
+    assert text not in found.verdict_warnings
+    said: list[dict[str, Any]] = [{"duplicates": "keep"}, {"row_id": "person"}, {"cluster": "person"}]
+    for declared in said:
+        assert not [text for text in audited(coarse, **declared).warnings if "repeat the features" in text]
+    twice = audited(pl.concat([coarse, coarse]).drop("person"), duplicates="keep")
+    assert any("repeat the features" in text for text in twice.verdict_warnings)
