@@ -9,6 +9,7 @@ import pytest
 from joblib import cpu_count
 
 import improvable
+from improvable.data.engines import ENGINES
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import Rows, read_rows
 from improvable.procedure.parallel import worker_count
@@ -41,7 +42,7 @@ def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypa
         asked.append(workers)
         return Memory(read_rows(data), workers)
 
-    monkeypatch.setitem(improvable.data.engines.ENGINES, "memory", opened)
+    monkeypatch.setitem(ENGINES, "memory", opened)
     rng = np.random.default_rng(0)
     need = rng.normal(size=400)
     people = pl.DataFrame(
@@ -52,10 +53,10 @@ def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypa
     }  # fmt: skip
     candidate = improvable.threshold("need", capacity=0.3)
     audits = [
-        improvable.audit(people, **options, rule="linear", features=["need"], repetitions=2, **more)
-        for more in ({}, {"n_jobs": 1})
+        improvable.audit(people, **options, rule="linear", features=["need"], repetitions=2, n_jobs=n)
+        for n in (None, 1)
     ]
-    comparisons = [improvable.compare(people, **options, candidate=candidate, **more) for more in ({}, {"n_jobs": 1})]
+    comparisons = [improvable.compare(people, **options, candidate=candidate, n_jobs=n) for n in (None, 1)]
     assert asked == [cpu_count(), 1, cpu_count(), 1]
     assert audits[0].to_dict() == audits[1].to_dict()
     assert comparisons[0].to_dict() == comparisons[1].to_dict()
