@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
+from improvable.data.engines.memory import Memory
 from improvable.data.frames import FrameLike, Rows, levels, text_of
 from improvable.errors import DataError
 
@@ -105,6 +106,12 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     again = np.flatnonzero(repeats)
     keys[order[again]] = siphash([keys[order[again]], occurrence[again].astype(np.uint64)], keying.secret)
     return keys
+
+
+def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:
+    """The same rows with their keys: equal rows are told apart by how often they have occurred."""
+    keys = tell_apart(engine.rows, keying, columns, row_id, engine.workers)
+    return replace(engine, rows=replace(engine.rows, keys=keys))
 
 
 def shared_row_id(row_id: str, repeats: int) -> DataError:

@@ -34,19 +34,7 @@ FLAGS = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class Values:
-    """What the caller says of values.
-
-    Attributes
-    ----------
-    positive : tuple of str
-        Values that are 1 in the one column that holds them.
-    meant : dict
-        From a column to its value that is 1.
-    na : tuple of str
-        Values that mean missing.
-    strip : bool
-        Whether levels that differ only in spaces and capitals are one.
-    """
+    """What the caller says of values: which are 1, bare (`positive`) or by column (`meant`), and which mean missing."""
 
     positive: tuple[str, ...] = ()
     meant: Mapping[str, str] = field(default_factory=dict)
@@ -81,22 +69,11 @@ def recode(
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a column as texts, each with its rows.
-
-    Attributes
-    ----------
-    texts, numbers : Counter
-        Levels that are no number, and those that are.
-    gone : Counter
-        Levels that mean missing, which are in neither.
-    many : bool
-        Whether there were more numbers than are kept.
-    """
+    """The levels of a column, each with its rows: texts, numbers, and what means missing and is in neither."""
 
     texts: Counter[str] = field(default_factory=Counter)
     numbers: Counter[str] = field(default_factory=Counter)
     gone: Counter[str] = field(default_factory=Counter)
-    many: bool = False
 
     @property
     def all(self) -> Counter[str]:
@@ -119,7 +96,7 @@ def _levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
     for text, times in _counts(rows, name).items():
         meant = any(same_value(value, text) for value in na)
         (gone if meant else texts if as_number(text) is None else numbers)[text] = times
-    return Levels(_few(name, texts), _kept(numbers), gone, many=len(numbers) > MOST_KEPT)
+    return Levels(_few(name, texts), _kept(numbers), gone)
 
 
 def _held(rows: Rows, name: str) -> tuple[IntArray, list[str]]:
@@ -159,9 +136,8 @@ def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, 
     merged = {}
     for name, here in one.items():
         there = other[name]
-        numbers = here.numbers + there.numbers
-        many = here.many or there.many or len(numbers) > MOST_KEPT
-        merged[name] = Levels(_few(name, here.texts + there.texts), _kept(numbers), here.gone + there.gone, many)
+        texts, numbers = _few(name, here.texts + there.texts), _kept(here.numbers + there.numbers)
+        merged[name] = Levels(texts, numbers, here.gone + there.gone)
     return merged
 
 
@@ -190,11 +166,8 @@ class Straying:
 
 
 def merge_strays(one: Strays, other: Strays) -> Strays:
-    merged: Strays = {}
-    for name, here in one.items():
-        there = other[name]
-        merged[name] = None if here is None or there is None else here + there
-    return merged
+    pairs = {name: (here, other[name]) for name, here in one.items()}
+    return {name: None if here is None or there is None else here + there for name, (here, there) in pairs.items()}
 
 
 @dataclass(frozen=True)
@@ -227,8 +200,8 @@ class Recoding:
         if name in self.holes and rows.is_numeric(name):
             numbers = rows.read_numbers(name)
             gone = [float(text) for text in self.holes[name] if as_number(text) is not None]
-            kept: list[Any] = np.where(np.isnan(numbers) | np.isin(numbers, gone), None, numbers).tolist()
-            return nw.new_series(name, kept, nw.Float64, backend=backend)
+            kept = np.where(np.isin(numbers, gone), np.nan, numbers).tolist()
+            return nw.new_series(name, [None if one != one else one for one in kept], nw.Float64, backend=backend)
         codes, texts = _held(rows, name)
         meant = np.array([*(self._meant(name, text) for text in texts), None], dtype=object)[codes]  # -1 is the last
         dtype = nw.String if name in self.labels else nw.Float64

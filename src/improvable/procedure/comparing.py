@@ -17,7 +17,7 @@ from improvable.data.engines.batches import run
 from improvable.data.engines.memory import Memory
 from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike, Rows
-from improvable.data.keys import Fingerprint
+from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
@@ -67,7 +67,7 @@ def run_comparison(
     breaking = tie_breaking(settings, question.seed)
     before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
-        engine = engine.keyed(keyed.keying, keyed.columns)
+        engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)

@@ -25,7 +25,7 @@ from improvable.algorithms.telling import (
     told_together,
 )
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.features import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
+from improvable.data.columns import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
 from improvable.data.frames import Rows
 from improvable.data.quality import (
     amount_code_cautions,
