@@ -54,7 +54,8 @@ class Keying:
 
         Examples
         --------
-        >>>         >>> from improvable.data.frames import read_rows
+        >>> import polars as pl
+        >>> from improvable.data.frames import read_rows
         >>> whole = read_rows(pl.DataFrame({"y": [1, 2, 2], "g": ["a", "b", "b"]}))
         >>> real = read_rows(pl.DataFrame({"g": ["a", "b", "b"], "y": [1.0, 2.0, 2.0]}))
         >>> keys = Keying(1).of(whole, ["y", "g"])
@@ -144,7 +145,8 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>>     >>> from improvable.data.frames import read_rows
+    >>> import polars as pl
+    >>> from improvable.data.frames import read_rows
     >>> frame = pl.DataFrame({"y": [1, 2, 3], "g": ["a", "b", "b"]})
     >>> turned = frame.select("g", pl.col("y").cast(pl.Float32)).reverse()
     >>> one, other = (row_digests(read_rows(f), ["y", "g"]) for f in (frame, turned))
