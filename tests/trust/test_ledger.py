@@ -12,8 +12,8 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
+from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.results import storage
 from improvable.trust.ledger import ledger_path, read_ledger, record, runs_words

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import improvable
 from improvable.cli import app, run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
+from improvable.data.keys import fingerprint
 from improvable.procedure.sealing import sealed_seed
 from improvable.results.storage import PROVENANCE
 from improvable.trust.seal import read_seal

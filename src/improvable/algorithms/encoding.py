@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.features import MOST_CATEGORIES
+from improvable.data.columns import MOST_CATEGORIES
 from improvable.data.frames import Rows
 
 

@@ -36,8 +36,8 @@ def ledger(
     """
     from improvable.data.engines import as_engine
     from improvable.data.files import write_whole
-    from improvable.data.fingerprint import fingerprint
     from improvable.data.formats import FileFormat
+    from improvable.data.keys import fingerprint
     from improvable.errors import StorageError
     from improvable.question.argument_names import as_options
     from improvable.question.design import FEWEST_DRAWS

@@ -7,7 +7,7 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, IntArray
 from improvable.data.frames import Rows, labels_of
-from improvable.data.suspects import spelling_notes
+from improvable.data.quality import spelling_notes
 from improvable.errors import DataError, OptionError, nearest
 from improvable.question.settings import Groups
 

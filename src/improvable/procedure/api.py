@@ -172,7 +172,7 @@ def audit(
         Instead of a seed, a text that the other side chose: the order of the rows follows from it and from what the
         question reads of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
-        Repetitions at a time, through joblib: None is one, -1 all cores.
+        Repetitions at a time, through joblib; all cores by default. The result does not depend on it.
     run_folder : str or path, optional
         Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and
         ends with the same bytes as if it had never been interrupted.

@@ -175,8 +175,7 @@ class Read:
         their own engine. The result is the same bytes in all of them.
     duplicates : {"keep", "cluster"}, optional
         What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
-        together in every block and draw ("cluster"). By default they are refused where they are more than 1% of the
-        rows and more than chance makes, unless a row id or a cluster is named.
+        together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution says so.
     """
 
     positive: Positive = of_columns(
@@ -211,7 +210,7 @@ class Read:
         TEXT,
         "Rows that are the same in features and outcome: different people, or copies that stay together.",
         None,
-        unset="refused where there are many",
+        unset="a caution where there are many",
         commands=(AUDIT,),
     )
 

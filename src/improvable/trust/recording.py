@@ -128,7 +128,7 @@ def open_recorder(engine: "Engine", data: str, ledger: str | None) -> Recorder:
     """The ledger that was named, or the one beside the data where that can be written."""
     import os
 
-    from improvable.data.fingerprint import fingerprint
+    from improvable.data.keys import fingerprint
     from improvable.trust.ledger import check_belongs, ledger_path, read_ledger
 
     path = Path(ledger) if ledger is not None else ledger_path(data)

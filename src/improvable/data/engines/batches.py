@@ -4,8 +4,10 @@ An engine only moves batches. What is computed of a batch, and how two results b
 same functions whatever the engine, and results may be put together in any order.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
@@ -105,11 +107,16 @@ def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], wor
     """The same in several threads, with a few batches in memory at a time."""
     if workers == 1:
         return fold_batches(batches, work, merge)
+    filled = (rows for rows in batches if len(rows))
+    first = deque(islice(filled, 2))
+    if len(first) < 2:  # a pool costs more than a small batch: joblib sleeps ten milliseconds before it looks again
+        return fold_batches(first, work, merge)
     from joblib import Parallel, delayed, parallel_config
 
+    every = chain((first.popleft() for _ in range(2)), filled)  # which holds no batch that was handed out
     with parallel_config(backend="threading"):
         parts = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs")(
-            delayed(work)(rows) for rows in batches if len(rows)
+            delayed(work)(rows) for rows in every
         )
         return merge_all(parts, merge)
 
