@@ -33,10 +33,6 @@ def power(
         list[str] | None,
         typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
     ] = None,
-    from_run: Annotated[
-        str | None,
-        typer.Option(metavar="RUN_FOLDER", help="Instead of a pilot, the fairness test's power from a finished audit."),
-    ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
     ] = None,
@@ -80,13 +76,6 @@ def power(
       improvable power --rows 20000 \\
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
-
-    After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
-    rows, as Appendix E of the paper does: the moments come from the audit's median repetition. Test rows and deltas to
-    try are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
-
-    \b
-      improvable power --from-run run --plot power.svg
     """
     from improvable.data.engines.memory import Memory
     from improvable.data.formats import FileFormat
@@ -107,20 +96,8 @@ def power(
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
     how: dict[str, Any] = {"wanted": wanted, "tried": tried, "simulations": simulations}
-    if (data is not None) + bool(assume) + (from_run is not None) != 1:
-        raise OptionError(
-            "a plan needs one of a pilot, assumptions or a finished run.",
-            f"Give a file, or --assume {ASSUMED}, or --from-run.",
-        )
-    if from_run is not None:
-        from improvable.procedure.parallel import worker_count
-        from improvable.studies.power import power_from_run
-
-        found = power_from_run(
-            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, simulations=simulations,
-            seed=asked["seed"], workers=worker_count(jobs),
-        )  # fmt: skip
-        return show_plan(found, json, plot, table)
+    if (data is not None) == bool(assume):
+        raise OptionError("a plan needs either a pilot or assumptions.", f"Give a file, or --assume {ASSUMED}.")
     if assume:
         if rows is None:
             raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
