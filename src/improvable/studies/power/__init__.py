@@ -1,10 +1,10 @@
 """Power and sample size: how likely the procedure is to find an improvement that is there."""
 
 from improvable.studies.power.assumptions import AssumedGroup
-from improvable.studies.power.curves import Tried
 from improvable.studies.power.learning import Learning, LearningPoint, LearningStep
-from improvable.studies.power.plan import PowerPlan, PowerPoint, SampleSize
-from improvable.studies.power.power import power_from_assumptions, power_from_pilot
+from improvable.studies.power.plan import PowerPlan
+from improvable.studies.power.power import Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power.simulation import PowerPoint, SampleSize
 
 __all__ = [
     "AssumedGroup",
