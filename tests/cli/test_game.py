@@ -10,7 +10,8 @@ from scipy.special import ndtri
 import improvable
 from conftest import Case
 from improvable import cli
-from improvable.inference.reruns import estimate_correlation, rerun_risk
+from improvable.cli.game import _run_words
+from improvable.inference.reruns import Correlation, estimate_correlation, rerun_risk
 from improvable.question.settings import Scheme
 from improvable.results.words import rerun_words
 from improvable.studies.game import (
@@ -127,6 +128,13 @@ def test_the_forward_game_is_that_of_its_correlation(capsys: pytest.CaptureFixtu
         assert share == pytest.approx(slow, abs=4 * (slow * (1 - slow) / sets) ** 0.5)
     best = best_response(lambda m: 0.07 * m, repetitions=7, mixing=GaussianMixing(0.8))
     assert facts["forward"]["repeated"]["attempts"] == best.attempts
+
+
+@pytest.mark.parametrize(("censored", "said"), [(1, "1 of them is at a bound"), (2, "2 of them are at a bound")])
+def test_one_is_and_two_are(censored: int, said: str) -> None:
+    found = Correlation(estimate=0.5, low=0.1, high=0.9, censored=censored)
+    (words,) = _run_words(None, found, None)
+    assert said in words
 
 
 def test_one_repetition_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
