@@ -22,7 +22,6 @@ from improvable.cli.ledger import ledger
 from improvable.cli.output import say, spelled
 from improvable.cli.panels import add_command
 from improvable.cli.power import power
-from improvable.cli.replicate import replicate
 from improvable.cli.report import report
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
@@ -59,7 +58,6 @@ for command in (  # in the order that --help lists them
     sign,
     bundle,
     game,
-    replicate,
     serve,
 ):
     add_command(app, command)

@@ -1,4 +1,4 @@
-"""`improvable replicate`: on simulated data, on a file of the published schema, on the held-out third."""
+"""`python -m replication`: on simulated data, on a file of the published schema, on the held-out third."""
 
 import hashlib
 import json
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import improvable
-from improvable.cli import run
-from improvable.studies.replication import published, source, study, tables
-from improvable.studies.replication.study import Effort
+from replication import published, source, study, tables
+from replication.__main__ import main
+from replication.study import Effort
 
 TINY = Effort(splits=2, draws=200, trees=3, simulations=20, simulation_draws=50, rows=4_000)
 
@@ -36,8 +36,8 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     improvable.datasets.care_management(4_000, seed=5).write_csv(tmp_path / "data.csv")
-    arguments = ["replicate", "--data", str(tmp_path / "data.csv"), "--fast", "--out", str(tmp_path / "out")]
-    assert run(arguments) == 0
+    arguments = ["--data", str(tmp_path / "data.csv"), "--fast", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "but not that file" in " ".join(out.split())
     assert "Section 6: forest, conditions of the following year" in out
@@ -64,7 +64,7 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     monkeypatch.setattr(sys.modules["improvable.procedure.running"], "_one_by_one", _nothing_to_run)
-    assert run(arguments) == 0, "a finished replication is read, not run"
+    assert main(arguments) == 0, "a finished replication is read, not run"
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -78,7 +78,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("simulated")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study, "FAST", TINY)
-        assert run(["replicate", "--fast", "--out", str(folder)]) == 0
+        assert main(["--fast", "--out", str(folder)]) == 0
     return folder
 
 
@@ -139,8 +139,8 @@ def test_a_verdict_is_compared_on_the_published_data_with_the_published_effort_a
 def test_a_target_that_is_no_column_is_refused_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["replicate", "--fast", "--target", "cost", "--out", str(tmp_path / "out")]) == 2
-    assert "--target is 'cost', which is no column of the data" in capsys.readouterr().err
+    assert main(["--fast", "--target", "cost", "--out", str(tmp_path / "out")]) == 2
+    assert "`target` is 'cost', which is no column of the data" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -148,7 +148,7 @@ def test_a_target_that_is_no_column_is_refused_before_the_work(
 @pytest.mark.usefixtures("tiny")
 def test_the_held_out_third_beside_the_paper(shared_data: Path, tmp_path: Path) -> None:
     file = shared_data / "obermeyer_holdout.csv"
-    assert run(["replicate", "--data", str(file), "--fast", "--out", str(tmp_path)]) == 0
+    assert main(["--data", str(file), "--fast", "--out", str(tmp_path)]) == 0
     rows = {row["quantity"]: row for row in rows_of(tmp_path)[study.HELD_OUT]}
     assert rows["accuracy of white, candidate"]["ours"] == "7.46"
     assert rows["accuracy of black, status quo"]["ours"] == "6.56"
@@ -176,7 +176,7 @@ def test_the_published_file_is_known_by_its_digest(tmp_path: Path, monkeypatch: 
 
 def test_a_file_of_another_schema_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data.csv").write_text("race,risk_score_t\nblack,1\n")
-    assert run(["replicate", "--data", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert main(["--data", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "neither the published file nor its held-out third: it has no column 'gagne_sum_t'" in error

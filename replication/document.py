@@ -12,8 +12,9 @@ from improvable.report import plots
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.storage import FORMAT, as_json
-from improvable.studies.power.appendix_e import MEAN_GAP, SIZES, GapRejections, curve_rows
-from improvable.studies.replication.study import (
+from replication.appendix_e import MEAN_GAP, SIZES, GapRejections, curve_rows
+from replication.mean_utilities import mean_utilities
+from replication.study import (
     COST,
     HELD_OUT,
     HELD_OUT_COST,
@@ -23,7 +24,7 @@ from improvable.studies.replication.study import (
     Effort,
     Section,
 )
-from improvable.studies.replication.tables import Row, SplitRow, columns_of, not_comparable
+from replication.tables import Row, SplitRow, columns_of, not_comparable
 
 HEADS = ("", "published", "ours", "difference")
 SPLIT_HEADS = (
@@ -116,7 +117,7 @@ def _pictures(found: Replication) -> dict[str, tuple[plots.Chart, str]]:
         rules = (f"{period}/{rule}" for rule in ("linear", "lasso", "forest"))
         audits = {rule.split("/")[1]: by_name[rule] for rule in rules if rule in by_name}
         if audits:
-            pictures[name] = plots.mean_utilities(audits), caption
+            pictures[name] = mean_utilities(audits), caption
     whose = "forest" if MAIN in by_name else "a LASSO score on the held-out third; the paper's is a forest"
     window = "on the paper's window, [-1, 1] x [0, 1]"
     for name, several, words in (

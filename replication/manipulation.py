@@ -2,16 +2,16 @@
 
 import math
 
-from improvable.studies.game.game import (
+from improvable.studies.game import (
+    BetaMixing,
+    costs_of,
     hoeffding_repetitions,
-    linear_costs,
     play,
     rejection_probability,
     sufficient_repetitions,
 )
-from improvable.studies.game.lemma import lemma_bounds
-from improvable.studies.game.mixing import BetaMixing
-from improvable.studies.replication.tables import Row
+from replication.lemma import lemma_bounds
+from replication.tables import Row
 
 ALPHA, SPLITS = 0.05, 7
 GAMES = ((0.01, 0.0), (0.001, 0.0), (0.001, 0.3))
@@ -43,7 +43,7 @@ def manipulation_rows() -> list[Row]:
         ),
     ]
     for cost, correlation in GAMES:
-        solved = play(*linear_costs(cost, SPLITS), repetitions=SPLITS, alpha=ALPHA, mixing=BetaMixing(correlation))
+        solved = play(*costs_of(cost, SPLITS), repetitions=SPLITS, alpha=ALPHA, mixing=BetaMixing(correlation))
         rows.append(
             Row(
                 f"more robust at {cost:g} per split, correlation {correlation:g}",

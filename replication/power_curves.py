@@ -8,10 +8,10 @@ from improvable.errors import OptionError
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.storage import FORMAT, as_json, read_json
-from improvable.studies.power.appendix_e import COVARIANCE, ETAS, MEAN_GAP, SIZES, GapRejections, appendix_e
-from improvable.studies.power.gap_process import gap_process
-from improvable.studies.replication.study import Effort
-from improvable.studies.replication.tables import Row
+from replication.appendix_e import COVARIANCE, ETAS, MEAN_GAP, SIZES, GapRejections, appendix_e
+from replication.gap_process import gap_process
+from replication.study import Effort
+from replication.tables import Row
 
 
 def kept_appendix_e(effort: Effort, folder: Path, seed: int, workers: int) -> list[GapRejections]:

@@ -6,21 +6,18 @@ m2* is below m-bar. It needs no Assumption 4: where that fails, the policymaker 
 to epsilon.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from improvable.question.checks import check_number
-from improvable.studies.game.game import MOST_ATTEMPTS, rejection_probability
-from improvable.studies.game.increments import Cost, check_cost
-from improvable.studies.game.mixing import INDEPENDENT, Mixing
+from improvable.studies.game import INDEPENDENT, MAX_ATTEMPTS, Cost, Mixing, rejection_probability
 
 EPSILON = 0.01
-MOST_REPETITIONS = 2**20
-LONGEST_SCAN = 20_000
+MAX_REPETITIONS = 2**20
+MAX_SCAN = 20_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class LemmaBounds:
         The smallest m with c2(m) - c2(1) > alpha + epsilon; the analyst repeats the median fewer times than that.
     k_bar : int or None
         The largest K at which m-bar attempts of the median of K reject with probability alpha + epsilon or more;
-        1 where there is none above one repetition, None where it is beyond `MOST_REPETITIONS`.
+        1 where there is none above one repetition, None where it is beyond `MAX_REPETITIONS`.
     rejection : float or None
         That probability for K-bar + 1 repetitions.
     limit : float
@@ -46,9 +43,6 @@ class LemmaBounds:
     k_bar: int | None
     rejection: float | None
     limit: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def lemma_bounds(
@@ -86,7 +80,6 @@ def lemma_bounds(
     """
     check_number("epsilon", epsilon, 0, 1)
     check_number("alpha", alpha, 0, 0.5)
-    check_cost(cost_repeated)
     goal = alpha + epsilon
     m_bar = _first_dear(cost_repeated, goal)
     q, weights = mixing.points(alpha / 2)
@@ -100,7 +93,7 @@ def lemma_bounds(
         return LemmaBounds(epsilon, m_bar, None, None, limit)
     start = max(one for one in safe if one is not None)
     k_bar = start - 1
-    for _ in range(LONGEST_SCAN):
+    for _ in range(MAX_SCAN):
         if k_bar < 2 or value(k_bar) >= goal:
             break
         k_bar -= 1
@@ -120,7 +113,7 @@ def _first_dear(cost: Cost, goal: float) -> int:
     high = 2
     while not dear(high):
         high *= 2
-        if high > MOST_ATTEMPTS:
+        if high > MAX_ATTEMPTS:
             raise OptionError("the cost of an attempt is next to nothing.", "Give a larger one.")
     low = high // 2
     while high - low > 1:
@@ -130,7 +123,7 @@ def _first_dear(cost: Cost, goal: float) -> int:
 
 
 def _safe_from(parity: int, q: FloatArray, weights: FloatArray, attempts: int, goal: float) -> int | None:
-    """The first K of a parity from which on the bound is below the goal; None beyond `MOST_REPETITIONS`."""
+    """The first K of a parity from which on the bound is below the goal; None beyond `MAX_REPETITIONS`."""
     from scipy.special import betainc
 
     small = q < 0.5
@@ -146,7 +139,7 @@ def _safe_from(parity: int, q: FloatArray, weights: FloatArray, attempts: int, g
     high = 1
     while not below(high):
         high *= 2
-        if high > MOST_REPETITIONS // 2:
+        if high > MAX_REPETITIONS // 2:
             return None
     low = high // 2
     while high - low > 1:

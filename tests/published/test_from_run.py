@@ -14,10 +14,10 @@ import improvable
 from assumed import GROUPS, AlwaysNew, assumed_rows
 from conftest import Case
 from improvable.data.arrays import FloatArray
-from improvable.studies.power import AssumedGroup, power_from_run
-from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
-from improvable.studies.power.from_run import gap_rejections
-from improvable.studies.power.gap_process import gap_covariance, gap_process
+from improvable.studies.power import AssumedGroup
+from replication.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
+from replication.from_run import gap_rejections, power_from_run
+from replication.gap_process import gap_covariance, gap_process
 
 QUICK: dict[str, Any] = {"simulations": 300, "draws": 300}
 

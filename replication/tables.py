@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.numbers import p_text
-from improvable.studies.replication import published
+from replication import published
 
 
 def not_comparable(differs: str) -> str:

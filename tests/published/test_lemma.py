@@ -9,12 +9,9 @@ from scipy.stats import binom
 
 import improvable
 from improvable.data.arrays import FloatArray
-from improvable.studies.game.game import best_response, linear_costs, play
-from improvable.studies.game.increments import Cost
-from improvable.studies.game.lemma import lemma_bounds
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
-from improvable.studies.game.payoff import payoff_picture, payoffs
-from mixings import NEAR_HALF
+from improvable.studies.game import INDEPENDENT, BetaMixing, Cost, GaussianMixing, Mixing, best_response, play
+from mixings import NEAR_HALF, DiscreteMixing
+from replication.lemma import lemma_bounds
 
 ABOVE_HALF = DiscreteMixing({0.05: ([0.0, 1.0], [0.95, 0.05]), 0.025: ([0.0, 0.55], [21 / 22, 1 / 22])})
 MIXINGS: list[Mixing] = [INDEPENDENT, BetaMixing(0.2), BetaMixing(0.7), GaussianMixing(0.6), NEAR_HALF, ABOVE_HALF]
@@ -97,20 +94,3 @@ def test_repetitions_beyond_reach_are_said_so() -> None:
 def test_a_bad_epsilon_is_refused(epsilon: float) -> None:
     with pytest.raises(improvable.OptionError, match="`epsilon` is"):
         lemma_bounds(lambda m: 0.01 * m, epsilon=epsilon)
-
-
-@pytest.mark.paper("Figure 4")
-def test_payoffs_are_chance_less_cost_and_the_picture_marks_the_best() -> None:
-    costs = linear_costs(0.01, 7)
-    game = play(*costs)
-    times = np.arange(60)
-    for procedure, cost, response in zip(("s1", "s2"), costs, (game.single, game.repeated), strict=True):
-        found = payoffs(game, cost, procedure, times)
-        if procedure == "s1":
-            assert found == pytest.approx(1 - 0.95**times - 0.01 * times)
-        assert int(np.argmax(found)) == response.attempts
-        assert found.max() == pytest.approx(response.analyst)
-    picture = payoff_picture(game, costs, lemma_bounds(costs[1])).to_dict()
-    text = str(picture)
-    assert "one repetition: best at m = 32, payoff 0.486" in text
-    assert "median of 7 repetitions: best at m = 0, payoff 0" in text

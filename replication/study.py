@@ -10,8 +10,8 @@ from improvable.datasets import CARE_MANAGEMENT_COVARIATES
 from improvable.errors import OptionError, nearest
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.studies.replication.source import HELD_OUT_SCORE, StudyData
-from improvable.studies.replication.tables import (
+from replication.source import HELD_OUT_SCORE, StudyData
+from replication.tables import (
     Row,
     SplitRow,
     cost_rows,

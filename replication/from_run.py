@@ -20,9 +20,9 @@ from improvable.inference.resampling import child
 from improvable.question.checks import check_choice, check_integer, check_number
 from improvable.results.audit import Audit
 from improvable.showing import shown
-from improvable.studies.power.appendix_e import GapRejections, curve_rows, rejections
-from improvable.studies.power.gap_process import VARIANCE, GapProcess, Theta, gap_process
 from improvable.studies.power.plan import NOT_EVIDENCE, number
+from replication.appendix_e import GapRejections, curve_rows, rejections
+from replication.gap_process import VARIANCE, GapProcess, Theta, gap_process
 
 if TYPE_CHECKING:
     import altair as alt
@@ -201,7 +201,7 @@ def power_from_run(
     Examples
     --------
     >>> import improvable
-    >>> from improvable.studies.power import power_from_run
+    >>> from replication.from_run import power_from_run
     >>> audit = improvable.audit(
     ...     improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
     ...     features=["gagne_sum_tm1"], status_quo=improvable.threshold("risk_score_t", capacity=0.1), draws=300,

@@ -6,7 +6,7 @@ import pytest
 import improvable
 from improvable.inference.pvalues import lower_tail
 from improvable.inference.statistics import folded_statistic, signed_statistics
-from improvable.studies.power.appendix_e import COVARIANCE, MEAN_GAP, appendix_e, rejections
+from replication.appendix_e import COVARIANCE, MEAN_GAP, appendix_e, rejections
 
 
 @pytest.mark.paper("Appendix E")
