@@ -16,7 +16,7 @@ from improvable.question.declaration import declare, from_declaration
 from improvable.question.deltas import accuracy_delta, every_delta
 from improvable.question.kinds import parse_delta
 from improvable.question.settings import Settings
-from improvable.trust.files import protocol_text
+from improvable.trust.seal import protocol_text
 
 ACCURACY, FAIRNESS = ["calibration", "classification_rate"], ["calibration", "selection_rate"]
 EACH: dict[str, Any] = {"calibration": {"a": 0.03, "b": -0.02}, "classification_rate": -0.01}

@@ -20,7 +20,7 @@ it cannot show, and those of the merged cells, which it can.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ from improvable.results.stating import component_facts
 from improvable.results.versions import versions
 from improvable.showing import json_text
 from improvable.trust.seal import other_versions
+from improvable.trust.verification import differences, leaves
 
 FAMILY = "improvable bundle "
 BUNDLE = f"{FAMILY}2"
@@ -70,9 +71,9 @@ class Recomputed:
     Attributes
     ----------
     checked : int
-        Numbers that were compared.
+        Numbers that were compared, to the bit.
     differences : list of str
-        Places of those that are not the same, to the bit.
+        Places of those that are not the same.
     facts : dict
         What the bundle says it is of.
     merged : int
@@ -101,11 +102,6 @@ class Recomputed:
         return not self.differences
 
 
-def bundle_path(run: str | Path) -> Path:
-    """Where a run's bundle is kept: beside it."""
-    return Path(f"{str(run).rstrip('/')}.bundle.json")
-
-
 def write_bundle(
     run: str | Path, path: str | Path | None = None, smallest: int = SMALLEST, pool: bool = False
 ) -> tuple[Path, int]:
@@ -116,7 +112,7 @@ def write_bundle(
     run : str or path
         A folder of ``improvable audit --out``, or of `save`.
     path : str or path, optional
-        By default beside the run.
+        By default ``RUN.bundle.json``, beside the run.
     smallest : int
         The fewest rows that a cell may have.
     pool : bool
@@ -160,7 +156,7 @@ def write_bundle(
         raise StorageError(
             f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
         )
-    place = Path(path) if path is not None else bundle_path(run)
+    place = Path(path) if path is not None else Path(f"{str(run).rstrip('/')}.bundle.json")
     write_whole(place, (json_text(plain, indent=None) + "\n").encode())
     return place, pooled
 
@@ -184,14 +180,13 @@ def verify_bundle(path: str | Path) -> Recomputed:
             raise ReceivedError("says what a bundle does not say, or less")
         design, again = _design(plain), _recomputed(plain)
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
-        one, other = dict(_places(stated)), dict(_places(again))
-        differences = [where for where in dict.fromkeys([*one, *other]) if not _same(one.get(where), other.get(where))]
+        wrong = [one.where for one in differences(stated, again)]
         of_the_run = plain["of_the_run"]["p_value"]
         types = ((merged, int), (of_the_run, float), (identity["versions"], dict[str, str]), (identity["seed"], int))
         if not all(conforms(value, hint) for value, hint in types):
             raise TypeError("merged")
         if merged == 0 and stated != plain["of_the_run"]:
-            differences.append("of_the_run")
+            wrong.append("of_the_run")
         changed = other_versions(identity["versions"], versions())
     except ReceivedError as error:
         raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
@@ -202,7 +197,8 @@ def verify_bundle(path: str | Path) -> Recomputed:
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
     facts = identity | {"protocol": plain["protocol"]}
-    return Recomputed(len(other), differences, facts, merged, stated, of_the_run, design.question, changed)
+    checked = len(dict(leaves(again)))
+    return Recomputed(checked, wrong, facts, merged, stated, of_the_run, design.question, changed)
 
 
 def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
@@ -220,14 +216,14 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
             "Let the other side recompute the run from its rows.",
         )
     strata = repetition.counted.strata
-    small = [int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata]
-    if not any(small):
+    small = sum(int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata)
+    if not small:
         return repetition.counted, 0
     if not pool:
-        what = "clusters share" if repetition.counted.clusters is not None else "rows share"
+        what = "clusters" if repetition.counted.clusters is not None else "rows"
         raise OptionError(
-            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
-            f"{what}.",
+            f"{small} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
+            f"{what} share.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
     merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
@@ -266,8 +262,7 @@ def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
             values.append((cells.values[one] * cells.counts[one, None]).sum(axis=0) / total + 0.0)
             block.append(b)
             counts.append(total)
-    made = Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks)
-    return merge(made)
+    return merge(Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks))
 
 
 def _names(repetition: Comparison) -> list[str]:
@@ -278,28 +273,20 @@ def _names(repetition: Comparison) -> list[str]:
 
 
 def _plain_repetition(repetition: Comparison, counted: Counted, split: bool) -> dict[str, Any]:
-    evidence = repetition.evidence
+    attributes, training = repetition.evidence.attributes, repetition.evidence.training
     return {
         "repetition": repetition.repetition,
-        "attributes": [
-            {"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in evidence.attributes
-        ],
-        "training": evidence.training.tolist() if split else None,
+        "attributes": [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes],
+        "training": training.tolist() if split else None,
         "counts": plain_counts(counted),
     }
 
 
 def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
     """P-values and estimates of a result, as a bundle compares them."""
-    repetitions = [
-        {key: repetition[key] for key in ("repetition", "p_value", "components")} for repetition in facts["repetitions"]
-    ]
-    return {
-        "p_value": facts["p_value"],
-        "threshold": facts["threshold"],
-        "reject": facts["reject"],
-        "repetitions": repetitions,
-    }
+    names = ("repetition", "p_value", "components")
+    repetitions = [{name: repetition[name] for name in names} for repetition in facts["repetitions"]]
+    return {name: facts[name] for name in ("p_value", "threshold", "reject")} | {"repetitions": repetitions}
 
 
 def _design(plain: Mapping[str, Any]) -> Design:
@@ -356,16 +343,3 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     found = assess(with_draws(evidence, counted, drawable, question.draws, seed, workers=1), question.claim)
     components = [dict(component_facts(one)) for one in found.components]
     return {"repetition": number, "p_value": found.p_value, "components": components}
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
-
-
-def _places(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict | list):
-        pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-        for key, one in pairs:
-            yield from _places(one, f"{where}.{key}" if where else str(key))
-    else:
-        yield where, value

@@ -42,7 +42,7 @@ def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.Ca
     assert "follow from the cells, to the bit" in shown
     assert "Not shown here: that the cells come from the data" in shown
     assert run(["verify", "run.bundle.json", "--protocol", "care.toml", "--seal", "care.seal"]) == 0
-    for option in ("--data people.csv", "--ledger people.csv.ledger", "--key key.pub"):
+    for option in ("--data people.csv", "--ledger people.csv.ledger", "--unsealed"):
         assert run(["verify", "run.bundle.json", *option.split()]) == 2, "nobody takes it for checked"
         assert "beside a bundle" in said(capsys)
     first = Path("run.bundle.json").read_bytes()
