@@ -1,6 +1,7 @@
 """`improvable verify` and `improvable bundle`."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,38 +16,14 @@ from improvable.question.checks import check_integer
 from improvable.results.numbers import p_equals, p_text
 from improvable.results.words import seal_words
 from improvable.showing import shown
+from improvable.trust import verification as trust
 from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
 from improvable.trust.ledger import VERIFIED, read_ledger
 from improvable.trust.recording import NOT_WRITABLE, Recorder, check_recorded, ledger_of
-from improvable.trust.verification import (
-    Agreement,
-    Verification,
-    agreed,
-    checks,
-    is_page,
-    part_of,
-    protocol_of,
-    read_facts,
-    refuse_code,
-    stated_made,
-)
-from improvable.trust.verification import verify as recompute
 
 MAX_SHOWN = 20
 WORDS = {True: "same", False: "DIFFERENT", None: "unchecked"}
 GAP = " " * 11
-
-
-@dataclass
-class Told:
-    """Prints what was checked, line by line, and keeps what failed."""
-
-    failed: list[str] = field(default_factory=list)
-
-    def tell(self, good: bool | None, words: str) -> None:
-        say(f"{WORDS[good]:<11}{shown(words)}")
-        if good is False:
-            self.failed.append(words)
 
 
 def verify(
@@ -97,64 +74,65 @@ def verify(
     A rule that is code, module:object, runs only with --run-code, and only if protocol and seal are those you agreed
     to.
 
-    Example:
+    Example, after that of improvable seal --help:
 
     \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
-      improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
-      improvable audit care.toml --data patients.csv --out run
-      improvable verify run --data patients.csv --seal care.seal
+      improvable verify care-run --data patients.csv --seal care.seal
     """
-    mine = agreed(seal, protocol, challenge, unsealed)
+    mine = trust.agreed(seal, protocol, challenge, unsealed)
     if is_bundle(result):
-        unread = {"data": data, "unsealed": unsealed, "ledger": ledger, "run-code": run_code}
-        for name in (name for name, value in unread.items() if value):
+        given = {"data": data, "unsealed": unsealed, "ledger": ledger, "run-code": run_code}
+        if unread := [name for name, value in given.items() if value]:
             raise OptionError(
-                f"--{name} is given beside a bundle, which is checked by itself.",
+                f"--{unread[0]} is given beside a bundle, which is checked by itself.",
                 "Leave it out; --protocol, --seal and --challenge are compared. Or verify the run with its data.",
             )
         return _verify_bundle(result, mine)
     if data is None:
         raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
-    facts, told = read_facts(result), Told()
-    declared = protocol_of(facts, result)["declared"]
+    facts = trust.read_facts(result)
+    declared = trust.protocol_of(facts, result)["declared"]
     rule = declared.get("rule", {}).get("name")
     if ledger is not None and not Path(ledger).exists():
         raise OptionError(f"there is no ledger '{ledger}'.", nearest_file(Path(ledger), ".ledger", "Check the path."))
     if not run_code:
-        refuse_code(rule)
+        trust.refuse_code(rule)
     warn_of_code(declared)
-    if own_modules(str(rule)) and (others := [one for one in checks(mine, facts, None) if one.good is False]):
-        for check in others:
-            told.tell(False, check.words)
+    if own_modules(str(rule)) and (wrong := [check for check in trust.checks(mine, facts, None) if check[0] is False]):
+        _tell(wrong)
         say("\nNOT VERIFIED: this is not what you agreed to, so its code was not run.")
         return 1
-    found = quietly(lambda: recompute(result, data, n_jobs=jobs, run_code=run_code))
+    found = quietly(lambda: trust.verify(result, data, n_jobs=jobs, run_code=run_code))
     say(shown(seal_words(facts)))
-    for check in checks(mine, facts, found.seal):
-        told.tell(check.good, check.words)
+    failed = _tell(trust.checks(mine, facts, found.seal))
     say("Numbers and texts of each part, recomputed:")
     _tell_numbers(found, every)
     place = Path(ledger) if ledger is not None else ledger_of(result, data, facts)
-    runs = _tell_ledger(told, place, facts, result)
-    failed = told.failed
+    listed, runs = _check_ledger(place, facts, result)
+    failed += _tell([listed])
+    page = trust.is_page(result)
     if not found.same and not found.by_other_versions:
-        changed = is_page(result) and not found.differences
-        page = "this is not the report of this result: the page was changed"
-        failed.insert(0, page if changed else "a number, text or file differs")
+        changed = "this is not the report of this result: the page was changed"
+        failed.insert(0, changed if page and not found.differences else "a number, text or file differs")
     if place is not None:
         _record(place, facts, found.same, found_words(found, facts, mine, failed))
-    return _conclude(found, facts, mine, failed, runs, is_page(result))
+    return _conclude(found, facts, mine, failed, runs, page)
 
 
-def _tell_numbers(found: Verification, every: bool) -> None:
+def _tell(checks: Iterable[trust.Check]) -> list[str]:
+    """Print what was checked, line by line; what failed."""
+    told = list(checks)
+    for good, words in told:
+        say(f"{WORDS[good]:<11}{shown(words)}")
+    return [words for good, words in told if good is False]
+
+
+def _tell_numbers(found: trust.Verification, every: bool) -> None:
     """What was recomputed: each part of the result, what differs in it, versions and files."""
     wrong = {difference.where for difference in found.differences}
     parts: dict[str, list[str]] = {}
     for where in found.checked:
-        parts.setdefault(part_of(where), []).append(where)
+        parts.setdefault(trust.part_of(where), []).append(where)
     for part, places in parts.items():
         bad = sum(where in wrong for where in places)
         say(f"{WORDS[not bad]:<11}{shown(part)}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
@@ -179,19 +157,17 @@ def _tell_versions(versions: dict[str, tuple[str, str]]) -> None:
         say(shown(f"version    {name} {stated} made the result; this is {here}"))
 
 
-def _tell_ledger(told: Told, place: Path | None, facts: dict[str, Any], result: str) -> str:
-    """Whether a ledger lists the result; in words, how many runs on these data did not reject."""
-    made = stated_made(result)
+def _check_ledger(place: Path | None, facts: dict[str, Any], result: str) -> tuple[trust.Check, str]:
+    """Whether a ledger lists the result; and in words, how many runs on these data did not reject."""
+    made = trust.stated_made(result)
     if place is not None:
         good, where, runs = check_recorded(place, facts, made, result)
-        told.tell(good, f"ledger: {where}")
-        return runs
+        return (good, f"ledger: {where}"), runs
+    runs = "no ledger was checked, so nobody knows how many runs did not reject"
     if made.runs not in (None, NOT_WRITABLE):
-        told.tell(False, "ledger: the result names a line of a ledger that is not here; name it: --ledger FILE")
-    else:
-        own = "; its command and the name of its data are its own words" if made.command else ""
-        told.tell(None, f"ledger: there is none beside the data or the result{own}")
-    return "no ledger was checked, so nobody knows how many runs did not reject"
+        return (False, "ledger: the result names a line of a ledger that is not here; name it: --ledger FILE"), runs
+    own = "; its command and the name of its data are its own words" if made.command else ""
+    return (None, f"ledger: there is none beside the data or the result{own}"), runs
 
 
 def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
@@ -204,7 +180,7 @@ def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
         say(f"warning: this verification is not recorded: {error}", err=True)
 
 
-def found_words(found: Verification, facts: dict[str, Any], mine: Agreement, failed: list[str]) -> str:
+def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str]) -> str:
     """What a verification found, as the ledger keeps it: first the numbers, then whether they are as agreed."""
     if found.by_other_versions:
         return "same numbers, other versions" + (", NOT as agreed" if failed else "")
@@ -219,7 +195,7 @@ def found_words(found: Verification, facts: dict[str, Any], mine: Agreement, fai
 
 
 def _conclude(
-    found: Verification, facts: dict[str, Any], mine: Agreement, failed: list[str], runs: str, page: bool
+    found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str], runs: str, page: bool
 ) -> int:
     """Say the verdict; the exit status."""
     total, wrong = len(found.checked), len(found.differences)
@@ -281,9 +257,9 @@ def bundle(
     return 0
 
 
-def _verify_bundle(path: str, mine: Agreement) -> int:
+def _verify_bundle(path: str, mine: trust.Agreement) -> int:
     """Recompute a bundle, and compare its protocol and seal with those that were agreed; the exit status."""
-    found, told = verify_bundle(path), Told()
+    found = verify_bundle(path)
     facts, stated, asked = found.facts, found.stated, found.question
     for name in ("data_fingerprint", "seal", "challenge"):
         say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
@@ -292,9 +268,8 @@ def _verify_bundle(path: str, mine: Agreement) -> int:
     repetitions = f"{len(stated['repetitions'])} repetitions of {asked.draws:,} draws"
     say(f"it asks: {what}, at level {asked.alpha:g}, in {repetitions}")
     # A bundle is for those who were not there, so it needs no seal; what they hold is compared.
-    for check in checks(replace(mine, unsealed=mine.digest is None), facts, None):
-        if check.good is False:
-            told.tell(False, check.words)
+    others = trust.checks(replace(mine, unsealed=mine.digest is None), facts, None)
+    failed = _tell(check for check in others if check[0] is False)
     _tell_versions(found.versions)
     for where in found.differences[:MAX_SHOWN]:
         say(shown(f"DIFFERENT  {where}"))
@@ -306,9 +281,8 @@ def _verify_bundle(path: str, mine: Agreement) -> int:
     if not found.same:
         say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
         return 1
-    if told.failed:
-        why = told.failed[0]
-        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {why}.", lines=True))
+    if failed:
+        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.", lines=True))
         return 1
     verdict = "rejected" if stated["reject"] else "not rejected"
     p_value = p_equals(p_text(stated["p_value"], asked.draws))

@@ -5,17 +5,15 @@ with how often each occurs. A bundle holds these, so anyone can draw again and m
 What is asked of the cells (level, draws, deltas, how many repetitions) is in the protocol and nowhere else, so whoever
 knows the protocol's digest knows the question.
 
-It proves that the p-values, the verdict and the estimates follow from these cells and this seed. It does not prove that
-the cells come from the data, the seed from data and challenge, that candidates were found as declared, or that no row
-was tested by what it taught: for that the run itself is verified with the data, and the bundle's digests say which run
-it is.
+It proves that the p-values, the verdict and the estimates follow from these cells and this seed; not that the cells
+come from the data, the seed from data and challenge, or candidates from the rule. For that the run itself is verified
+with the data, and the bundle's digests say which run it is.
 
-Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
-They can be merged instead. Within a group, in the order of their values, cells are pooled from the first small one on
-until the pool has `smallest` rows, and what is left at the end joins the pool before it. A pool's contribution is the
-mean of its cells'. Sums, and so all estimates, stay the same up to rounding; variation inside a pool is lost, so
-p-values are no longer those of the run, and tend to be too small. A merged bundle gives both: the run's p-values, which
-it cannot show, and those of the merged cells, which it can.
+A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused, or merged.
+Within a group, in the order of their values, cells are pooled from the first small one on until the pool has `smallest`
+rows, and what is left at the end joins the pool before it. A pool's contribution is the mean of its cells'. Sums, and
+so all estimates, stay the same up to rounding; variation inside a pool is lost, so p-values are no longer those of the
+run, and tend to be too small. A merged bundle states the run's own beside them, which it cannot show.
 """
 
 import hashlib

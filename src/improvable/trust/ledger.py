@@ -71,7 +71,7 @@ class Line:
     number : int
         From 1.
     event : str
-        "begun", "resumed", "finished", "refused", "planned", "sealed", "verified" or "repaired".
+        What happened, from "begun" to "repaired".
     facts : dict
         When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished
         one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
@@ -159,13 +159,7 @@ def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
 def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Line:
     """Add a line; a broken ledger, or one of other data, is refused and stays as it is.
 
-    Parameters
-    ----------
-    path : str or path
-    data : str
-        Fingerprint of all columns of the data.
-    event : str
-    facts : dict
+    `data` is the fingerprint of all columns of the data.
     """
     place = Path(path)
     try:

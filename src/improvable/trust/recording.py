@@ -47,25 +47,18 @@ NOT_WRITABLE = "The ledger beside the data cannot be written, so this run is not
 
 @dataclass(frozen=True)
 class Recorder:
-    """Records one run in a ledger; without a ledger, records nothing and says why."""
+    """Records what is done with data in a ledger; without one, records nothing and says why."""
 
     path: Path | None
-    data: str
-    reason: str = ""
+    data: str = ""
 
     def run(
         self, kind: str, facts: dict[str, Any], work: Callable[[Callable[[bool], None]], Result]
     ) -> tuple[Result, str]:
         """Record that a run begins and how it ends; its result, and in words how many runs there were.
 
-        Parameters
-        ----------
-        kind : str
-        facts : dict
-            What is known before it begins.
-        work : callable
-            Runs. It calls what it is given before it computes or writes anything, with True where it goes on with what
-            an earlier run left.
+        `facts` are known before it begins. `work` runs: it calls what it is given before it computes or writes
+        anything, with True where it goes on with what an earlier run left.
         """
         stated, begun = {"kind": kind, **facts}, 0
 
@@ -114,7 +107,7 @@ class Recorder:
     def add(self, event: str, facts: dict[str, Any]) -> str:
         """Add a line, and say how many runs there were."""
         if self.path is None:
-            return self.reason
+            return NOT_WRITABLE
         line = record(self.path, self.data, event, facts)
         return line_words(self.path, read_ledger(self.path)[: line.number])
 
@@ -126,7 +119,7 @@ def open_recorder(engine: Engine, data: str, ledger: str | None) -> Recorder:
     """The ledger that was named, or the one beside the data where that can be written."""
     path = Path(ledger) if ledger is not None else ledger_path(data)
     if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        return Recorder(None, "", NOT_WRITABLE)
+        return Recorder(None)
     recorder = Recorder(path, fingerprint(engine))
     if path.exists() or path.is_symlink():
         check_belongs(read_ledger(path), recorder.data, path)

@@ -152,10 +152,9 @@ def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Se
 
 def seal_of(ready: Prepared) -> Seal:
     """The seal of an audit that is ready to run."""
-    declared = declare(ready.plan.settings)
-    assert declared is not None, "what a protocol declares can be declared again"
     settings = ready.plan.settings
-    source = settings.challenge_source or ""
+    declared, source = declare(settings), settings.challenge_source or ""
+    assert declared is not None, "what a protocol declares can be declared again"
     return Seal(
         protocol=digest_of(declared),
         data=ready.data.digest,
@@ -258,11 +257,7 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
 def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Settings, Seal | None]:
     """What a protocol declares, with its seal where there is one beside it.
 
-    Parameters
-    ----------
-    path : str or path
-    challenge : str, optional
-        The value of the source that the protocol names.
+    `challenge` is the value of the source that the protocol names.
     """
     declared, place = read_protocol(path), seal_path(path)
     named = "challenge_source" in declared.get("test", {})

@@ -35,14 +35,10 @@ SHAPE: dict[str, Any] = {
     "kind": str,
     "repetitions": list[dict[str, Any]],
     "protocol": dict[str, Any] | None,
-    "challenge": str | None,
-    "seal": str | None,
-    "seed": int,
-    "draws": int,
+    **dict.fromkeys(("challenge", "seal", "data_fingerprint", "version"), str | None),
+    **dict.fromkeys(("seed", "draws"), int),
     "p_value": float,
     "reject": bool,
-    "data_fingerprint": str | None,
-    "version": str | None,
     "versions": dict[str, str] | None,
 }
 """What must be of its type before a result is recomputed; every other value is compared with its type."""
@@ -55,14 +51,8 @@ PARTS = {
 }
 """What is shown together where numbers are listed; repetitions have a part each, all else was declared."""
 UNSEALED = "say --unsealed to accept that whoever ran it chose the order of the rows"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was agreed, and whether the result keeps to it; None where the verifier did not say."""
-
-    good: bool | None
-    words: str
+Check = tuple[bool | None, str]
+"""Whether a result keeps to what was agreed, None where the verifier did not say; and in words."""
 
 
 @dataclass(frozen=True)
@@ -105,36 +95,44 @@ def agreed(seal: str | None, protocol: str | None, challenge: str | None, unseal
     return Agreement(mine, mine.digest, declared, challenge)
 
 
-def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> list[Check]:
+def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iterator[Check]:
     """Compare what was agreed with what a result says, and with the seal that follows from the data.
 
-    Parameters
-    ----------
-    mine : Agreement
-    facts : mapping
-        What the result says.
-    made : Seal or None
-        From the verifier's data, the result's protocol and the rule's code; None before anything is run.
+    `made` is from the verifier's data, the result's protocol and the rule's code; None before anything is run.
     """
-    return [*_seal_checks(mine, facts, made), *_protocol_checks(mine, facts), *_challenge_checks(mine, facts)]
+    yield from _seal_checks(mine, facts, made)
+    if mine.protocol is not None:
+        yield digest_of(mine.protocol) == facts["protocol"]["digest"], "protocol, as agreed"
+        if facts.get("challenge") is None:
+            seed = from_declaration(mine.protocol).seed
+            yield facts.get("seed") == seed, f"seed {seed}, as agreed"
+    stated, named = ascii(str(facts.get("challenge"))).strip("'"), facts.get("challenge_source")
+    if mine.challenge is not None:
+        same = mine.challenge == facts.get("challenge")
+        yield same, f"challenge {mine.challenge}" + ("" if same else f"; the result has {stated}")
+    elif named is not None:
+        source = parse_source(named)
+        where = f"look it up at {source.where} and give it: --challenge VALUE"
+        # The best of 25 values that somebody made up is a number like any other.
+        yield False, f"challenge {stated}: nobody checked that it is {source.words}; {where}"
 
 
-def _seal_checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> list[Check]:
+def _seal_checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iterator[Check]:
     stated = facts.get("seal")
-    if mine.digest is None:
-        if stated is None:
-            return [Check(mine.unsealed, f"seal: the result has none{'' if mine.unsealed else f'; {UNSEALED}'}")]
-        return [Check(None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST")]
-    if stated != mine.digest:
-        return [Check(False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}")]
-    if mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
-        return [Check(False, f"seal {mine.digest}: it does not have the result's {other}")]
-    out = [Check(True, f"seal {mine.digest}, as you agreed")]
-    if made is not None and made.digest != mine.digest:
-        parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]
-        which = f" (different: {', '.join(parts)})" if parts else ""
-        out.append(Check(False, f"seal: your data and this protocol have another one, {made.digest}{which}"))
-    return out
+    if mine.digest is None and stated is None:
+        yield mine.unsealed, f"seal: the result has none{'' if mine.unsealed else f'; {UNSEALED}'}"
+    elif mine.digest is None:
+        yield None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST"
+    elif stated != mine.digest:
+        yield False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}"
+    elif mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
+        yield False, f"seal {mine.digest}: it does not have the result's {other}"
+    else:
+        yield True, f"seal {mine.digest}, as you agreed"
+        if made is not None and made.digest != mine.digest:
+            parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]
+            which = f" (different: {', '.join(parts)})" if parts else ""
+            yield False, f"seal: your data and this protocol have another one, {made.digest}{which}"
 
 
 def _not_as_sealed(seal: Seal, facts: Mapping[str, Any]) -> str | None:
@@ -148,29 +146,6 @@ def _not_as_sealed(seal: Seal, facts: Mapping[str, Any]) -> str | None:
         "versions": of_packages(facts.get("versions") or {}),
     }
     return next((name.replace("_", " ") for name, value in said.items() if getattr(seal, name) != value), None)
-
-
-def _protocol_checks(mine: Agreement, facts: Mapping[str, Any]) -> list[Check]:
-    if mine.protocol is None:
-        return []
-    out = [Check(digest_of(mine.protocol) == facts["protocol"]["digest"], "protocol, as agreed")]
-    if facts.get("challenge") is None:
-        seed = from_declaration(mine.protocol).seed
-        out.append(Check(facts.get("seed") == seed, f"seed {seed}, as agreed"))
-    return out
-
-
-def _challenge_checks(mine: Agreement, facts: Mapping[str, Any]) -> list[Check]:
-    stated, named = ascii(str(facts.get("challenge"))).strip("'"), facts.get("challenge_source")
-    if mine.challenge is not None:
-        same = mine.challenge == facts.get("challenge")
-        return [Check(same, f"challenge {mine.challenge}" + ("" if same else f"; the result has {stated}"))]
-    if named is None:
-        return []
-    source = parse_source(named)
-    where = f"look it up at {source.where} and give it: --challenge VALUE"
-    # The best of 25 values that somebody made up is a number like any other.
-    return [Check(False, f"challenge {stated}: nobody checked that it is {source.words}; {where}")]
 
 
 @dataclass(frozen=True)
@@ -236,9 +211,8 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if isinstance(facts, dict) and "splits" in facts:
         if facts.get("folds") is not None or facts.get("combine") == "sequential":
             raise StorageError(*gone(f"'{place}'").args)
-        raise StorageError(
-            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
-        )
+        hint = "Verify it with that version, or run the audit again."
+        raise StorageError(f"'{place}' is of an earlier version.", hint)
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     _check_shape(facts, place)
