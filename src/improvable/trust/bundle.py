@@ -53,8 +53,8 @@ BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
 BY_ROW = (TWO_VALUES, MARGIN)
 """Corrections that look at rows, not at what a cluster adds up to."""
-MOST_LEVELS = 1_000
-MOST_DRAWN = 1 << 25
+MAX_LEVELS = 1_000
+MAX_DRAWN = 1 << 25
 """Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
 IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
 """What a bundle repeats of the result that it is of."""
@@ -327,7 +327,7 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
     if any(one.member.shape != (strata,) or not set(one.member) <= set(range(len(one.levels))) for one in attributes):
         raise ValueError("groups of another shape")
-    if levels > MOST_LEVELS or question.draws * strata * len(design.utilities) * 4 > MOST_DRAWN:
+    if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
     shape = (strata, len(design.utilities), 2)
     # In the paper's split the training rows choose the reference pair of groups; forward, the tested rows do.

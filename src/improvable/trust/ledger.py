@@ -156,8 +156,8 @@ def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
         )
 
 
-def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Line:
-    """Add a line; a broken ledger, or one of other data, is refused and stays as it is.
+def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> list[Line]:
+    """Add a line, and give all of them; a broken ledger, or one of other data, is refused and stays as it is.
 
     `data` is the fingerprint of all columns of the data.
     """
@@ -166,7 +166,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
         with _opened(place) as file:
             lock_descriptor(file.fileno())
             try:
-                lines = _appended(file, place, data, event, facts)
+                return _appended(file, place, data, event, facts)
             finally:
                 unlock_descriptor(file.fileno())
     except StorageError:  # which is an OSError, and says already what is wrong
@@ -175,7 +175,6 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Li
         raise StorageError(
             f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
-    return lines[-1]
 
 
 def _opened(place: Path) -> IO[bytes]:

@@ -70,7 +70,7 @@ class Recorder:
             if before is not None:
                 record(self.path, self.data, RESUMED, stated | {"run": before})
             more = {RESUMED: True} if resumed else {}
-            begun = before or record(self.path, self.data, BEGUN, stated | more).number
+            begun = before or record(self.path, self.data, BEGUN, stated | more)[-1].number
 
         try:
             result = work(begin)
@@ -108,8 +108,7 @@ class Recorder:
         """Add a line, and say how many runs there were."""
         if self.path is None:
             return NOT_WRITABLE
-        line = record(self.path, self.data, event, facts)
-        return line_words(self.path, read_ledger(self.path)[: line.number])
+        return line_words(self.path, record(self.path, self.data, event, facts))
 
     def _lines(self) -> list[Line]:
         return read_ledger(self.path) if self.path is not None and self.path.exists() else []
