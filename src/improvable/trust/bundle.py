@@ -56,8 +56,14 @@ BY_ROW = (TWO_VALUES, MARGIN)
 MAX_LEVELS = 1_000
 MAX_DRAWN = 1 << 25
 """Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
-IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
-"""What a bundle repeats of the result that it is of."""
+IDENTITY: dict[str, Any] = {
+    "rule_source": str | None,
+    "rows": int,
+    **dict.fromkeys(("seal", "challenge", "challenge_source", "data_fingerprint"), str | None),
+    "seed": int,
+    "versions": dict[str, str],
+}
+"""What a bundle repeats of the result that it is of, and its type."""
 KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
 REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
@@ -180,8 +186,9 @@ def verify_bundle(path: str | Path) -> Recomputed:
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
         wrong = [one.where for one in differences(stated, again)]
         of_the_run = plain["of_the_run"]["p_value"]
-        types = ((merged, int), (of_the_run, float), (identity["versions"], dict[str, str]), (identity["seed"], int))
-        if not all(conforms(value, hint) for value, hint in types):
+        if not all(conforms(identity[name], hint) for name, hint in IDENTITY.items()):
+            raise TypeError("identity")
+        if not conforms(merged, int) or not conforms(of_the_run, float):
             raise TypeError("merged")
         if merged == 0 and stated != plain["of_the_run"]:
             wrong.append("of_the_run")

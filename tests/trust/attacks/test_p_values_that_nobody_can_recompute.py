@@ -90,6 +90,9 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
         put("repetitions", 0, "note", value="this bundle was checked"),
         put("merged", value="0"),
         put("identity", value=[]),
+        put("identity", "challenge", value=5),
+        put("identity", "challenge_source", value=5),
+        put("identity", "seal", value=5),
     ):
         assert status(change) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
