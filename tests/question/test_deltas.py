@@ -15,7 +15,7 @@ from improvable.question.checks import parse_delta
 from improvable.question.claim import Claim, accuracy_delta, every_delta, make_claim
 from improvable.question.declaration import declare, from_declaration
 from improvable.question.settings import Settings
-from improvable.trust.files import protocol_text
+from improvable.trust.seal import protocol_text
 
 ACCURACY, FAIRNESS = ["calibration", "classification_rate"], ["calibration", "selection_rate"]
 EACH: dict[str, Any] = {"calibration": {"a": 0.03, "b": -0.02}, "classification_rate": -0.01}

@@ -11,7 +11,6 @@ from pathlib import Path
 import typer
 
 from improvable.cli.audit import audit
-from improvable.cli.bundle import bundle
 from improvable.cli.check import check
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
@@ -25,9 +24,7 @@ from improvable.cli.power import power
 from improvable.cli.report import report
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
-from improvable.cli.sign import sign
-from improvable.cli.timestamp import timestamp
-from improvable.cli.verify import verify
+from improvable.cli.verify import bundle, verify
 
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
@@ -54,8 +51,6 @@ for command in (  # in the order that --help lists them
     seal,
     verify,
     ledger,
-    timestamp,
-    sign,
     bundle,
     game,
     serve,

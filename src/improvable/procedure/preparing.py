@@ -27,10 +27,10 @@ from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, code_cautions, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
-from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
+from improvable.question.challenge import sealed_seed
 from improvable.question.declaration import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
