@@ -12,9 +12,8 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
-from improvable.inference.assessment import Assessment, assess
+from improvable.inference.assessment import Assessment, assess, lower_median
 from improvable.inference.cells import count
-from improvable.inference.combining import lower_median
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from improvable.errors import OptionError
-from improvable.inference.assessment import assess
-from improvable.inference.combining import lower_median
+from improvable.inference.assessment import assess, lower_median
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from simulation.choosing import ADVERSARIES, EXAMPLE, FEW, gains

@@ -304,7 +304,7 @@ def _needed_words(solved: "Game", needed: dict[str, Any], costs: "Costs") -> str
 
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
-    from improvable.inference.combining import threshold_for
+    from improvable.inference.assessment import threshold_for
     from improvable.studies.game.game import PROCEDURES
 
     every = [(scheme, game, name) for scheme, game in games.items() for name in PROCEDURES]

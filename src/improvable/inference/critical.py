@@ -14,8 +14,8 @@ from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.components import Contrast, gains, gaps
 from improvable.inference.evidence import Evidence
-from improvable.inference.pvalues import TIE
 from improvable.inference.reference_pair import SeveralReferences
+from improvable.inference.statistics import TIE
 from improvable.question.claim import Claim, Form
 
 BEYOND = float(np.nextafter(1.0, 2.0))

@@ -1,4 +1,4 @@
-"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and selection rates.
+"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and who is selected.
 
 None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
 """
@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import CANDIDATE, U, W
+from improvable.data.sample import Sample
+from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
+from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence
-from improvable.inference.statistics import gap_between, slopes_of
+from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utilities import Selection
 
@@ -21,6 +23,10 @@ FOUR_FIFTHS = 0.8
 burden, a rate of which the lowest is less than this share."""
 NEAR_ZERO = 2.0
 """Standard errors within which a candidate's gap counts as close to zero."""
+KINDS = ("both", "only_status_quo", "only_candidate", "neither")
+"""Who changes: rows that both algorithms select, only one of them, or neither."""
+WHOLE = 2**53
+"""Whole numbers whose sum stays below this are added without rounding as they are."""
 
 
 @dataclass(frozen=True)
@@ -104,21 +110,12 @@ class CandidateGap:
 def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
     """Theorem 2: the candidate's gap in standard errors, for every fairness utility and attribute."""
     out = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            high, low = evidence.reference(a, measure, protected)
-            direction = evidence.direction(measure, protected)
-            values, drawn = evidence.values[a][:, measure, CANDIDATE], evidence.drawn[a][:, :, measure, CANDIDATE]
-            values, drawn = direction * values, direction * drawn
-            relative = evidence.relative(measure, protected)
-            gap = float(gap_between(values[high], values[low], relative))
-            spread = float(np.std(gap_between(drawn[:, high], drawn[:, low], relative)))
-            errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
-            near = errors is not None and errors < NEAR_ZERO
-            pair = attribute.levels[high], attribute.levels[low]
-            above, below = pair if direction > 0 else pair[::-1]
-            out.append(CandidateGap(evidence.measures[measure].label, attribute.name, above, below, gap, errors, near))
+    for part in gaps(evidence, claim):
+        gap, drawn = part.between(part.reference, CANDIDATE)
+        spread = float(np.std(drawn))
+        errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
+        near = errors is not None and errors < NEAR_ZERO
+        out.append(CandidateGap(part.label, part.attribute.name, *part.reference_names, gap, errors, near))
     return out
 
 
@@ -234,4 +231,63 @@ def selection_rates(
                     standard_deviations=(rate - reference) / spread if spread else 0.0,
                 )
             )
+    return out
+
+
+def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
+    """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared, and w squared.
+
+    Parameters
+    ----------
+    sample : Sample
+    chosen : pair of array of bool
+        Whom the status quo selects, and whom the candidate does.
+
+    Returns
+    -------
+    tuple of int, length 16 * strata
+        Four sums for each of `KINDS`, in order, stratum by stratum.
+    """
+    grouping, weights = sample.grouping, sample.weights
+    outcome = sample.outcomes[None]
+    values = outcome if weights is None else outcome * weights
+    # both, only the status quo, only the candidate, neither: 0, 1, 2, 3
+    kind = np.where(chosen[0], np.where(chosen[1], 0, 1), np.where(chosen[1], 2, 3))
+    place = grouping.codes * len(KINDS) + kind
+    counts = np.bincount(place, minlength=grouping.strata * len(KINDS))
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(counts)
+    out: list[int] = []
+    for start, end in zip(ends - counts, ends, strict=True):
+        rows = order[start:end]
+        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows]))
+        out.append(_sum(values[rows]))
+        out.append(_sum(values[rows] * outcome[rows]))
+        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows] ** 2))
+    return tuple(out)
+
+
+def _sum(values: FloatArray) -> int:
+    if not len(values):
+        return 0
+    whole = bool((values == np.rint(values)).all()) and float(np.abs(values).max()) * len(values) < WHOLE
+    return int(values.sum()) << SCALE if whole else exact_sum(values)
+
+
+def crossed_array(sums: Sequence[int]) -> FloatArray:
+    """The sums as numbers, shape (strata, kinds, 4)."""
+    return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 4)
+
+
+def changes(crossed: FloatArray, attributes: Sequence[Attribute]) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """Of every group: the share of each kind, and its mean outcome; None where there is nobody."""
+    out = {}
+    for attribute in attributes:
+        for g, group in enumerate(attribute.levels):
+            sums = crossed[attribute.member == g].sum(axis=0)
+            total = sums[:, 0].sum()
+            out[group] = {
+                kind: (float(sums[k, 0] / total), float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None)
+                for k, kind in enumerate(KINDS)
+            }
     return out

@@ -28,9 +28,7 @@ from math import log, sqrt
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.pvalues import TIE, Tail
-from improvable.inference.statistics import gap_between, ordered_pairs
-from improvable.question.claim import Form
+from improvable.inference.statistics import TIE, gap_between, ordered_pairs
 
 SMALLEST_SPREAD = 0.01
 """A standard error is taken to be at least this share of that of independent gaps; it only sets a weight."""
@@ -149,19 +147,3 @@ class SeveralReferences:
         spread = standard_errors(np.var(before, axis=0), np.asarray(np.var(after)), together)
         moves = spread > TIE * max(float(np.abs(self.before).max()), abs(self.after))
         return np.asarray(np.divide(1.0, spread, out=np.zeros(len(spread)), where=moves))
-
-    def tail(self, delta: float, form: Form, scale: float) -> Tail:
-        """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
-        undefined = int((~self.defined).sum())
-        share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-        if share < 0 or not (np.isfinite(self.before).all() and np.isfinite(self.after)):
-            return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
-        before, after = self.deviations
-        apart = share * before - after[:, None]
-        counted = self.weights > 0
-        if not (np.abs(apart[:, counted]) > TIE * scale).any():
-            return Tail(1.0, undefined, degenerate=True)
-        statistic = float((self.weights * (share * self.before - amount - self.after))[counted].max())
-        largest = (self.weights * (apart + TIE * scale))[:, counted].max(axis=1)
-        against = int((largest >= statistic).sum()) + undefined
-        return Tail(against / len(self.drawn_after), undefined, degenerate=False)

@@ -14,8 +14,7 @@ from improvable.errors import Caution
 from improvable.inference.cells import Cells, U, W, by_utility
 from improvable.inference.drawing import UNEVEN, Drawable
 from improvable.inference.evidence import Evidence
-from improvable.inference.influence import MOST_LEAN
-from improvable.inference.leverage import effective_units, loads_of, sums_of_loads
+from improvable.inference.influence import MOST_LEAN, effective_units, loads_of, sums_of_loads
 from improvable.inference.normal_limit import Moments, loads_of_moments
 
 FEWEST_CLUSTERS = 30

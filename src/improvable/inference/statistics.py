@@ -16,6 +16,9 @@ from improvable.question.claim import Form
 from improvable.question.formula import Formula
 from improvable.question.utilities import Measure
 
+TIE = 1e-10
+"""Statistics closer than this share of the utilities' size are equal: floating point must not break a tie."""
+
 
 def utilities_of(sums: FloatArray) -> FloatArray:
     """U = sum of u / sum of w, equation (1); NaN where w sums to zero and U is undefined.

@@ -10,11 +10,10 @@ from improvable.data.groups import Attribute, Grouping
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
-from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
-from improvable.inference.crossing import crossed_sums
+from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, exact_sum, pool_clusters, to_float
+from improvable.inference.diagnostics import crossed_sums
 from improvable.inference.drawing import Drawable, RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
-from improvable.inference.exact import exact_sum, to_float
 from improvable.inference.normal_limit import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.claim import Claim
 from improvable.question.design import Design
@@ -43,7 +42,7 @@ class Tally:
     falls : int
         Rows whose decision falls when a monotone feature moves in its favor.
     crossed : tuple of int
-        Exact sums over whom both algorithms select, one of them, or neither; see `crossing`.
+        Exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`.
     """
 
     counted: Cells | Moments

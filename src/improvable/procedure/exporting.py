@@ -12,7 +12,7 @@ from improvable.data.engines.memory import Memory
 from improvable.data.frames import Rows
 from improvable.errors import OptionError
 from improvable.inference.evidence import ALGORITHMS
-from improvable.procedure.counting import decide_alone
+from improvable.procedure.evaluating import decide_alone
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.preparing import Prepared
 from improvable.procedure.selecting import Fitted, candidate_name, fit_parts, sight_of

@@ -21,15 +21,23 @@ from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.blocks import Cuts, choose_cuts
 from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, code_cautions, make_plan
-from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import complete_status_quo
-from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
+from improvable.procedure.splitting import (
+    ALL_ROWS,
+    Cuts,
+    Drawn,
+    Part,
+    Splitting,
+    check_keys,
+    choose_cuts,
+    draw_rows,
+    make_splitting,
+)
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.procedure.twins import twin_cautions
 from improvable.question.declaration import declare, digest_of

@@ -25,17 +25,14 @@ from improvable.inference.cells import CANDIDATE
 from improvable.inference.estimates import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
-from improvable.procedure.counting import Contest, count_contests, most_counted
-from improvable.procedure.driving import drivers
-from improvable.procedure.evaluating import conclude
+from improvable.procedure.evaluating import Contest, conclude, count_contests, most_counted
 from improvable.procedure.exporting import repetition_rows
-from improvable.procedure.importance import importance
+from improvable.procedure.importance import drivers, importance
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
-from improvable.procedure.sampling import Drawn
 from improvable.procedure.sealing import refuse_without_value
 from improvable.procedure.selecting import (
     Fitted,
@@ -45,7 +42,7 @@ from improvable.procedure.selecting import (
     select_on_all_rows,
     sight_of,
 )
-from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, seed_of
+from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, Drawn, seed_of
 from improvable.question.settings import Settings
 from improvable.question.utilities import averages_over_selected
 from improvable.results import storage

@@ -18,8 +18,7 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluating import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.planning import Plan
-from improvable.procedure.sampling import Drawn
-from improvable.procedure.splitting import ALL_ROWS, SELECTING, Part, seed_of
+from improvable.procedure.splitting import ALL_ROWS, SELECTING, Drawn, Part, seed_of
 
 
 @dataclass(frozen=True)

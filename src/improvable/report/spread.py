@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from improvable.data.arrays import FloatArray
+from improvable.inference.estimates import gap_interval, interval, utility_interval
 from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
-from improvable.inference.pvalues import interval
-from improvable.inference.rates import utility_interval
 from improvable.inference.statistics import gap_between, unfairness
-from improvable.inference.widest import gap_interval
 from improvable.report.labels import utility_words
 from improvable.results.numbers import value_text
 

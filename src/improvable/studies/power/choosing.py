@@ -10,9 +10,8 @@ from scipy.special import ndtri
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.pvalues import TIE
 from improvable.inference.reference_pair import standard_errors
-from improvable.inference.statistics import ordered_pairs
+from improvable.inference.statistics import TIE, ordered_pairs
 from improvable.question.claim import Form
 from improvable.studies.power.outlook import root
 

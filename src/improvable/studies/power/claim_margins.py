@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
-from improvable.inference.pvalues import TIE
 from improvable.inference.reference_pair import kappa
 from improvable.inference.statistics import (
+    TIE,
     accuracy_statistic,
     folded_statistic,
     signed_statistics,

@@ -33,8 +33,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import threshold_for
-from improvable.procedure.blocks import FEWEST_ROWS, Cuts, forward_cuts
+from improvable.inference.assessment import threshold_for
+from improvable.procedure.splitting import FEWEST_ROWS, Cuts, forward_cuts
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.studies.power.claim_margins import margins
