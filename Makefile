@@ -53,7 +53,7 @@ SHARE ?= 1
 JOBS ?= 2
 validity: export OMP_NUM_THREADS = 1
 validity: $(DEV)
-	$(BIN)/python tests/simulation/validity.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
+	$(BIN)/python benchmarks/validity/run_study.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -27,7 +27,7 @@ from improvable.inference.evidence import Evidence
 from improvable.inference.influence import loads_of
 from improvable.inference.unseen import FEWEST_SEEN, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
-from simulation.hard import (
+from validity.hard import (
     BOTH,
     Drawn,
     drawn_from,

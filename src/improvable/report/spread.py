@@ -8,7 +8,7 @@ the forward scheme is the mixture of its blocks' candidates, on rows like those 
 The vote excludes a value that most repetitions exclude, so its ends are medians of the repetitions' ends, each taken on
 the wider side. What is proven is about a value that all repetitions have in common, as the status quo's: fewer than
 half of their intervals miss it, with the stated confidence. Every repetition has candidates of its own, whose true
-values differ; how often the interval covers their mean is simulated, not proven (`tests/simulation/intervals`).
+values differ; how often the interval covers their mean is simulated, not proven (`benchmarks/validity/intervals`).
 """
 
 from collections.abc import Sequence

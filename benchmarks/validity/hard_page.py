@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simulation.bootstrap_t import CASES
-from simulation.hard import HARD, Hard
-from simulation.held_out import HELD_OUT
-from simulation.page_parts import Study, exceeds, part, shown, table, times
-from simulation.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
-from simulation.study import ALPHA, Found, Rate
+from validity.bootstrap_t import CASES
+from validity.hard import HARD, Hard
+from validity.held_out import HELD_OUT
+from validity.page_parts import Study, exceeds, part, shown, table, times
+from validity.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
+from validity.study import ALPHA, Found, Rate
 
 FIRES = 0.95
 MOST = 0.06

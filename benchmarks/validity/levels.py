@@ -21,7 +21,7 @@ from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from simulation.processes import (
+from validity.processes import (
     APPLICATION_ROWS,
     BOTH,
     ONLY_NEW,
@@ -33,8 +33,8 @@ from simulation.processes import (
     draw_counts,
     moments,
 )
-from simulation.schemes import REPETITIONS, SCHEMES, found_by
-from simulation.study import DRAWS
+from validity.schemes import REPETITIONS, SCHEMES, found_by
+from validity.study import DRAWS
 
 
 def p_values(assessment: Assessment) -> dict[str, float]:

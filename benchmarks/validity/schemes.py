@@ -25,8 +25,8 @@ from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
-from simulation.learning import Learning, Rule, Table
-from simulation.study import ALPHA
+from validity.learning import Learning, Rule, Table
+from validity.study import ALPHA
 
 REPETITIONS = 7
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
