@@ -13,7 +13,7 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
 from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
 from improvable.inference.components import gaps
-from improvable.inference.evidence import Evidence
+from improvable.inference.evidence import Evidence, members
 from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utilities import Selection
@@ -282,12 +282,11 @@ def crossed_array(sums: Sequence[int]) -> FloatArray:
 def changes(crossed: FloatArray, attributes: Sequence[Attribute]) -> dict[str, dict[str, tuple[float, float | None]]]:
     """Of every group: the share of each kind, and its mean outcome; None where there is nobody."""
     out = {}
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            sums = crossed[attribute.member == g].sum(axis=0)
-            total = sums[:, 0].sum()
-            out[group] = {
-                kind: (float(sums[k, 0] / total), float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None)
-                for k, kind in enumerate(KINDS)
-            }
+    for group, mine in members(attributes):
+        sums = crossed[mine].sum(axis=0)
+        total = sums[:, 0].sum()
+        out[group] = {
+            kind: (float(sums[k, 0] / total), float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None)
+            for k, kind in enumerate(KINDS)
+        }
     return out

@@ -22,7 +22,7 @@ from improvable.inference.assessment import assess
 from improvable.inference.cells import STATUS_QUO, Cells
 from improvable.inference.diagnostics import crossed_array
 from improvable.inference.drawing import corrections_of, plain
-from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.normal_limit import Moments, most_cells
 from improvable.inference.reliability import differing_rows, effective_rows, heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
@@ -241,24 +241,21 @@ def _by_algorithm(before: float, after: float) -> dict[str, float]:
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:
     """Refuse training rows on which the status quo has no utility for a group."""
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            pairs = utilities_of(sums[attribute.member == g].sum(axis=0))
-            values = with_formulas(pairs, design.measures, axis=-1)
-            if np.isnan(values).any():
-                label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
-                raise DataError(
-                    f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
-                )
+    for group, mine in members(attributes):
+        values = with_formulas(utilities_of(sums[mine].sum(axis=0)), design.measures, axis=-1)
+        if np.isnan(values).any():
+            label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
+            raise DataError(
+                f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
+            )
 
 
 def _fewest_occupied(occupied: IntArray, attributes: Sequence[Attribute]) -> dict[str, tuple[int, int]]:
     """How many rows of each group count for either algorithm, in the utility where they are fewest."""
     out = {}
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            rows = occupied[:, :, attribute.member == g].sum(axis=2).min(axis=0)
-            out[group] = (int(rows[0]), int(rows[1]))
+    for group, mine in members(attributes):
+        rows = occupied[:, :, mine].sum(axis=2).min(axis=0)
+        out[group] = (int(rows[0]), int(rows[1]))
     return out
 
 
