@@ -31,24 +31,10 @@ def contributions(
     decisions: Sequence[FloatArray],
     weights: FloatArray | None = None,
 ) -> FloatArray:
-    """What each row adds to its group's sums.
+    """What each row adds to its group's sums, shape (rows, M, T, 2).
 
-    Parameters
-    ----------
-    utilities : sequence of Utility, length M
-    rows : Rows
-        For utilities that read more than the outcome.
-    outcomes : mapping
-        From a utility's `outcome` (None for the audit's own) to the column's values.
-    decisions : sequence of arrays, length T
-        Of the status quo and of the candidate.
-    weights : array, optional
-        Of the rows; both u and w are multiplied, so that utilities are weighted means.
-
-    Returns
-    -------
-    array of shape (rows, M, T, 2)
-        Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`).
+    Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`). `outcomes` maps a utility's `outcome`
+    (None for the audit's own) to the column's values. Weights multiply u and w: utilities are weighted means.
     """
     out = np.empty((len(decisions[0]), len(utilities), len(decisions), 2))
     for m, utility in enumerate(utilities):
@@ -124,14 +110,7 @@ def weigh(cells: Cells, counts: IntArray) -> FloatArray:
 
 
 def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
-    """Count the distinct contribution vectors of a batch of rows.
-
-    Parameters
-    ----------
-    vectors : array of shape (rows, width)
-    block : array of shape (rows,)
-    blocks : int
-    """
+    """Count the distinct contribution vectors, (rows, width), of a batch of rows, each in its block."""
     speaks = np.zeros(len(vectors), dtype=np.bool_)
     for j in range(vectors.shape[1]):
         speaks |= vectors[:, j] != 0

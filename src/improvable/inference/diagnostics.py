@@ -41,18 +41,9 @@ def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
     """Assumption 3: how far the utilities are from a mixture that does not vary.
 
     A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The sum of these over a bootstrap
-    draw of n rows varies n times as much as the contribution of one row, so the draws give the covariance.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    units : int
-        What was resampled: the number of held-out rows, or of held-out clusters.
-
-    Returns
-    -------
-    Eigenvalues
-        The smallest over all attributes; zeros where a utility does not vary or is undefined in some draw.
+    draw of n rows, or clusters, which are the `units`, varies n times as much as the contribution of one, so that the
+    draws give the covariance. The smallest over all attributes; zeros where a utility does not vary or is undefined in
+    some draw.
     """
     lowest = []
     for a in range(len(evidence.attributes)):
@@ -141,12 +132,7 @@ class Welfare:
 def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
     """Utilitarian and Rawlsian welfare by the first attribute, mean over repetitions (Remark 3).
 
-    Parameters
-    ----------
-    repetitions : sequence of Evidence
-        Of the same attributes and utilities.
-    sizes : array of shape (groups,)
-        Weight of each group of the first attribute in the population.
+    `sizes` are the weights of its groups in the population.
     """
     first, out = repetitions[0], []
     for measure in first.accuracy:
@@ -197,13 +183,7 @@ def selection_rates(
 ) -> list[SelectionRate]:
     """Selection rates of every group, each against the best-off one of its attribute (Section 1.1, first step).
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-    rows, selected : array of shape (strata,)
-        Rows of each stratum, and how many of them are selected.
-    selection : {"benefit", "burden"}
-        What being selected means.
+    `rows` and `selected` are counts by stratum; `selection` says whether being selected is a benefit or a burden.
     """
     benefit = selection == "benefit"
     out = []
@@ -237,16 +217,8 @@ def selection_rates(
 def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
     """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared, and w squared.
 
-    Parameters
-    ----------
-    sample : Sample
-    chosen : pair of array of bool
-        Whom the status quo selects, and whom the candidate does.
-
-    Returns
-    -------
-    tuple of int, length 16 * strata
-        Four sums for each of `KINDS`, in order, stratum by stratum.
+    `chosen` are those whom the status quo selects, and those whom the candidate does. Four sums for each of `KINDS`, in
+    order, stratum by stratum.
     """
     grouping, weights = sample.grouping, sample.weights
     outcome = sample.outcomes[None]

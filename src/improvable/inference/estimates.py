@@ -35,20 +35,11 @@ def interval(estimate: float, draws: FloatArray, level: float) -> tuple[float, f
 
 
 def ratio_interval(values: FloatArray, draws: FloatArray, level: float) -> tuple[float, float]:
-    """The smallest and the largest ratio of candidate to status quo that the draws do not reject.
+    """The smallest and the largest ratio of candidate to status quo, (2,) and (Q, 2), that the draws do not reject.
 
     The ratio of U1 to U0 is above r where U1 - r U0 is above zero, and that is a difference, whose centered draws the
     test uses. So the interval excludes 1 exactly where that of U1 - U0 excludes 0. Where draws do not tell U0 from
-    zero, no ratio is too large: the interval is not bounded.
-
-    Parameters
-    ----------
-    values : array of shape (2,)
-        The two numbers on the sample.
-    draws : array of shape (Q, 2)
-        And on the draws; an undefined draw can only widen the interval.
-    level : float
-        The confidence.
+    zero, no ratio is too large: the interval is not bounded. An undefined draw can only widen it.
     """
     reflected = 2 * values - draws
     if values[STATUS_QUO] < 0:

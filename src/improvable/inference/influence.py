@@ -173,15 +173,8 @@ def influence_of(
 ) -> Influence:
     """Influence values on a condition, by cell.
 
-    Parameters
-    ----------
-    condition : Condition
-    strata : sequence of Cells
-        Of rows, one block per stratum of groups; or of clusters, one block that holds the sums of all strata. One entry
-        per stratum of the design.
-    sums : array of shape (S, M, 2, 2)
-    measures : sequence of Measure
-        As in `Evidence`; without formulas they may be left out.
+    The cells of each stratum of the design are of rows, one block per stratum of groups; or of clusters, one block that
+    holds the sums of all strata. `sums` has shape (S, M, 2, 2); without formulas `measures` may be left out.
     """
     member, measure, coefficients = condition.member, condition.measure, condition.coefficients
     by_rows = strata[0].blocks == len(sums)
@@ -230,15 +223,8 @@ def largest_share(condition: Condition, strata: Sequence[Cells], shape: Sequence
 def left_out(loads: FloatArray, counts: FloatArray, units: int, whole: FloatArray) -> FloatArray:
     """By what the residuals of one stratum's units are multiplied, 1 / (1 - l).
 
-    Parameters
-    ----------
-    loads : array of shape (cells, ...)
-        w of a unit of each cell.
-    counts : array of shape (cells,)
-    units : int
-        How many units the stratum has, those of no cell included.
-    whole : array of shape (...)
-        W, the sum over all strata.
+    `loads` are w of a unit of each cell, (cells, ...); `units` counts those of no cell too; `whole` is W, the sum over
+    all strata, shape (...).
     """
     mean = np.einsum("c,c...->...", counts, loads) / units
     share = np.divide(loads - mean, whole, out=np.zeros_like(loads), where=np.broadcast_to(whole > 0, loads.shape))
@@ -257,12 +243,7 @@ def freedom_of(effective: FloatArray, units: int, strata: int) -> FloatArray:
 
 
 def loads_of(cells: Cells) -> tuple[FloatArray, FloatArray]:
-    """Rows that count, by group, utility and algorithm, and what they are worth in rows of equal weight (Kish).
-
-    Returns
-    -------
-    arrays of shape (blocks, utilities, 2)
-    """
+    """Rows that count, and what they are worth in rows of equal weight (Kish), each (blocks, utilities, 2)."""
     first, second = sums_of_loads(cells)
     number = _by_block(cells, (by_utility(cells)[..., W] != 0).astype(np.float64))
     return number, np.where(second > 0, effective_units(first, second), 0.0)

@@ -37,17 +37,9 @@ SMALLEST_SPREAD = 0.01
 def kappa(groups: int, units: float) -> float:
     """By how many standard errors a gap may be short of the widest and still count.
 
-    Parameters
-    ----------
-    groups : int
-    units : float
-        Rows tested or, where rows are clustered, clusters: what is independent, and what draws are made of. The rows of
-        a cluster add no further chances for a tie to come apart.
-
-    Notes
-    -----
-    A logarithm counts as at least 1, as is usual in the law of the iterated logarithm: ln ln n is not defined for one
-    unit, and says nothing for a few. So kappa is never below the square root of 2.
+    `units` are rows or, where rows are clustered, clusters: the rows of a cluster add no further chances for a tie to
+    come apart. A logarithm counts as at least 1, as is usual in the law of the iterated logarithm: ln ln n says nothing
+    for a few units. So kappa is never below the square root of 2.
 
     Examples
     --------
@@ -71,19 +63,8 @@ def contact_set(
 ) -> tuple[tuple[int, int], ...]:
     """The ordered pairs of groups between which the status quo's gap may be the widest, the one that is first.
 
-    Parameters
-    ----------
-    values : array of shape (groups,)
-        The status quo's utilities, turned as in `components.GroupGap`.
-    drawn : array of shape (Q, groups)
-    widest : (int, int)
-        The pair with the widest gap on the sample.
-    units : int
-        As in `kappa`.
-    protected : int or None
-        The lower group of every pair, where one is protected.
-    relative : {0, 1, -1}
-        How a gap is measured, as in `gap_between`.
+    `values`, (groups,), and `drawn`, (Q, groups), are the status quo's utilities, turned as in `components.GroupGap`;
+    `protected` and `relative` are those of `GroupGap` too, and `units` of `kappa`.
     """
     reach, tie = kappa(len(values), units), TIE * (1.0 if relative else float(np.abs(values).max()))
 

@@ -53,14 +53,7 @@ def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = 
 
     A row counts where it contributes other than the same under both: a decision that changes nothing that is measured
     does not. It needs no outcome to be seen, and so it tells of samples that look certain because they are small.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    rows : Cells
-        One block per stratum of groups.
-    clusters : array of shape (cells,), optional
-        The cluster of each cell.
+    `clusters` has the cluster of each cell.
     """
     vectors, out = by_utility(rows), {}
     for group, strata in members(evidence.attributes):
@@ -129,12 +122,6 @@ def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) ->
 
     Of several utilities in the one in which it is least. Without weights it is how many rows count. Clusters are not
     considered.
-
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-    counted : Cells or Moments
-        Of rows, one block per stratum of groups.
     """
     first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sums_of_loads(counted)
     out = {}

@@ -207,11 +207,8 @@ def evidence_without_draws(
 ) -> Evidence:
     """Sums as evidence.
 
-    Parameters
-    ----------
-    training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows, and the test accounts for it that
-        the reference pair of groups was chosen on them.
+    `training` are the status quo's sums on the training rows, (strata, utilities, 2). None takes them from these rows,
+    and the test accounts for it that the reference pair of groups was chosen on them.
     """
     shape = (attributes[0].member.size, len(design.utilities), 2, 2)
     sums = counted.sums().reshape(shape)

@@ -181,14 +181,8 @@ def conclude(
 ) -> Comparison:
     """Test what was counted.
 
-    Parameters
-    ----------
-    clusters : Clusters or None
-        Held-out clusters, where rows are clustered.
-    training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows.
-    where : str
-        Opens error messages: "repetition 3: ".
+    `clusters` are the held-out ones, where rows are clustered. `training` has the status quo's sums on training rows,
+    (strata, utilities, 2); None takes them from these rows. `where` opens error messages: "repetition 3: ".
     """
     counted = counted_of(design, tally, clusters)
     evidence = evidence_without_draws(design, attributes, counted, training)
