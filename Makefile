@@ -53,7 +53,7 @@ SHARE ?= 1
 JOBS ?= 2
 validity: export OMP_NUM_THREADS = 1
 validity: $(DEV)
-	$(BIN)/python tests/simulation/validity.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
+	$(BIN)/python benchmarks/validity/run_study.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
 
 # The paper's tables, figures and power curves beside ours. FILE is the published data set, or its held-out third;
 # without it the data are simulated. FAST=1 takes about a minute. What is done is kept in build/replication.

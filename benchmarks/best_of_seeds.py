@@ -19,8 +19,8 @@ from scipy.special import ndtr, ndtri
 
 import improvable
 from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.combining import lower_median, threshold_for
-from improvable.procedure.blocks import FORWARD, HALF
+from improvable.inference.assessment import lower_median, threshold_for
+from improvable.procedure.splitting import FORWARD, HALF
 from improvable.question.settings import Scheme
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"

@@ -92,7 +92,7 @@ ELEMENTS = (
     Element(
         "Corollary 1",
         "the median of splits keeps the level at alpha/2",
-        ("inference.combining.threshold_for",),
+        ("inference.assessment.threshold_for",),
         "audit --alpha",
     ),
     Element(

@@ -192,5 +192,5 @@ def rejections(
 
 
 def _p_value(statistic: float, drawn: FloatArray) -> float:
-    """P*(T* - T <= T), as `inference.pvalues.lower_tail` for statistics without ties or missing values."""
+    """P*(T* - T <= T), as `inference.assessment.lower_tail` for statistics without ties or missing values."""
     return float(np.mean(drawn - statistic <= statistic))

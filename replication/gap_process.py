@@ -12,8 +12,8 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
+from improvable.inference.assessment import lower_median
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.combining import lower_median
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import improvable
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import lower_median, threshold_for
+from improvable.inference.assessment import lower_median, threshold_for
 
 ALPHA = 0.05
 

@@ -21,13 +21,13 @@ from improvable.inference.drawing import (
     corrections_of,
     plain,
     prepare,
+    stretch,
 )
-from improvable.inference.edges import ratio_at_the_null
 from improvable.inference.evidence import Evidence
-from improvable.inference.leverage import loads_of, stretch
-from improvable.inference.unseen import FEWEST_SEEN, two_values
+from improvable.inference.influence import loads_of
+from improvable.inference.unseen import FEWEST_SEEN, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
-from simulation.hard import (
+from validity.hard import (
     BOTH,
     Drawn,
     drawn_from,

@@ -9,7 +9,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.inference.crossing import KINDS
+from improvable.inference.diagnostics import KINDS
 from people import make_people
 
 KIND = {(1, 1): "both", (1, 0): "only_status_quo", (0, 1): "only_candidate", (0, 0): "neither"}

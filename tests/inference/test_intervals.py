@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from improvable.inference.intervals import ratio_interval
-from improvable.inference.pvalues import interval
+from improvable.inference.estimates import interval, ratio_interval
 
 
 def pair(seed: int, before: float, spread: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.inference import normal_limit as delta
-from improvable.inference.cells import Cells, count
-from improvable.inference.exact import exact_sum, to_float
+from improvable.inference.cells import Cells, count, exact_sum, to_float
 from improvable.inference.normal_limit import Moments, add, collapse, draw_normal
 
 

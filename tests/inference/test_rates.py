@@ -10,10 +10,8 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import count, pool_clusters
 from improvable.inference.drawing import prepare
-from improvable.inference.estimates import Estimate, estimates
+from improvable.inference.estimates import Estimate, estimates, interval, wilson
 from improvable.inference.evidence import Evidence
-from improvable.inference.pvalues import interval
-from improvable.inference.rates import wilson
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 

@@ -22,7 +22,7 @@ from improvable.inference.reliability import (
     skewed_statistics,
 )
 from improvable.question.claim import Claim
-from simulation.hard import ONLY_NEW, Drawn, clustered, drawn_from, evidence_of, in_households, rare, skewed, weighted
+from validity.hard import ONLY_NEW, Drawn, clustered, drawn_from, evidence_of, in_households, rare, skewed, weighted
 
 
 def seen(drawn: Drawn, claim: Claim | None = None, groups: int = 2) -> tuple[Evidence, Drawable]:

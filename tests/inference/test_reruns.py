@@ -10,7 +10,7 @@ from scipy.stats import betabinom, binom, nct, t
 
 import improvable
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import lower_median
+from improvable.inference.assessment import lower_median
 from improvable.inference.reruns import RerunRisk, estimate_correlation, repetitions_to_agree, rerun_risk
 
 FAIRLY: Final = [0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008]

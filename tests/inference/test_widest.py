@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.pvalues import interval
+from improvable.inference.estimates import gap_interval, interval
 from improvable.inference.statistics import unfairness
-from improvable.inference.widest import gap_interval
 
 
 def drawn_around(values: FloatArray, errors: FloatArray, seed: int = 0, draws: int = 800) -> FloatArray:

@@ -9,7 +9,7 @@ from scipy import stats
 from improvable.data.frames import Rows
 from improvable.data.groups import Attribute, Grouping
 from improvable.data.sample import Sample
-from improvable.inference.crossing import crossed_array, crossed_sums
+from improvable.inference.diagnostics import crossed_array, crossed_sums
 from improvable.procedure.direction import direction_of, direction_of_counts
 
 

@@ -12,8 +12,7 @@ import pytest
 import improvable
 from improvable.algorithms.telling import Column, read_column
 from improvable.data.frames import read_rows
-from improvable.procedure.driving import drivers
-from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlations
+from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlations, drivers
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 from improvable.report.blocks import Table

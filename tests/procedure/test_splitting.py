@@ -13,8 +13,7 @@ import improvable
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import read_rows
 from improvable.data.keys import Keying, mix, siphash, tell_apart, with_keys
-from improvable.procedure.sampling import choose
-from improvable.procedure.splitting import Part, make_splitting
+from improvable.procedure.splitting import Part, choose, make_splitting
 from people import audited, make_people
 
 

@@ -13,8 +13,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.data.arrays import FloatArray
-from improvable.inference.combining import lower_median, threshold_for
-from improvable.inference.pvalues import lower_tail, upper_tail
+from improvable.inference.assessment import lower_median, lower_tail, threshold_for, upper_tail
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 from improvable.results.numbers import p_text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import improvable
-from improvable.inference.pvalues import lower_tail
+from improvable.inference.assessment import lower_tail
 from improvable.inference.statistics import folded_statistic, signed_statistics
 from replication.appendix_e import COVARIANCE, MEAN_GAP, appendix_e, rejections
 

@@ -68,7 +68,7 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert {path: path.read_bytes() for path in before} == before
 
 
-def _nothing_to_run(ready: Any, drawn: Any, which: Any, *_: Any, **__: Any) -> None:
+def _nothing_to_run(ready: Any, which: Any, *_: Any, **__: Any) -> None:
     assert not list(which)
 
 

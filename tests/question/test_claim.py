@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.inference.combining import lower_median
+from improvable.inference.assessment import lower_median
 from improvable.question.claim import make_claim
 from improvable.report.html import html_page
 from improvable.report.latex import latex_table

@@ -9,8 +9,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.errors import Caution
-from improvable.inference.pvalues import interval
-from improvable.inference.widest import gap_interval
+from improvable.inference.estimates import gap_interval, interval
 from improvable.report.blocks import (
     Answer,
     Appendix,

@@ -10,7 +10,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.inference.crossing import KINDS
+from improvable.inference.diagnostics import KINDS
 from improvable.report.people import people_by_group
 from improvable.report.spread import spreads
 from improvable.results.numbers import value_text

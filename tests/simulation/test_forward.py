@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from improvable.errors import OptionError
-from improvable.inference.assessment import assess
-from improvable.inference.combining import lower_median
+from improvable.inference.assessment import assess, lower_median
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
-from simulation.choosing import ADVERSARIES, EXAMPLE, FEW, gains
-from simulation.learning import COIN, Learning, Table, classes, in_clusters, least_squares, with_weights
-from simulation.learning_study import CODE, THREE
-from simulation.schemes import REPETITIONS, SCHEMES, audit_of, contributed, evidence_of, p_values_of, summarized
-from simulation.study import ALPHA, Rate, repeat
+from validity.choosing import ADVERSARIES, EXAMPLE, FEW, gains
+from validity.learning import COIN, Learning, Table, classes, in_clusters, least_squares, with_weights
+from validity.learning_study import CODE, THREE
+from validity.schemes import REPETITIONS, SCHEMES, audit_of, contributed, evidence_of, p_values_of, summarized
+from validity.study import ALPHA, Rate, repeat
 
 SAMPLES, DRAWS, ERRORS = 600, 200, 3.0
 BOUND = ALPHA + ERRORS * (ALPHA * (1 - ALPHA) / SAMPLES) ** 0.5

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from simulation import bootstrap_t
-from simulation.hard import HARD, absolute_at_zero, find, wrong_bounds
-from simulation.reference_pair import CANDIDATES, LIMITS, Candidate, Limit
-from simulation.study import ALPHA, repeat
+from validity import bootstrap_t
+from validity.hard import HARD, absolute_at_zero, find, wrong_bounds
+from validity.reference_pair import CANDIDATES, LIMITS, Candidate, Limit
+from validity.study import ALPHA, repeat
 
 ERRORS = 3.5
 MOST = 0.055

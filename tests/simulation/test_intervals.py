@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from improvable.question.settings import Scheme
-from simulation import intervals
-from simulation.intervals import CASES, coverage, population, truth_of
-from simulation.learning import Learning
-from simulation.schemes import SCHEMES, rounds_of
-from simulation.study import ALPHA
+from validity import intervals
+from validity.intervals import CASES, coverage, population, truth_of
+from validity.learning import Learning
+from validity.schemes import SCHEMES, rounds_of
+from validity.study import ALPHA
 
 SAMPLES = 30
 ERRORS = 3.5

@@ -8,8 +8,8 @@ import pytest
 
 import improvable
 from improvable.data.arrays import FloatArray
+from improvable.inference.assessment import lower_tail
 from improvable.inference.cells import count
-from improvable.inference.pvalues import lower_tail
 from improvable.inference.resampling import resample
 from improvable.inference.statistics import folded_statistic, signed_statistics
 

@@ -1,4 +1,4 @@
-"""The validity study in short, and the checks that it stands on; `validity.py` is the long one."""
+"""The validity study in short, and the checks that it stands on; `benchmarks/validity` has the long one."""
 
 import json
 from pathlib import Path
@@ -9,13 +9,13 @@ import pytest
 
 import improvable
 from improvable.question.claim import Claim
-from simulation import hard, levels, processes, validity
-from simulation.learning_study import CODE, NAMED
-from simulation.levels import Given, fast_assessment, fast_audit, p_values, selected_of
-from simulation.page_parts import WAYS
-from simulation.processes import PROCESSES, Process, by_name
-from simulation.schemes import SCHEMES
-from simulation.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
+from validity import hard, levels, processes, run_study
+from validity.learning_study import CODE, NAMED
+from validity.levels import Given, fast_assessment, fast_audit, p_values, selected_of
+from validity.page_parts import WAYS
+from validity.processes import PROCESSES, Process, by_name
+from validity.schemes import SCHEMES
+from validity.study import ALPHA, Unit, found_of, path_of, quiet, repeat, run
 
 SAMPLES = 200
 ERRORS = 3.5
@@ -140,15 +140,15 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
         "each",
         "all",
     )
-    for unit in (one for units in validity.STUDIES.values() for one in units):
+    for unit in (one for units in run_study.STUDIES.values() for one in units):
         made = {name: rng.random(50).tolist() for name in (*ways, *more)}
         path_of(tmp_path, unit).write_text(json.dumps({"samples": 50, "seconds": 1.0, "values": made}))
-    validity.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
+    run_study.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
     text = (tmp_path / "page.md").read_text()
     cases: list[Any] = [*PROCESSES, *hard.HARD, *CODE, *NAMED]
     names = [one.name for one in cases]
     assert [name for name in names if f"| {name} |" not in text] == []
-    assert (tmp_path / "pictures" / validity.PICTURE).read_text().count("<circle") == 100
+    assert (tmp_path / "pictures" / run_study.PICTURE).read_text().count("<circle") == 100
 
 
 def test_a_section_that_was_not_run_stays_as_it_is(tmp_path: Path) -> None:
@@ -158,17 +158,17 @@ def test_a_section_that_was_not_run_stays_as_it_is(tmp_path: Path) -> None:
     gone = "## Another\n\nOf no study."
     out = tmp_path / "page.md"
     out.write_text(f"# Title\n\n## What it says\n\n- Something else.\n{point}\n\n{section}\n\n{gone}\n")
-    (unit,) = [one for one in validity.STUDIES["tiny"] if one.name == "tiny gap/15"]
-    for one in validity.STUDIES["tiny"]:
+    (unit,) = [one for one in run_study.STUDIES["tiny"] if one.name == "tiny gap/15"]
+    for one in run_study.STUDIES["tiny"]:
         made = {"alone": [0.01] * 30, "whole": [0.2] * 30}
         path_of(tmp_path, one).write_text(json.dumps({"samples": 30, "seconds": 1.0, "values": made}))
-    validity.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
+    run_study.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
     text = out.read_text()
     assert section in text
     assert point in text
     assert f"{unit.name.replace('/', ' with about ')} selected" in text
     assert not any(words in text for words in ("Something else", "Of no study", "## One comparison"))
-    validity.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
+    run_study.main(["--page", "--kept", str(tmp_path), "--out", str(out)])
     assert out.read_text() == text
 
 

@@ -171,7 +171,7 @@ def _split_mixing(correlation: float | None, found: "Correlation | None", name: 
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
     """Both procedures of both schemes side by side."""
-    from improvable.inference.combining import threshold_for
+    from improvable.inference.assessment import threshold_for
     from improvable.report.layout import table
     from improvable.studies.game import PROCEDURES
 

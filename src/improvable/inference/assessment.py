@@ -1,16 +1,83 @@
-"""The intersection-union test of a claim upon the evidence: one p-value per component, all of which must reject."""
+"""The test of a claim: p-values of its components, all of which must reject, and the median over repetitions."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from improvable.data.arrays import FloatArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, Gain, GroupGap, gains, gaps
+from improvable.inference.components import Contrast, Gain, GroupGap, asked, gap_statistics
 from improvable.inference.evidence import Evidence
-from improvable.inference.pvalues import Tail, lower_tail, upper_tail
 from improvable.inference.reference_pair import SeveralReferences
-from improvable.inference.statistics import accuracy_statistic, gap_statistic
+from improvable.inference.statistics import TIE
 from improvable.question.claim import Claim, Form
+
+
+@dataclass(frozen=True)
+class Tail:
+    """One component's p-value, in how many draws it was undefined, and whether no draw moved its statistic."""
+
+    p_value: float
+    undefined: int
+    degenerate: bool
+
+
+def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T >= T): how often chance alone moves the statistic as far up as it stands (Appendix A).
+
+    Parameters
+    ----------
+    statistic : float
+        T on the sample.
+    draws : array of shape (draws,)
+        T* on the bootstrap samples; NaN where it is undefined.
+    scale : float
+        Size of the utilities that T is a difference of, for ties.
+
+    Notes
+    -----
+    Ties count against rejection. A draw in which T* is undefined counts against rejection. A statistic that no
+    draw moves has no variance (it violates Assumption 3) and proves nothing: its p-value is 1.
+    """
+    defined = np.isfinite(draws)
+    undefined = int((~defined).sum())
+    tolerance = TIE * scale
+    moved = np.abs(draws[defined] - statistic) > tolerance
+    if not np.isfinite(statistic) or not moved.any():
+        return Tail(1.0, undefined, degenerate=bool(np.isfinite(statistic)))
+    against = int((draws[defined] - statistic >= statistic - tolerance).sum()) + undefined
+    return Tail(against / len(draws), undefined, degenerate=False)
+
+
+def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T <= T), the mirror of `upper_tail`."""
+    return upper_tail(-statistic, -draws, scale)
+
+
+def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of one condition on the gap."""
+    if isinstance(gap, SeveralReferences):
+        return _tail_of_several(gap, delta, form, scale)
+    statistic, draws = gap_statistics(gap, delta, form)
+    return lower_tail(float(statistic), draws, scale)
+
+
+def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
+    undefined = int((~gap.defined).sum())
+    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
+    if share < 0 or not (np.isfinite(gap.before).all() and np.isfinite(gap.after)):
+        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
+    before, after = gap.deviations
+    apart = share * before - after[:, None]
+    counted = gap.weights > 0
+    if not (np.abs(apart[:, counted]) > TIE * scale).any():
+        return Tail(1.0, undefined, degenerate=True)
+    statistic = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
+    largest = (gap.weights * (apart + TIE * scale))[:, counted].max(axis=1)
+    against = int((largest >= statistic).sum()) + undefined
+    return Tail(against / len(gap.drawn_after), undefined, degenerate=False)
 
 
 @dataclass(frozen=True)
@@ -81,47 +148,45 @@ class Assessment:
 
 def assess(evidence: Evidence, claim: Claim) -> Assessment:
     """Test whether the candidate improves on the status quo by the claimed size, in every component asked for."""
-    accuracy = [_accuracy(evidence, gain, claim) for gain in gains(evidence, claim) if claim.asks("accuracy")]
-    fairness = [_fairness(evidence, gap, claim) for gap in gaps(evidence, claim) if claim.asks("fairness")]
-    return Assessment(claim, (*accuracy, *fairness))
-
-
-def _accuracy(evidence: Evidence, gain: Gain, claim: Claim) -> Component:
-    values, drawn = gain.contrast.values, gain.contrast.drawn
-    before, after = float(values[STATUS_QUO]), float(values[CANDIDATE])
-    label = evidence.measures[gain.measure].label
-    size = claim.delta_of(gain.group, label), claim.form, gain.better
-    tail = upper_tail(
-        float(accuracy_statistic(values[STATUS_QUO], values[CANDIDATE], *size)),
-        accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
-        scale=max(abs(before), abs(after)),
+    walked = asked(evidence, claim)
+    return Assessment(
+        claim, tuple(_accuracy(one, claim) if isinstance(one, Gain) else _fairness(one, claim) for one in walked)
     )
-    return Component("accuracy", label, gain.group, before, after, tail)
 
 
-def _fairness(evidence: Evidence, gap: GroupGap, claim: Claim) -> Component:
-    folded, label = gap.folded(), evidence.measures[gap.measure].label
-    size = claim.gap_delta(label), claim.form, gap.scale
+def _accuracy(gain: Gain, claim: Claim) -> Component:
+    before, after = map(float, gain.contrast.values)
+    statistic, draws = gain.statistic(claim)
+    tail = upper_tail(float(statistic), draws, scale=max(abs(before), abs(after)))
+    return Component("accuracy", gain.label, gain.group, before, after, tail)
+
+
+def _fairness(gap: GroupGap, claim: Claim) -> Component:
+    folded, size = gap.folded(), (gap.delta(claim), claim.form, gap.scale)
     absolute = gap_tail(folded, *size)
     signed = max((gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
     used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
-    return Component(
-        kind="fairness",
-        measure=label,
-        group=gap.attribute.name,
-        status_quo=float(folded.values[STATUS_QUO]),
-        candidate=float(folded.values[CANDIDATE]),
-        tail=used,
-        other=other,
-    )
+    before, after = float(folded.values[STATUS_QUO]), float(folded.values[CANDIDATE])
+    return Component("fairness", gap.label, gap.attribute.name, before, after, used, other)
 
 
-def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
-    """The p-value of one condition on the gap."""
-    if isinstance(gap, SeveralReferences):
-        return gap.tail(delta, form, scale)
-    return lower_tail(
-        float(gap_statistic(gap.values[STATUS_QUO], gap.values[CANDIDATE], delta, form)),
-        gap_statistic(gap.drawn[:, STATUS_QUO], gap.drawn[:, CANDIDATE], delta, form),
-        scale,
-    )
+def threshold_for(alpha: float, repetitions: int) -> float:
+    """What the lower median must be strictly below: alpha for one repetition, alpha / 2 for several.
+
+    Whatever their dependence, the lower median of K p-values is below alpha / 2 exactly when at least half of them
+    are. Where each is below alpha / 2 with probability at most alpha / 2, Markov's inequality bounds the chance of
+    that by alpha (Corollary 1).
+    """
+    return alpha if repetitions == 1 else alpha / 2
+
+
+def lower_median(p_values: ArrayLike) -> FloatArray:
+    """The smallest median along the first axis, below a level exactly when at least half of the p-values are.
+
+    Examples
+    --------
+    >>> float(lower_median([0.2, 0.01, 0.03, 0.5]))
+    0.03
+    """
+    p = np.sort(np.asarray(p_values, dtype=np.float64), axis=0)
+    return np.asarray(p[(len(p) - 1) // 2])

@@ -17,6 +17,11 @@ from improvable.question.utilities import Utility
 
 STATUS_QUO, CANDIDATE = 0, 1
 U, W = 0, 1
+DIGITS = 53
+SCALE = 1126
+"""Exact sums are in units of 2 to the minus this: the last digit of the smallest float64."""
+PART = 18
+"""Bits of a number that are added at a time: what is added stays below 2 to the 53rd, for up to 2 to the 35th rows."""
 
 
 def contributions(
@@ -26,24 +31,10 @@ def contributions(
     decisions: Sequence[FloatArray],
     weights: FloatArray | None = None,
 ) -> FloatArray:
-    """What each row adds to its group's sums.
+    """What each row adds to its group's sums, shape (rows, M, T, 2).
 
-    Parameters
-    ----------
-    utilities : sequence of Utility, length M
-    rows : Rows
-        For utilities that read more than the outcome.
-    outcomes : mapping
-        From a utility's `outcome` (None for the audit's own) to the column's values.
-    decisions : sequence of arrays, length T
-        Of the status quo and of the candidate.
-    weights : array, optional
-        Of the rows; both u and w are multiplied, so that utilities are weighted means.
-
-    Returns
-    -------
-    array of shape (rows, M, T, 2)
-        Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`).
+    Axes: row, utility, algorithm (`STATUS_QUO`, `CANDIDATE`), part (`U`, `W`). `outcomes` maps a utility's `outcome`
+    (None for the audit's own) to the column's values. Weights multiply u and w: utilities are weighted means.
     """
     out = np.empty((len(decisions[0]), len(utilities), len(decisions), 2))
     for m, utility in enumerate(utilities):
@@ -99,6 +90,12 @@ def by_utility(cells: Cells) -> FloatArray:
     return cells.values.reshape(len(cells.values), -1, 2, 2)
 
 
+def some_cells(cells: Cells, index: IntArray) -> Cells:
+    """Some of the cells; no row is silent."""
+    values = np.asfortranarray(cells.values[index])
+    return Cells(values, cells.block[index], cells.counts[index], 0, cells.blocks)
+
+
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
     """Sums for each row of `counts`, shape (draws, cells) -> (draws, blocks, width).
 
@@ -113,14 +110,7 @@ def weigh(cells: Cells, counts: IntArray) -> FloatArray:
 
 
 def count(vectors: FloatArray, block: IntArray, blocks: int) -> Cells:
-    """Count the distinct contribution vectors of a batch of rows.
-
-    Parameters
-    ----------
-    vectors : array of shape (rows, width)
-    block : array of shape (rows,)
-    blocks : int
-    """
+    """Count the distinct contribution vectors, (rows, width), of a batch of rows, each in its block."""
     speaks = np.zeros(len(vectors), dtype=np.bool_)
     for j in range(vectors.shape[1]):
         speaks |= vectors[:, j] != 0
@@ -176,3 +166,33 @@ def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, b
         silent=silent,
         blocks=blocks,
     )
+
+
+def exact_sum(values: FloatArray, counts: IntArray | None = None) -> int:
+    """The sum of finite numbers, each taken `counts` times, in units of 2 to the minus `SCALE`, without rounding.
+
+    A float64 is a whole number times a power of two, and so is any sum of them: a Python integer, the same whatever
+    order, batches or workers the numbers came in. It is rounded once, when it is read (`to_float`).
+
+    Examples
+    --------
+    >>> to_float(exact_sum(np.array([1e16, 1.0, -1e16])))
+    1.0
+    """
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, DIGITS).astype(np.int64)
+    place = exponent.astype(np.int64) + (SCALE - DIGITS)
+    times = 1.0 if counts is None else counts.astype(np.float64)
+    total = 0
+    for shift in range(0, DIGITS + 1, PART):
+        last = shift + PART > DIGITS
+        part = (whole >> shift) if last else (whole >> shift) & ((1 << PART) - 1)
+        added = np.bincount(place, weights=part * times)
+        for j in np.flatnonzero(added):
+            total += int(added[j]) << (int(j) + shift)
+    return total
+
+
+def to_float(total: int) -> float:
+    """The float64 nearest to a sum."""
+    return total / (1 << SCALE)

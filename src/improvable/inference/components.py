@@ -14,21 +14,23 @@ from improvable.data.groups import Attribute
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.reference_pair import SeveralReferences, contact_set
-from improvable.inference.statistics import gap_between, gap_slopes, ordered_pairs, unfairness
-from improvable.question.claim import Claim
+from improvable.inference.statistics import (
+    accuracy_statistic,
+    gap_between,
+    gap_slopes,
+    gap_statistic,
+    ordered_pairs,
+    unfairness,
+)
+from improvable.question.claim import Claim, Form
+
+Statistic = tuple[FloatArray, FloatArray]
+"""A statistic on the sample, and on the draws, shape (Q,)."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A number under the status quo and under the candidate: a utility, or a gap.
-
-    Attributes
-    ----------
-    values : array of shape (2,)
-        On the sample.
-    drawn : array of shape (Q, 2)
-        On the draws.
-    """
+    """A utility or a gap under the status quo and under the candidate: shapes (2,), and (Q, 2) on the draws."""
 
     values: FloatArray
     drawn: FloatArray
@@ -42,6 +44,8 @@ class Gain:
     ----------
     measure : int
         Which utility.
+    label : str
+        Its name.
     group : str
     contrast : Contrast
     better : int
@@ -51,10 +55,23 @@ class Gain:
     """
 
     measure: int
+    label: str
     group: str
     contrast: Contrast
     better: int
     attribute: Attribute | None = None
+
+    def delta(self, claim: Claim) -> float:
+        return claim.delta_of(self.group, self.label)
+
+    def statistic(self, claim: Claim) -> Statistic:
+        """Large values speak for improvement."""
+        (before, after), drawn = self.contrast.values, self.contrast.drawn
+        size = self.delta(claim), claim.form, self.better
+        return (
+            accuracy_statistic(before, after, *size),
+            accuracy_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], *size),
+        )
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,8 @@ class GroupGap:
     ----------
     measure : int
         Which utility.
+    label : str
+        Its name.
     attribute : Attribute
     protected : int or None
         The group in whose favor fairness is one-sided.
@@ -75,21 +94,31 @@ class GroupGap:
     references : tuple of (int, int)
         The pair of groups whose gap under the status quo is to be beaten: higher, lower. Where it was chosen on the
         rows that are tested, all pairs follow that it may have been.
+    direction : float
+        What values were multiplied by: -1 where a protected group is worse off with a higher one.
     relative : {0, 1, -1}
         Whether the gap is a share of the higher value; see `gap_between`.
     """
 
     measure: int
+    label: str
     attribute: Attribute
     protected: int | None
     values: FloatArray
     drawn: FloatArray
     references: tuple[tuple[int, int], ...]
+    direction: float = 1.0
     relative: int = 0
 
     @property
     def reference(self) -> tuple[int, int]:
         return self.references[0]
+
+    @property
+    def reference_names(self) -> tuple[str, str]:
+        """The group whose own value is the higher one under the status quo, and the other."""
+        high, low = (self.attribute.levels[g] for g in self.reference)
+        return (high, low) if self.direction > 0 else (low, high)
 
     @property
     def scale(self) -> float:
@@ -101,21 +130,25 @@ class GroupGap:
         """The ordered pairs of groups between which the candidate's gap must be small."""
         return ordered_pairs(len(self.values), self.protected)
 
+    def delta(self, claim: Claim) -> float:
+        return claim.gap_delta(self.label)
+
+    def between(self, pair: tuple[int, int], algorithm: int) -> tuple[float, FloatArray]:
+        """An algorithm's gap between two groups, on the sample and on the draws."""
+        g, h = pair
+        values, drawn = self.values[:, algorithm], self.drawn[..., algorithm]
+        return float(self._gap(values[g], values[h])), self._gap(drawn[:, g], drawn[:, h])
+
     def before(self) -> tuple[float, FloatArray]:
-        """The status quo's gap between the reference pair, on the sample and on the draws."""
-        r, s = self.reference
-        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
-        return float(self._gap(values[r], values[s])), self._gap(drawn[:, r], drawn[:, s])
+        """The status quo's gap between the reference pair."""
+        return self.between(self.reference, STATUS_QUO)
 
     def signed(self) -> Iterator[Contrast]:
         """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
         before, drawn_before = self.before()
-        values, drawn = self.values[:, CANDIDATE], self.drawn[..., CANDIDATE]
-        for g, h in self.pairs:
-            yield Contrast(
-                np.array([before, self._gap(values[g], values[h])]),
-                np.stack([drawn_before, self._gap(drawn[:, g], drawn[:, h])], axis=1),
-            )
+        for pair in self.pairs:
+            after, drawn_after = self.between(pair, CANDIDATE)
+            yield Contrast(np.array([before, after]), np.stack([drawn_before, drawn_after], axis=1))
 
     def tested(self) -> Iterator[Contrast | SeveralReferences]:
         """What the test is made of: `signed`, with all references that there may have been."""
@@ -125,8 +158,8 @@ class GroupGap:
         high, low = ([pair[side] for pair in self.references] for side in (0, 1))
         values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
         before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
-        for one in self.signed():
-            yield SeveralReferences(before, drawn_before, float(one.values[CANDIDATE]), one.drawn[:, CANDIDATE])
+        for pair in self.pairs:
+            yield SeveralReferences(before, drawn_before, *self.between(pair, CANDIDATE))
 
     def folded(self) -> Contrast:
         """The widest gap of either algorithm, the paper's absolute value."""
@@ -144,16 +177,26 @@ class GroupGap:
         return gap_between(above, below, self.relative)
 
 
+def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:
+    """The statistic of one condition on the gap; small values speak for improvement."""
+    (before, after), drawn = gap.values, gap.drawn
+    return (
+        gap_statistic(before, after, delta, form),
+        gap_statistic(drawn[:, STATUS_QUO], drawn[:, CANDIDATE], delta, form),
+    )
+
+
 def gains(evidence: Evidence, claim: Claim) -> Iterator[Gain]:
     """The accuracy components: by utility, every group of every attribute, or everyone at once."""
     for measure in evidence.accuracy:
+        label, better = evidence.measures[measure].label, evidence.better(measure)
         if claim.overall is not None:
-            yield Gain(measure, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)), evidence.better(measure))
+            yield Gain(measure, label, EVERYONE, Contrast(*evidence.overall(claim.overall, measure)), better)
             continue
         for a, attribute in enumerate(evidence.attributes):
             for g, group in enumerate(attribute.levels):
                 contrast = Contrast(evidence.values[a][g, measure], evidence.drawn[a][:, g, measure])
-                yield Gain(measure, group, contrast, evidence.better(measure), attribute)
+                yield Gain(measure, label, group, contrast, better, attribute)
 
 
 def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
@@ -161,11 +204,19 @@ def gaps(evidence: Evidence, claim: Claim) -> Iterator[GroupGap]:
     for measure in evidence.fairness:
         for a, attribute in enumerate(evidence.attributes):
             protected = attribute.place_of(claim.protected)
-            direction = evidence.direction(measure, protected)
+            direction, relative = evidence.direction(measure, protected), evidence.relative(measure, protected)
             values, drawn = direction * evidence.values[a][:, measure], direction * evidence.drawn[a][:, :, measure]
             references: tuple[tuple[int, int], ...] = (evidence.reference(a, measure, protected),)
-            relative = evidence.relative(measure, protected)
             if evidence.chooses_here:
                 before = values[:, STATUS_QUO], drawn[..., STATUS_QUO]
                 references = contact_set(*before, references[0], evidence.units, protected, relative)
-            yield GroupGap(measure, attribute, protected, values, drawn, references, relative)
+            label = evidence.measures[measure].label
+            yield GroupGap(measure, label, attribute, protected, values, drawn, references, direction, relative)
+
+
+def asked(evidence: Evidence, claim: Claim) -> Iterator[Gain | GroupGap]:
+    """The components that a claim asks for: accuracy, then fairness."""
+    if claim.asks("accuracy"):
+        yield from gains(evidence, claim)
+    if claim.asks("fairness"):
+        yield from gaps(evidence, claim)

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable.data.arrays import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.components import Contrast, gains, gaps
 from improvable.inference.evidence import Evidence
-from improvable.inference.pvalues import TIE
 from improvable.inference.reference_pair import SeveralReferences
+from improvable.inference.statistics import TIE
 from improvable.question.claim import Claim, Form
 
 BEYOND = float(np.nextafter(1.0, 2.0))
 """Where a draw turns that counts against no share: a gap cannot shrink by more than all of it."""
+LOWER = -1
+"""A gap is better where it is lower."""
 
 
 @dataclass(frozen=True)
@@ -109,43 +111,32 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     """Critical deltas of every component of a claim's form, sides and groups; its own deltas do not matter."""
     accuracy: dict[str, Conditions] = {}
     for gain in gains(evidence, claim):
-        # Where lower is better, U1 < (1 - delta) U0 is the condition that a gap has.
-        condition = _of_gain if gain.better > 0 else _of_gap
-        accuracy[gain.group] = (*accuracy.get(gain.group, ()), condition(gain.contrast, claim.form))
+        found = _of_contrast(gain.contrast, claim.form, gain.better)
+        accuracy[gain.group] = (*accuracy.get(gain.group, ()), found)
     walked = list(gaps(evidence, claim))
     return CriticalDeltas(
         accuracy,
         signed=tuple(_of_signed(one, claim.form, gap.scale) for gap in walked for one in gap.tested()),
-        absolute=tuple(_of_gap(gap.folded(), claim.form) for gap in walked),
+        absolute=tuple(_of_contrast(gap.folded(), claim.form, LOWER) for gap in walked),
     )
 
 
-def _of_gain(gain: Contrast, form: Form) -> Critical:
-    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta."""
-    values, drawn = gain.values, gain.drawn
+def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
+    """Critical deltas of U1 > (1 + delta) U0, or of U1 > U0 + delta; of a gap, gap1 < (1 - delta) gap0."""
+    values, drawn = contrast.values, contrast.drawn
     reflected = 2 * values - drawn
     before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
     if form == "difference":
-        return _settled(after - before, np.ones(len(before)), values, drawn, form)
+        return _settled(better * (after - before), np.ones(len(before)), values, drawn, form)
     nothing = np.abs(before) <= TIE * float(np.abs(values).max())
-    critical = np.where(nothing, _for_or_against(after <= 0), _ratio(after, before) - 1)
-    return _settled(critical, before, values, drawn, form)
-
-
-def _of_gap(gap: Contrast, form: Form) -> Critical:
-    """Critical deltas of gap1 < (1 - delta) gap0, or of gap1 < gap0 - delta."""
-    values, drawn = gap.values, gap.drawn
-    reflected = 2 * values - drawn
-    before, after = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
-    if form == "difference":
-        return _settled(before - after, np.ones(len(before)), values, drawn, form)
-    nothing = np.abs(before) <= TIE * float(np.abs(values).max())
-    critical = np.where(nothing, _for_or_against(after >= 0), 1 - _ratio(after, before))
-    return _settled(critical, before, values, drawn, form)
+    # Where the status quo's reflected value is zero no share of it matters: a draw is against every delta, or none.
+    always = np.where(better * after <= 0, -np.inf, np.inf)
+    ratio = np.divide(after, before, out=np.full(after.shape, np.nan), where=before != 0)
+    return _settled(np.where(nothing, always, better * (ratio - 1)), before, values, drawn, form)
 
 
 def _of_signed(one: Contrast | SeveralReferences, form: Form, scale: float) -> Critical:
-    return of_several(one, form, scale) if isinstance(one, SeveralReferences) else _of_gap(one, form)
+    return of_several(one, form, scale) if isinstance(one, SeveralReferences) else _of_contrast(one, form, LOWER)
 
 
 def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
@@ -209,15 +200,6 @@ def _united(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     closes[:, :-1] = opens[:, 1:] | (low[:, 1:] == np.inf)
     closes &= low < np.inf
     return low[opens], reached[closes]
-
-
-def _for_or_against(against: BoolArray) -> FloatArray:
-    """Where the status quo's reflected value is zero no share of it matters: a draw is against every delta, or none."""
-    return np.where(against, -np.inf, np.inf)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0))
 
 
 def _settled(

@@ -1,4 +1,4 @@
-"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and selection rates.
+"""What the paper's theory assumes and implies, estimated: Assumption 3, Theorem 2, Remark 3, and who is selected.
 
 None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
 """
@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import CANDIDATE, U, W
-from improvable.inference.evidence import Evidence
-from improvable.inference.statistics import gap_between, slopes_of
+from improvable.data.sample import Sample
+from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
+from improvable.inference.components import gaps
+from improvable.inference.evidence import Evidence, members
+from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utilities import Selection
 
@@ -21,6 +23,10 @@ FOUR_FIFTHS = 0.8
 burden, a rate of which the lowest is less than this share."""
 NEAR_ZERO = 2.0
 """Standard errors within which a candidate's gap counts as close to zero."""
+KINDS = ("both", "only_status_quo", "only_candidate", "neither")
+"""Who changes: rows that both algorithms select, only one of them, or neither."""
+WHOLE = 2**53
+"""Whole numbers whose sum stays below this are added without rounding as they are."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +41,9 @@ def smallest_eigenvalues(evidence: Evidence, units: int) -> Eigenvalues:
     """Assumption 3: how far the utilities are from a mixture that does not vary.
 
     A row contributes (u - U w) / E[w] to its group's utility under each algorithm. The sum of these over a bootstrap
-    draw of n rows varies n times as much as the contribution of one row, so the draws give the covariance.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    units : int
-        What was resampled: the number of held-out rows, or of held-out clusters.
-
-    Returns
-    -------
-    Eigenvalues
-        The smallest over all attributes; zeros where a utility does not vary or is undefined in some draw.
+    draw of n rows, or clusters, which are the `units`, varies n times as much as the contribution of one, so that the
+    draws give the covariance. The smallest over all attributes; zeros where a utility does not vary or is undefined in
+    some draw.
     """
     lowest = []
     for a in range(len(evidence.attributes)):
@@ -104,21 +101,12 @@ class CandidateGap:
 def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
     """Theorem 2: the candidate's gap in standard errors, for every fairness utility and attribute."""
     out = []
-    for measure in evidence.fairness:
-        for a, attribute in enumerate(evidence.attributes):
-            protected = attribute.place_of(claim.protected)
-            high, low = evidence.reference(a, measure, protected)
-            direction = evidence.direction(measure, protected)
-            values, drawn = evidence.values[a][:, measure, CANDIDATE], evidence.drawn[a][:, :, measure, CANDIDATE]
-            values, drawn = direction * values, direction * drawn
-            relative = evidence.relative(measure, protected)
-            gap = float(gap_between(values[high], values[low], relative))
-            spread = float(np.std(gap_between(drawn[:, high], drawn[:, low], relative)))
-            errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
-            near = errors is not None and errors < NEAR_ZERO
-            pair = attribute.levels[high], attribute.levels[low]
-            above, below = pair if direction > 0 else pair[::-1]
-            out.append(CandidateGap(evidence.measures[measure].label, attribute.name, above, below, gap, errors, near))
+    for part in gaps(evidence, claim):
+        gap, drawn = part.between(part.reference, CANDIDATE)
+        spread = float(np.std(drawn))
+        errors = abs(gap) / spread if np.isfinite(gap) and np.isfinite(spread) and spread > 0 else None
+        near = errors is not None and errors < NEAR_ZERO
+        out.append(CandidateGap(part.label, part.attribute.name, *part.reference_names, gap, errors, near))
     return out
 
 
@@ -144,12 +132,7 @@ class Welfare:
 def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]:
     """Utilitarian and Rawlsian welfare by the first attribute, mean over repetitions (Remark 3).
 
-    Parameters
-    ----------
-    repetitions : sequence of Evidence
-        Of the same attributes and utilities.
-    sizes : array of shape (groups,)
-        Weight of each group of the first attribute in the population.
+    `sizes` are the weights of its groups in the population.
     """
     first, out = repetitions[0], []
     for measure in first.accuracy:
@@ -200,13 +183,7 @@ def selection_rates(
 ) -> list[SelectionRate]:
     """Selection rates of every group, each against the best-off one of its attribute (Section 1.1, first step).
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-    rows, selected : array of shape (strata,)
-        Rows of each stratum, and how many of them are selected.
-    selection : {"benefit", "burden"}
-        What being selected means.
+    `rows` and `selected` are counts by stratum; `selection` says whether being selected is a benefit or a burden.
     """
     benefit = selection == "benefit"
     out = []
@@ -234,4 +211,54 @@ def selection_rates(
                     standard_deviations=(rate - reference) / spread if spread else 0.0,
                 )
             )
+    return out
+
+
+def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
+    """Exact sums by stratum and kind: of rows or their weight w, of w y, w y squared, and w squared.
+
+    `chosen` are those whom the status quo selects, and those whom the candidate does. Four sums for each of `KINDS`, in
+    order, stratum by stratum.
+    """
+    grouping, weights = sample.grouping, sample.weights
+    outcome = sample.outcomes[None]
+    values = outcome if weights is None else outcome * weights
+    # both, only the status quo, only the candidate, neither: 0, 1, 2, 3
+    kind = np.where(chosen[0], np.where(chosen[1], 0, 1), np.where(chosen[1], 2, 3))
+    place = grouping.codes * len(KINDS) + kind
+    counts = np.bincount(place, minlength=grouping.strata * len(KINDS))
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(counts)
+    out: list[int] = []
+    for start, end in zip(ends - counts, ends, strict=True):
+        rows = order[start:end]
+        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows]))
+        out.append(_sum(values[rows]))
+        out.append(_sum(values[rows] * outcome[rows]))
+        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows] ** 2))
+    return tuple(out)
+
+
+def _sum(values: FloatArray) -> int:
+    if not len(values):
+        return 0
+    whole = bool((values == np.rint(values)).all()) and float(np.abs(values).max()) * len(values) < WHOLE
+    return int(values.sum()) << SCALE if whole else exact_sum(values)
+
+
+def crossed_array(sums: Sequence[int]) -> FloatArray:
+    """The sums as numbers, shape (strata, kinds, 4)."""
+    return np.array([to_float(total) for total in sums]).reshape(-1, len(KINDS), 4)
+
+
+def changes(crossed: FloatArray, attributes: Sequence[Attribute]) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """Of every group: the share of each kind, and its mean outcome; None where there is nobody."""
+    out = {}
+    for group, mine in members(attributes):
+        sums = crossed[mine].sum(axis=0)
+        total = sums[:, 0].sum()
+        out[group] = {
+            kind: (float(sums[k, 0] / total), float(sums[k, 1] / sums[k, 0]) if sums[k, 0] else None)
+            for k, kind in enumerate(KINDS)
+        }
     return out

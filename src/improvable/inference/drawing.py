@@ -4,9 +4,9 @@ Rows that all count alike, of which the sample misses nothing that is known to m
 Elsewhere draws are corrected, here and nowhere else, so that every p-value, interval and edge that is computed from
 them has the corrections, and no estimate changes:
 
-- units of unequal size, clusters or weighted rows (`leverage`);
-- values that the sample may have missed, and tails that it may have missed part of (`unseen`);
-- rates near 0 or 1 that may fall short by a margin (`edges`).
+- units of unequal size, clusters or weighted rows (leverage, in `influence`);
+- values that the sample may have missed, tails that it may have missed part of, and rates near 0 or 1 that may fall
+  short by a margin (`unseen`).
 
 Each is a change of what a unit's deviation is multiplied by, or a unit more. Corrected draws are linear: a unit moves a
 utility by (u - U w) / W, its influence, so that changing its sign or size changes its part of the statistic by just
@@ -14,26 +14,45 @@ that.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
-from improvable.inference.cells import Cells, U, W, by_utility, pool_clusters
-from improvable.inference.edges import discordant_rows, ratio_at_the_null
+from improvable.inference.cells import Cells, U, W, by_utility, pool_clusters, some_cells
 from improvable.inference.evidence import Evidence
-from improvable.inference.influence import MOST_LEAN, Condition, Influence, conditions, influence_of, largest_share
-from improvable.inference.leverage import effective_units, freedom_of, left_out, loads_of, stretch
-from improvable.inference.resampling import resample, resample_strata
-from improvable.inference.unseen import Unseen, farther, ordered_as_zero_one, two_values, unseen_of_two, within
+from improvable.inference.influence import (
+    MOST_LEAN,
+    Condition,
+    Influence,
+    conditions,
+    effective_units,
+    freedom_of,
+    influence_of,
+    largest_share,
+    left_out,
+    loads_of,
+)
+from improvable.inference.resampling import child, resample, resample_strata
+from improvable.inference.unseen import (
+    Unseen,
+    discordant_rows,
+    farther,
+    ordered_as_zero_one,
+    ratio_at_the_null,
+    two_values,
+    unseen_of_two,
+    within,
+)
 from improvable.question.claim import Claim
 
-ANY = Claim()
+STRETCHING = 1
+"""Which child of the seed the factors of `stretch` come from; blocks of draws have children with shorter keys."""
 UNEVEN = 1e-9
 """Units that are worth less than one minus this of their number are uneven."""
-_Kind = tuple[int, bytes, int]
-"""A utility, the groups of an attribute, and a kind of rows within these."""
 TWO_VALUES, LONG_TAIL, MARGIN, WEIGHTS, CLUSTERS = "two values", "long tail", "margin", "weights", "clusters"
+_Row = tuple[int, FloatArray]
+"""A unit more: the stratum of groups that it is in, and what it contributes."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +87,6 @@ class Drawable:
         Which corrections act: the reason, the utility, the stratum of groups; None for all.
     leaning : list of (Condition, Influence, float)
         Conditions with a long tail against them, and the largest share that one unit has in a sum of theirs.
-    far : bool
-        Whether long tails are corrected.
     """
 
     strata: Sequence[Cells]
@@ -78,7 +95,11 @@ class Drawable:
     linear: bool = False
     acted: list[tuple[str, int, int | None]] = field(default_factory=list)
     leaning: list[tuple[Condition, Influence, float]] = field(default_factory=list)
-    far: bool = False
+
+    @property
+    def far(self) -> bool:
+        """Whether long tails are corrected."""
+        return any(why == LONG_TAIL for why, _, _ in self.acted)
 
     def draw(self, sums: FloatArray, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
         """Draws of the sample's sums, shape (draws, *sums.shape)."""
@@ -93,6 +114,22 @@ class Drawable:
         if self.freedom is not None:
             apart = stretch(apart, self.freedom, seed)
         return np.asarray(sums + apart.reshape(draws, *sums.shape))
+
+
+def stretch(deviations: FloatArray, freedom: FloatArray, seed: np.random.SeedSequence) -> FloatArray:
+    """Multiply deviations, (draws, blocks, width), by sqrt(f / chi-squared with f degrees of freedom).
+
+    A draw has one quantile of it for all blocks, whose f, shape (blocks,), may differ: infinite for no change.
+    """
+    from scipy.special import gammaincinv
+
+    rng = np.random.default_rng(child(seed, STRETCHING, 0))
+    place = (rng.permutation(len(deviations)) + 0.5) / len(deviations)
+    factors = np.ones((len(deviations), len(freedom)))
+    for b in np.flatnonzero(np.isfinite(freedom)):
+        half = freedom[b] / 2
+        factors[:, b] = np.sqrt(half / gammaincinv(half, place))
+    return np.asarray(factors[:, :, None] * deviations)
 
 
 def plain(strata: Sequence[Cells], clustered: bool) -> Drawable:
@@ -122,39 +159,44 @@ def prepare(
     only units of unequal size, of which the paper does not speak, are corrected for.
     """
     made, letter = plain(strata, clustered), claim.gap == "absolute" and not evidence.chooses_here
-    cells = made.strata[0] if not clustered else None if rows is None else rows.cells
-    work = None if cells is None else _ByRow(cells)
+    work = None
+    if not clustered:
+        work = _ByRow(made.strata[0])
+    elif rows is not None:
+        work = _ByRow(rows.cells, rows.codes)
     if work is not None and not letter:
         work.correct(evidence, claim, made)
     far = _long_tails(evidence, claim, made, work)
     if letter:
-        far, made.acted = {}, []
-    made.far = bool(far)
-    if not clustered:
-        assert work is not None
+        far, made.acted = [], []
+    if clustered:
+        _weigh_clusters(made, evidence, work, far)
+    elif work is not None:
         _weigh_rows(made, work, far)
-    else:
-        _weigh_clusters(made, evidence, work, rows, far)
     return made
+
+
+def corrections_of(drawable: Drawable, evidence: Evidence) -> tuple[dict[str, str], ...]:
+    """Which corrections act, where, in words: each reason, utility and group once."""
+    out = []
+    for why, m, block in dict.fromkeys(drawable.acted):
+        groups = "" if block is None else " and ".join(one.levels[one.member[block]] for one in evidence.attributes)
+        out.append({"why": why, "utility": evidence.measures[m].label, "group": groups or "every group"})
+    return tuple(out)
 
 
 class _ByRow:
     """Corrections that look at rows: by what their deviations are multiplied, and rows more.
 
-    Attributes
-    ----------
-    sign : array of shape (cells, M)
-    scale : array of shape (S, M)
-    added : list of (Unseen, array of int)
-        Rows more, and the cells that they join.
+    `sign` is by cell and utility, `scale` by stratum of groups and utility; `added` has rows more, and the cells that
+    each joins. `codes` are those of `RowsInClusters`.
     """
 
-    def __init__(self, cells: Cells) -> None:
-        vectors = by_utility(cells)
-        self.cells, self.vectors = cells, vectors
-        self.values = two_values(vectors)
-        self.sign = np.ones(vectors.shape[:2])
-        self.scale = np.ones((cells.blocks, vectors.shape[1]))
+    def __init__(self, cells: Cells, codes: tuple[IntArray, ...] = ()) -> None:
+        self.cells, self.codes, self.vectors = cells, codes, by_utility(cells)
+        self.values = two_values(self.vectors)
+        self.sign = np.ones(self.vectors.shape[:2])
+        self.scale = np.ones((cells.blocks, self.vectors.shape[1]))
         self.added: list[tuple[Unseen, IntArray]] = []
 
     def correct(self, evidence: Evidence, claim: Claim, made: Drawable) -> None:
@@ -172,55 +214,69 @@ class _ByRow:
 
     def _at_the_edge(self, condition: Condition, evidence: Evidence, made: Drawable) -> None:
         m, pair = condition.measure, self.values[condition.measure]
-        level = int(np.flatnonzero(condition.coefficients.any(axis=1))[0])
-        counts = (self.vectors[:, m, :, W] != 0).any(axis=1)
-        place = np.flatnonzero((condition.member[self.cells.block] == level) & counts)
+        mine = condition.member == int(np.flatnonzero(condition.coefficients.any(axis=1))[0])
+        counts = self.vectors[:, m, :, W] != 0
+        place = np.flatnonzero(mine[self.cells.block] & counts.any(axis=1))
         if pair is None or not pair.rate or not len(place):
             return
-        both = place[(self.vectors[place, m, :, W] != 0).all(axis=1)]
+        both = place[counts[place].all(axis=1)]
         more = discordant_rows(self.cells, both, m, pair) if len(both) else []
         self.sign[place, m] = -1.0
         self.added += [(one, both) for one in more]
-        joined = [one.vector.ravel() for one in more]
-        values = np.concatenate([self.cells.values[place], *([np.array(joined)] if joined else [])])
-        block = np.concatenate([self.cells.block[place], [one.block for one in more]]).astype(np.int64)
-        number = np.concatenate([self.cells.counts[place], np.ones(len(more), dtype=np.int64)])
-        extended = Cells(values, block, number, 0, self.cells.blocks)
+        extended = _joined(some_cells(self.cells, place), [(one.block, one.vector) for one in more])
         moved = influence_of(condition, [extended], evidence.sums, evidence.measures)
         adds = moved.counts.sum() * moved.values + condition.margin
         ratio = ratio_at_the_null(adds, moved.counts, condition.margin)
-        mine = np.flatnonzero(condition.member == level)
         self.scale[mine, m] = np.maximum(self.scale[mine, m], ratio)
-        made.acted += [(MARGIN, m, int(b)) for b in mine]
+        made.acted += [(MARGIN, m, int(b)) for b in np.flatnonzero(mine)]
 
     @property
     def changes(self) -> bool:
         return bool(self.added) or bool((self.sign < 0).any()) or bool((self.scale > 1).any())
 
     @property
-    def factor(self) -> FloatArray:
-        """By cell and utility."""
-        return np.asarray(self.sign * self.scale[self.cells.block])
+    def corrected(self) -> FloatArray:
+        """What rows are drawn with, shape (cells, M, 2, 2)."""
+        return np.asarray(self.vectors * (self.sign * self.scale[self.cells.block])[:, :, None, None])
 
-    def vector(self, one: Unseen) -> FloatArray:
-        """What a row more is drawn with."""
-        return np.asarray(one.vector * self.scale[one.block, one.measure] * (-1.0 if one.mirrored else 1.0))
+    def rows_more(self) -> list[_Row]:
+        return [(one.block, -self.scale[one.block, one.measure] * one.vector) for one, _ in self.added]
+
+    def pooled(self, stratum: int, shape: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """The clusters of one stratum of the design, with the corrections of their rows; and without."""
+        mine = self.codes[stratum] >= 0
+        _, code = np.unique(self.codes[stratum][mine], return_inverse=True)
+        times = self.cells.counts[mine, None].astype(np.float64)
+        block, blocks = self.cells.block[mine], self.cells.blocks
+        values, true = (
+            pool_clusters(one[mine] * times, block, code.astype(np.int64), blocks).reshape(-1, *shape)
+            for one in (self.corrected.reshape(len(self.vectors), -1), self.cells.values)
+        )
+        return values, true
+
+    def clusters_more(self, shape: Sequence[int]) -> list[FloatArray]:
+        """A row more is a cluster more, of as many rows as the rows it joins have in a cluster."""
+        out = []
+        for (block, row), (_, place) in zip(self.rows_more(), self.added, strict=True):
+            clusters = sum(len(np.unique(codes[place][codes[place] >= 0])) for codes in self.codes)
+            cluster = np.zeros(shape)
+            cluster[block] = row * (float(self.cells.counts[place].sum()) / max(1, clusters))
+            out.append(cluster)
+        return out
 
 
-def _long_tails(
-    evidence: Evidence, claim: Claim, made: Drawable, work: _ByRow | None
-) -> dict[_Kind, tuple[int, FloatArray]]:
+def _long_tails(evidence: Evidence, claim: Claim, made: Drawable, work: _ByRow | None) -> list[_Row]:
     """One unit more for each kind of rows that leans against a condition: its block and vector.
 
     Whatever the claim asks for, all conditions count and none asks for more than no loss: so that other claims can be
     put to the same draws.
     """
-    out: dict[_Kind, tuple[int, FloatArray]] = {}
-    farthest: dict[_Kind, float] = {}
+    # By utility, groups of an attribute and kind of rows: how far out the unit is, its block and its vector.
+    out: dict[tuple[int, bytes, int], tuple[float, int, FloatArray]] = {}
     shape = evidence.sums.shape if made.clustered else evidence.sums.shape[1:]
     every = np.concatenate([cells.values for cells in made.strata]).reshape(-1, *shape)
     block = np.concatenate([cells.block for cells in made.strata])
-    for condition in conditions(evidence, ANY):
+    for condition in conditions(evidence, Claim()):
         m = condition.measure
         formula = bool(evidence.measures[m].formula)
         if not made.clustered and not formula and work is not None and work.values[m] is not None:
@@ -235,27 +291,27 @@ def _long_tails(
         for kind in np.flatnonzero(lean >= min(MOST_LEAN, float(lean.max()))) if lean.max() > 0 else ():
             mine = np.flatnonzero(moved.kinds == kind)
             order = mine[np.argsort(moved.values[mine], kind="stable")]
-            middle = order[np.searchsorted(np.cumsum(moved.counts[order]), moved.counts[order].sum() / 2)]
-            reach = float(moved.values[middle] - moved.values[order[0]]) / moved.spread
+            worst, number = order[0], moved.counts[order]
+            middle = order[np.searchsorted(np.cumsum(number), number.sum() / 2)]
+            reach = float(moved.values[middle] - moved.values[worst]) / moved.spread
             key = m, condition.member.tobytes(), int(kind)
-            if reach <= farthest.get(key, 0.0):
+            if reach <= (out[key][0] if key in out else 0.0):
                 continue
-            farthest[key] = reach
             row = np.zeros(shape)
-            row[..., columns, :, :] = farther(every[middle], every[order[0]])[..., columns, :, :]
-            out[key] = int(block[order[0]]), row
-            made.acted.append((LONG_TAIL, m, None if made.clustered else int(block[order[0]])))
-    return out
+            row[..., columns, :, :] = farther(every[middle], every[worst])[..., columns, :, :]
+            out[key] = reach, int(block[worst]), row
+            made.acted.append((LONG_TAIL, m, None if made.clustered else int(block[worst])))
+    return [(where, row) for _, where, row in out.values()]
 
 
-def _weigh_rows(made: Drawable, work: _ByRow, far: dict[_Kind, tuple[int, FloatArray]]) -> None:
+def _weigh_rows(made: Drawable, work: _ByRow, far: Sequence[_Row]) -> None:
     """Rows with their factors, those of unequal weight by what leaving them out would do, and rows more."""
     cells, vectors = work.cells, work.vectors
     number, effective = loads_of(cells)
     uneven = np.asarray(((number > 0) & (effective < (1 - UNEVEN) * number)).any(axis=(1, 2)))
     if not (work.changes or far or uneven.any()):
         return
-    values = vectors * work.factor[:, :, None, None]
+    values = work.corrected
     if uneven.any():
         whole = cells.sums().reshape(cells.blocks, -1, 2, 2)[..., W]
         for b, part in enumerate(cells.slices()):
@@ -265,90 +321,48 @@ def _weigh_rows(made: Drawable, work: _ByRow, far: dict[_Kind, tuple[int, FloatA
                 made.acted += [(WEIGHTS, m, b) for m in range(vectors.shape[1])]
         least = freedom_of(np.where(number > 0, effective, np.inf), cells.rows, 1)
         made.freedom = np.where(uneven, least, np.inf)
-    more = [(one.block, work.vector(one)) for one, _ in work.added] + list(far.values())
-    flat = np.concatenate([values.reshape(len(values), -1), *(row.reshape(1, -1) for _, row in more)])
-    block = np.concatenate([cells.block, [b for b, _ in more]]).astype(np.int64)
-    order = np.argsort(block, kind="stable")
-    counts = np.concatenate([cells.counts, np.ones(len(more), dtype=np.int64)])
-    made.strata = [Cells(np.asfortranarray(flat[order]), block[order], counts[order], cells.silent, cells.blocks)]
-    made.linear = True
+    more = _joined(replace(cells, values=values.reshape(len(values), -1)), [*work.rows_more(), *far])
+    order = np.argsort(more.block, kind="stable")
+    made.strata, made.linear = [replace(some_cells(more, order), silent=cells.silent)], True
 
 
-def _weigh_clusters(
-    made: Drawable,
-    evidence: Evidence,
-    work: _ByRow | None,
-    rows: RowsInClusters | None,
-    far: dict[_Kind, tuple[int, FloatArray]],
-) -> None:
+def _weigh_clusters(made: Drawable, evidence: Evidence, work: _ByRow | None, far: Sequence[_Row]) -> None:
     """Clusters by what leaving each out would do; with the factors of their rows, and clusters more."""
-    shape = evidence.sums.shape
-    whole, units = evidence.sums[..., W], sum(cells.rows for cells in made.strata)
+    shape, whole = evidence.sums.shape, evidence.sums[..., W]
     squares, strata = np.zeros(whole.shape), []
-    flips = work is not None and rows is not None and work.changes
+    more = [vector for _, vector in far]
     for h, cells in enumerate(made.strata):
         true = values = cells.values.reshape(-1, *shape)
         number = cells.counts
         squares += np.einsum("c,c...->...", number.astype(np.float64), true[..., W] ** 2)
-        if flips:
-            assert work is not None
-            assert rows is not None
-            values, true = _pooled(work, rows.codes[h], shape)
+        if work is not None and work.changes:
+            values, true = work.pooled(h, shape)
             number = np.ones(len(values), dtype=np.int64)
         factor = left_out(true[..., W], number.astype(np.float64), cells.rows, whole)
         order = _in_order(true, values)
         flat = (values * factor[..., None]).reshape(len(values), -1)[order]
         silent = cells.rows - int(number.sum())
         strata.append(Cells(np.asfortranarray(flat), np.zeros(len(flat), dtype=np.int64), number[order], silent, 1))
-    more = [vector for _, vector in far.values()]
-    if flips:
-        assert work is not None
-        assert rows is not None
-        more += [_as_cluster(work, rows, one, place, shape) for one, place in work.added]
-    if more:
-        largest = int(np.argmax([cells.rows for cells in strata]))
-        extra = np.array([one.ravel() for one in more])
-        one = strata[largest]
-        counts = np.concatenate([one.counts, np.ones(len(extra), dtype=np.int64)])
-        strata[largest] = Cells(np.concatenate([one.values, extra]), np.zeros(len(counts), dtype=np.int64), counts,
-                                one.silent, 1)  # fmt: skip
+    if work is not None and work.changes:
+        more += work.clusters_more(shape)
+    made.freedom = freedom_of(effective_units(whole, squares), sum(cells.rows for cells in strata), len(strata))
+    largest = int(np.argmax([cells.rows for cells in strata]))
+    strata[largest] = _joined(strata[largest], [(0, one) for one in more])
     made.strata, made.linear = strata, True
-    made.freedom = freedom_of(effective_units(whole, squares), units, len(strata))
     made.acted += [(CLUSTERS, m, None) for m in range(shape[1])]
+
+
+def _joined(cells: Cells, more: Sequence[_Row]) -> Cells:
+    """Cells with units more, which stand last."""
+    return replace(
+        cells,
+        values=np.concatenate([cells.values, *(vector.reshape(1, -1) for _, vector in more)]),
+        block=np.concatenate([cells.block, np.array([block for block, _ in more], dtype=np.int64)]),
+        counts=np.concatenate([cells.counts, np.ones(len(more), dtype=np.int64)]),
+    )
 
 
 def _in_order(*parts: FloatArray) -> IntArray:
     """Units by their w and then by their u, an order that how outcomes are written does not change."""
     columns = [one[..., part].reshape(len(one), -1).T for one in parts for part in (W, U)]
     return np.lexsort(np.concatenate(columns)[::-1])
-
-
-def _pooled(work: _ByRow, codes: IntArray, shape: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """The clusters of one stratum of the design, with the factors of their rows; and without."""
-    mine = codes >= 0
-    _, code = np.unique(codes[mine], return_inverse=True)
-    times = work.cells.counts[mine, None].astype(np.float64)
-    with_factor = (work.vectors * work.factor[:, :, None, None]).reshape(len(work.vectors), -1)[mine] * times
-    block, blocks = work.cells.block[mine], work.cells.blocks
-    values, true = (
-        pool_clusters(one, block, code.astype(np.int64), blocks).reshape(-1, *shape)
-        for one in (with_factor, work.cells.values[mine] * times)
-    )
-    return values, true
-
-
-def _as_cluster(work: _ByRow, rows: RowsInClusters, one: Unseen, place: IntArray, shape: Sequence[int]) -> FloatArray:
-    """A row more as a cluster more: of as many rows as the rows it joins have in a cluster."""
-    clusters = sum(len(np.unique(codes[place][codes[place] >= 0])) for codes in rows.codes)
-    out = np.zeros(shape)
-    out[one.block] = work.vector(one) * (float(work.cells.counts[place].sum()) / max(1, clusters))
-    return out
-
-
-def corrections_of(drawable: Drawable, evidence: Evidence) -> tuple[dict[str, str], ...]:
-    """Which corrections act, where, in words: each reason, utility and group once."""
-    out = []
-    for why, m, block in dict.fromkeys(drawable.acted):
-        groups = "" if block is None else " and ".join(one.levels[one.member[block]] for one in evidence.attributes)
-        out.append({"why": why, "utility": evidence.measures[m].label, "group": groups or "every group"})
-    return tuple(out)

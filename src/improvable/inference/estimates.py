@@ -1,21 +1,197 @@
-"""Estimates with their intervals: the status quo's own gap, and every utility, gap, ratio and difference."""
+"""Estimates with their intervals: utilities, gaps, ratios and differences, and the status quo's own gaps.
+
+Differences have the centered interval of their draws (`interval`), which agrees with the test's p-values. Other numbers
+need more:
+
+- a rate near 0 or 1, where draws lean the wrong way or do not move at all, has Wilson's (`utility_interval`);
+- a ratio has the one that Fieller's theorem makes of differences (`ratio_interval`);
+- the widest of several gaps folds where groups tie, and has that of all differences at once (`gap_interval`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
 from improvable.inference.components import gaps
 from improvable.inference.evidence import ALGORITHMS, Evidence
-from improvable.inference.intervals import ratio_interval
-from improvable.inference.pvalues import interval
-from improvable.inference.rates import utility_interval
 from improvable.inference.statistics import gap_between
-from improvable.inference.widest import gap_interval
 from improvable.question.claim import Claim
+
+
+def interval(estimate: float, draws: FloatArray, level: float) -> tuple[float, float]:
+    """The centered ("basic") bootstrap interval, which agrees with the centered p-values.
+
+    An undefined draw counts as far away on either side, so it can only widen the interval.
+    """
+    tail = (1 - level) / 2
+    high = np.quantile(np.where(np.isfinite(draws), draws, np.inf), 1 - tail, method="higher")
+    low = np.quantile(np.where(np.isfinite(draws), draws, -np.inf), tail, method="lower")
+    return float(2 * estimate - high), float(2 * estimate - low)
+
+
+def ratio_interval(values: FloatArray, draws: FloatArray, level: float) -> tuple[float, float]:
+    """The smallest and the largest ratio of candidate to status quo, (2,) and (Q, 2), that the draws do not reject.
+
+    The ratio of U1 to U0 is above r where U1 - r U0 is above zero, and that is a difference, whose centered draws the
+    test uses. So the interval excludes 1 exactly where that of U1 - U0 excludes 0. Where draws do not tell U0 from
+    zero, no ratio is too large: the interval is not bounded. An undefined draw can only widen it.
+    """
+    reflected = 2 * values - draws
+    if values[STATUS_QUO] < 0:
+        reflected = -reflected
+    below, above = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
+    allowed = int(np.floor((len(draws) - 1) * (1 - level) / 2 + 1e-9))
+    return _lowest(above, below, allowed), -_lowest(-above, below, allowed)
+
+
+def _lowest(above: FloatArray, below: FloatArray, allowed: int) -> float:
+    """The smallest r at which more than `allowed` draws have above - r * below <= 0."""
+    defined = np.isfinite(above) & np.isfinite(below)
+    always = int((~defined).sum()) + int((defined & (below == 0) & (above <= 0)).sum())
+    rising, falling = defined & (below > 0), defined & (below < 0)
+    turns = np.sort(above[rising] / below[rising])
+    returns = np.sort(above[falling] / below[falling])
+    if always + len(returns) > allowed:
+        return -np.inf
+    counts = np.arange(1, len(turns) + 1) + always + len(returns) - np.searchsorted(returns, turns, side="left")
+    enough = np.flatnonzero(counts > allowed)
+    return float(turns[enough[0]]) if len(enough) else np.inf
+
+
+def utility_interval(
+    evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int, level: float
+) -> tuple[float, float]:
+    """The interval of one group's utility under one algorithm: Wilson's of a rate, and else that of its draws.
+
+    Of 40 rows at a rate of .97, three samples in ten hold no failure. Every draw is then 1, and so is either end of the
+    interval: the draws' interval covers about .7. Wilson's (1927) holds every rate p that a normal test with the
+    variance of p itself, p (1 - p) / n, does not reject, n being the rows that the rate is worth.
+    """
+    value = float(evidence.values[attribute][group, measure, algorithm])
+    if np.isnan(value):
+        return np.nan, np.nan
+    rows = _rows_of_rate(evidence, attribute, group, measure, algorithm)
+    drawn = evidence.drawn[attribute][:, group, measure, algorithm]
+    return interval(value, drawn, level) if rows is None else wilson(value, rows, level)
+
+
+def _rows_of_rate(evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int) -> float | None:
+    """How many independent rows a rate is worth; None where the utility is not a rate.
+
+    p (1 - p) over the draws' variance, where the sample holds both successes and failures, so that clusters, strata and
+    weights count for what they count in the test. Else Kish's effective number, (sum of w)^2 / (sum of w^2): the
+    variance of the draws of w is the sum of w^2, less (sum of w)^2 over the number of units.
+    """
+    if evidence.measures[measure].formula:
+        return None
+    sums = evidence.sums[:, measure]
+    drawn = evidence.drawn[attribute][:, group, measure, algorithm]
+    drawn = drawn[np.isfinite(drawn)]
+    # A rate has 0 <= u <= w in every stratum.
+    if not len(drawn) or (sums[..., U] < 0).any() or (sums[..., U] > sums[..., W]).any():
+        return None
+    mine = evidence.attributes[attribute].member == group
+    whole = float(sums[mine, algorithm, W].sum())
+    of_weights = float(evidence.draws[:, mine, measure, algorithm, W].sum(axis=1).var())
+    rows = whole**2 / (of_weights + whole**2 / evidence.units)
+    rate, variance = float(evidence.values[attribute][group, measure, algorithm]), float(drawn.var())
+    # No number between 0 and w varies more than a rate. Where draws vary more than twice as much as those of a rate
+    # with one success and one failure more, values go beyond. Counts with a mean of up to one half pass, and do no
+    # harm: their variance, about p, is nearly p (1 - p).
+    smoothed = (rate * rows + 1) / (rows + 2)
+    if variance > 2 * smoothed * (1 - smoothed) / rows:
+        return None
+    if rate in (0.0, 1.0):
+        return rows
+    return rate * (1 - rate) / variance if variance > 0 else None
+
+
+def wilson(rate: float, rows: float, level: float) -> tuple[float, float]:
+    """Wilson's score interval.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(1.0, 40, 0.95)]
+    [0.912, 1.0]
+    """
+    square = NormalDist().inv_cdf((1 + level) / 2) ** 2 / rows
+    center = (rate + square / 2) / (1 + square)
+    reach = np.sqrt(square * (rate * (1 - rate) + square / 4)) / (1 + square)
+    return max(0.0, float(center - reach)), min(1.0, float(center + reach))
+
+
+def gap_interval(
+    values: FloatArray, drawn: FloatArray, level: float, protected: int | None = None, relative: int = 0
+) -> tuple[float, float]:
+    """The smallest and the largest gap that simultaneous intervals of all differences allow.
+
+    The widest gap is a maximum of absolute differences, and no bootstrap interval of it can be trusted where some tie
+    or are zero. Differences have no such kink. So this is honest wherever the differences' intervals are, ties
+    included, and wider than need be where one pair of groups stands clear of the others.
+
+    Parameters
+    ----------
+    values : array of shape (groups,)
+        Utilities under one algorithm; turned so that a protected group is worse off with a lower one.
+    drawn : array of shape (Q, groups)
+        The same on the draws. A draw in which one is undefined can only widen the interval.
+    level : float
+        The confidence.
+    protected : int, optional
+        The group in whose favor the gap is one-sided.
+    relative : {0, 1, -1}
+        Whether the gap is a share of the higher value; see `gap_between`.
+
+    Examples
+    --------
+    >>> values = np.array([0.5, 0.5, 0.6])
+    >>> drawn = values + 0.01 * np.random.default_rng(0).normal(size=(2_000, 3))
+    >>> [round(end, 2) for end in gap_interval(values, drawn, 0.95)]
+    [0.07, 0.13]
+    """
+    order = np.argsort(-values, kind="stable").tolist()
+    pairs = list(combinations(order, 2)) if protected is None else [(g, protected) for g in order if g != protected]
+    above, below = ([pair[side] for pair in pairs] for side in (0, 1))
+    found = gap_between(values[above], values[below], relative)
+    draws = gap_between(drawn[:, above], drawn[:, below], relative)
+    low, high = _at_once(found, draws, level)
+    ends = np.array([_folded(end, protected is not None, relative) for end in (low, high)])
+    least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
+    return float(least.max()), float(ends.max())
+
+
+def _at_once(found: FloatArray, draws: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals of differences that all hold with one confidence; of a single one, the interval it has everywhere.
+
+    Each is as many standard errors wide as the largest of all studentized deviations of a draw seldom exceeds.
+    """
+    if len(found) == 1:
+        low, high = interval(float(found[0]), draws[:, 0], level)
+        return np.array([low]), np.array([high])
+    defined = np.isfinite(draws).all(axis=1)
+    errors = draws[defined].std(axis=0) if defined.any() else np.full(len(found), np.inf)
+    moves = np.abs(draws[defined] - found)
+    apart = np.full(len(draws), np.inf)
+    apart[defined] = np.divide(moves, errors, out=np.zeros(moves.shape), where=errors > 0).max(axis=1, initial=0.0)
+    times = np.quantile(apart, level, method="higher")
+    reach = np.full(len(found), np.inf) if np.isinf(times) else times * errors
+    return found - reach, found + reach
+
+
+def _folded(difference: FloatArray, one_sided: bool, relative: int) -> FloatArray:
+    """The gap of two groups whose difference, first minus second, may have either sign."""
+    if one_sided:
+        return np.maximum(difference, 0.0)
+    if not relative:
+        return np.abs(difference)
+    # 1 - h / g below zero: h is the higher one, and its gap is 1 - g / h.
+    turned = np.divide(-difference, 1 - difference, out=np.ones(difference.shape), where=np.isfinite(difference))
+    return np.where(difference < 0, turned, difference)
 
 
 @dataclass(frozen=True)
@@ -32,8 +208,8 @@ class Disparity:
 
         Of two groups, or of a pair that other rows chose, the interval is that of the difference, with its sign: which
         group is called the higher one only turns it around. Where these rows chose the pair out of several, it is that
-        of the widest gap, and holds whichever pair that is (`widest.gap_interval`); the plain interval of the pair that
-        looks widest would exclude zero in most samples of many groups that have no gap.
+        of the widest gap, and holds whichever pair that is (`gap_interval`); the plain interval of the pair that looks
+        widest would exclude zero in most samples of many groups that have no gap.
     one_sided : bool
         Whether only a protected group's being worse off counts.
     worse_off : str
@@ -61,23 +237,11 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
             low, high = gap_interval(values, drawn, 1 - alpha, gap.protected, gap.relative)
         else:
             low, high = interval(estimate, draws, 1 - alpha)
-        named = evidence.measures[gap.measure]
-        pair = gap.attribute.levels[gap.reference[0]], gap.attribute.levels[gap.reference[1]]
-        # Direction -1 looks at a protected group from below: its value is the higher one.
-        above, below = pair if evidence.direction(gap.measure, gap.protected) > 0 else pair[::-1]
-        out.append(
-            Disparity(
-                measure=named.label,
-                attribute=gap.attribute.name,
-                higher=above,
-                lower=below,
-                estimate=estimate,
-                low=low,
-                high=high,
-                one_sided=gap.protected is not None,
-                worse_off=below if named.worse_off == "lower" else above,
-            )
-        )
+        above, below = gap.reference_names
+        worse_off = below if evidence.measures[gap.measure].worse_off == "lower" else above
+        one_sided = gap.protected is not None
+        name = gap.attribute.name
+        out.append(Disparity(gap.label, name, above, below, estimate, low, high, one_sided, worse_off))
     return out
 
 
@@ -96,57 +260,42 @@ class Estimate:
 def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
     """Every utility by group and gap between two groups, and their ratio and difference between algorithms.
 
-    Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted. A rate of a group
-    has Wilson's interval (`rates`).
+    Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted.
     """
     out = []
     for measure in evidence.asked:
-        named = evidence.measures[measure]
+        label, relative = evidence.measures[measure].label, evidence.relative(measure, None)
         for a, attribute in enumerate(evidence.attributes):
             values, drawn = evidence.values[a][:, measure], evidence.drawn[a][:, :, measure]
             for g, group in enumerate(attribute.levels):
                 own = [utility_interval(evidence, a, g, measure, t, 1 - alpha) for t in (STATUS_QUO, CANDIDATE)]
-                out += _changes(named.label, group, values[g], drawn[:, g], alpha, own)
-            for high, low in _ordered_pairs(evidence, a, measure):
-                relative = evidence.relative(measure, None)
+                out += _changes(label, group, values[g], drawn[:, g], alpha, own)
+            # Of each pair, the group first that the status quo favored on the training rows.
+            favored = evidence.training_values(a, measure)
+            for high, low in combinations(sorted(range(len(favored)), key=lambda g: (-favored[g], g)), 2):
                 name = "1 - {1} / {0}" if relative else "{0} minus {1}"
                 pair = name.format(attribute.levels[high], attribute.levels[low])
                 gap, gaps_drawn = (gap_between(x[..., high, :], x[..., low, :], relative) for x in (values, drawn))
                 own = [_interval(float(gap[t]), gaps_drawn[:, t], alpha) for t in (STATUS_QUO, CANDIDATE)]
-                out += _changes(named.label, pair, gap, gaps_drawn, alpha, own)
+                out += _changes(label, pair, gap, gaps_drawn, alpha, own)
     return out
 
 
-def _ordered_pairs(evidence: Evidence, attribute: int, measure: int) -> list[tuple[int, int]]:
-    """Every pair of groups, the one first that the status quo favored on the training rows."""
-    values = evidence.training_values(attribute, measure)
-    order = sorted(range(len(values)), key=lambda g: (-values[g], g))
-    return list(combinations(order, 2))
-
-
 def _changes(
-    measure: str,
-    group: str,
-    values: FloatArray,
-    draws: FloatArray,
-    alpha: float,
-    own: Sequence[tuple[float, float]],
+    measure: str, group: str, values: FloatArray, draws: FloatArray, alpha: float, own: Sequence[tuple[float, float]]
 ) -> list[Estimate]:
     """Four numbers of a pair (status quo, candidate), shapes (2,) and (Q, 2); `own` are the intervals of the two."""
-    found: dict[str, tuple[float, float, float]]
-    found = {name: (float(values[t]), *own[t]) for t, name in enumerate(ALGORITHMS)}
-    before, after = values[STATUS_QUO], values[CANDIDATE]
-    difference = float(_difference(values))
-    found["difference"] = (difference, *_interval(difference, _difference(draws), alpha))
+    before, after = values
     ratio = float(after / before) if before != 0 else np.nan
+    difference = float(after - before)
     bounds = (np.nan, np.nan) if np.isnan(ratio) else ratio_interval(values, draws, 1 - alpha)
-    found["ratio"] = (ratio, *bounds)
-    return [Estimate(measure, group, name, *found[name]) for name in (*ALGORITHMS, "ratio", "difference")]
+    apart = _interval(difference, draws[:, CANDIDATE] - draws[:, STATUS_QUO], alpha)
+    return [
+        *(Estimate(measure, group, name, float(values[t]), *own[t]) for t, name in enumerate(ALGORITHMS)),
+        Estimate(measure, group, "ratio", ratio, *bounds),
+        Estimate(measure, group, "difference", difference, *apart),
+    ]
 
 
 def _interval(estimate: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
     return (np.nan, np.nan) if np.isnan(estimate) else interval(estimate, draws, 1 - alpha)
-
-
-def _difference(pair: FloatArray) -> FloatArray:
-    return np.asarray(pair[..., CANDIDATE] - pair[..., STATUS_QUO])

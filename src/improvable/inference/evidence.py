@@ -1,13 +1,13 @@
 """What a held-out sample says, kept as sums and draws: all that any claim is tested with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable.data.arrays import BoolArray, FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import STATUS_QUO
 from improvable.inference.statistics import drawn_utilities, reference_pair, utilities_of, with_formulas
@@ -139,6 +139,13 @@ class Evidence:
             np.tensordot(share[counted], self.values[a][counted, measure], axes=(0, 0)),
             np.einsum("g,qgt->qt", share[counted], self.drawn[a][:, counted, measure]),
         )
+
+
+def members(attributes: Sequence[Attribute]) -> Iterator[tuple[str, BoolArray]]:
+    """Every group of every attribute, and which strata are in it."""
+    for attribute in attributes:
+        for g, group in enumerate(attribute.levels):
+            yield group, attribute.member == g
 
 
 def _by_level(sums: FloatArray, attribute: Attribute) -> FloatArray:

@@ -5,7 +5,7 @@ the first and second moments of contributions, which add up over batches of rows
 distribution take the place of bootstrap draws; everything after them is the same code. Statistics are smooth functions
 of the sums, so their draws have the limit of Propositions B.1 and B.2.
 
-Moments are summed exactly (`exact`), so they are the same bits for any order and any batches of rows.
+Moments are summed exactly (`cells.exact_sum`), so they are the same bits for any order and any batches of rows.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.cells import Cells, W, merge
-from improvable.inference.exact import SCALE, exact_sum, to_float
+from improvable.inference.cells import SCALE, Cells, W, exact_sum, merge, to_float
 from improvable.inference.resampling import DRAWS_PER_BLOCK, child
 
 MOST_CELLS = 1_000_000

@@ -28,9 +28,7 @@ from math import log, sqrt
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.pvalues import TIE, Tail
-from improvable.inference.statistics import gap_between, ordered_pairs
-from improvable.question.claim import Form
+from improvable.inference.statistics import TIE, gap_between, ordered_pairs
 
 SMALLEST_SPREAD = 0.01
 """A standard error is taken to be at least this share of that of independent gaps; it only sets a weight."""
@@ -39,17 +37,9 @@ SMALLEST_SPREAD = 0.01
 def kappa(groups: int, units: float) -> float:
     """By how many standard errors a gap may be short of the widest and still count.
 
-    Parameters
-    ----------
-    groups : int
-    units : float
-        Rows tested or, where rows are clustered, clusters: what is independent, and what draws are made of. The rows of
-        a cluster add no further chances for a tie to come apart.
-
-    Notes
-    -----
-    A logarithm counts as at least 1, as is usual in the law of the iterated logarithm: ln ln n is not defined for one
-    unit, and says nothing for a few. So kappa is never below the square root of 2.
+    `units` are rows or, where rows are clustered, clusters: the rows of a cluster add no further chances for a tie to
+    come apart. A logarithm counts as at least 1, as is usual in the law of the iterated logarithm: ln ln n says nothing
+    for a few units. So kappa is never below the square root of 2.
 
     Examples
     --------
@@ -73,19 +63,8 @@ def contact_set(
 ) -> tuple[tuple[int, int], ...]:
     """The ordered pairs of groups between which the status quo's gap may be the widest, the one that is first.
 
-    Parameters
-    ----------
-    values : array of shape (groups,)
-        The status quo's utilities, turned as in `components.GroupGap`.
-    drawn : array of shape (Q, groups)
-    widest : (int, int)
-        The pair with the widest gap on the sample.
-    units : int
-        As in `kappa`.
-    protected : int or None
-        The lower group of every pair, where one is protected.
-    relative : {0, 1, -1}
-        How a gap is measured, as in `gap_between`.
+    `values`, (groups,), and `drawn`, (Q, groups), are the status quo's utilities, turned as in `components.GroupGap`;
+    `protected` and `relative` are those of `GroupGap` too, and `units` of `kappa`.
     """
     reach, tie = kappa(len(values), units), TIE * (1.0 if relative else float(np.abs(values).max()))
 
@@ -149,19 +128,3 @@ class SeveralReferences:
         spread = standard_errors(np.var(before, axis=0), np.asarray(np.var(after)), together)
         moves = spread > TIE * max(float(np.abs(self.before).max()), abs(self.after))
         return np.asarray(np.divide(1.0, spread, out=np.zeros(len(spread)), where=moves))
-
-    def tail(self, delta: float, form: Form, scale: float) -> Tail:
-        """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
-        undefined = int((~self.defined).sum())
-        share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-        if share < 0 or not (np.isfinite(self.before).all() and np.isfinite(self.after)):
-            return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
-        before, after = self.deviations
-        apart = share * before - after[:, None]
-        counted = self.weights > 0
-        if not (np.abs(apart[:, counted]) > TIE * scale).any():
-            return Tail(1.0, undefined, degenerate=True)
-        statistic = float((self.weights * (share * self.before - amount - self.after))[counted].max())
-        largest = (self.weights * (apart + TIE * scale))[:, counted].max(axis=1)
-        against = int((largest >= statistic).sum()) + undefined
-        return Tail(against / len(self.drawn_after), undefined, degenerate=False)

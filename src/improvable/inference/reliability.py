@@ -4,18 +4,17 @@ Each function looks at what was counted, not at the verdict, and returns caution
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, IntArray
+from improvable.data.arrays import IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
-from improvable.inference.cells import Cells, U, W, by_utility
+from improvable.inference.cells import Cells, U, W, by_utility, some_cells
 from improvable.inference.drawing import UNEVEN, Drawable
-from improvable.inference.evidence import Evidence
-from improvable.inference.influence import MOST_LEAN
-from improvable.inference.leverage import effective_units, loads_of, sums_of_loads
+from improvable.inference.evidence import Evidence, members
+from improvable.inference.influence import MOST_LEAN, effective_units, loads_of, sums_of_loads
 from improvable.inference.normal_limit import Moments, loads_of_moments
 
 FEWEST_CLUSTERS = 30
@@ -54,35 +53,23 @@ def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = 
 
     A row counts where it contributes other than the same under both: a decision that changes nothing that is measured
     does not. It needs no outcome to be seen, and so it tells of samples that look certain because they are small.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    rows : Cells
-        One block per stratum of groups.
-    clusters : array of shape (cells,), optional
-        The cluster of each cell.
+    `clusters` has the cluster of each cell.
     """
     vectors, out = by_utility(rows), {}
-    for attribute in evidence.attributes:
-        for g, group in enumerate(attribute.levels):
-            mine = attribute.member[rows.block] == g
-            found = []
-            for m in evidence.asked:
-                columns = [at for _, at in evidence.measures[m].reads] or [m]
-                parts = vectors[:, columns]
-                differs = mine & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
-                load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
-                total, squares = float((counts * load).sum()), float((counts * load**2).sum())
-                if clusters is not None:
-                    squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
-                more = parts[differs].sum(axis=1)
-                new = np.where(
-                    more[:, 0, W] != more[:, 1, W], more[:, 1, W] > more[:, 0, W], more[:, 1, U] > more[:, 0, U]
-                )
-                sides = int(counts[~new].sum()), int(counts[new].sum())
-                found.append(Differing(int(counts.sum()), sides, total**2 / squares if squares else 0.0))
-            out[group] = min(found, key=lambda one: (one.fewest, one.rows))
+    for group, strata in members(evidence.attributes):
+        mine, found = strata[rows.block], []
+        for m in evidence.asked:
+            parts = vectors[:, [at for _, at in evidence.measures[m].reads] or [m]]
+            differs = mine & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
+            load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
+            total, squares = float((counts * load).sum()), float((counts * load**2).sum())
+            if clusters is not None:
+                squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
+            before, after = np.moveaxis(parts[differs].sum(axis=1), 1, 0)
+            new = np.where(before[:, W] != after[:, W], after[:, W] > before[:, W], after[:, U] > before[:, U])
+            sides = int(counts[~new].sum()), int(counts[new].sum())
+            found.append(Differing(int(counts.sum()), sides, total**2 / squares if squares else 0.0))
+        out[group] = min(found, key=lambda one: (one.fewest, one.rows))
     return out
 
 
@@ -135,46 +122,34 @@ def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) ->
 
     Of several utilities in the one in which it is least. Without weights it is how many rows count. Clusters are not
     considered.
-
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-    counted : Cells or Moments
-        Of rows, one block per stratum of groups.
     """
     first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sums_of_loads(counted)
     out = {}
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            one, two = (x[attribute.member == g].sum(axis=0) for x in (first, second))
-            least = np.where(two > 0, effective_units(one, two), 0.0).min(axis=0)
-            out[group] = float(least[0]), float(least[1])
+    for group, mine in members(attributes):
+        one, two = (x[mine].sum(axis=0) for x in (first, second))
+        least = np.where(two > 0, effective_units(one, two), 0.0).min(axis=0)
+        out[group] = float(least[0]), float(least[1])
     return out
 
 
 def heavy_weights(evidence: Evidence, rows: Cells) -> list[Caution]:
     """Groups in which uneven weights leave few effective rows."""
     out = []
-    for attribute in evidence.attributes:
-        for g, group in enumerate(attribute.levels):
-            number, effective = (one[0] for one in loads_of(_pooled(rows, attribute.member == g)))
-            for t, whose in enumerate(WHOSE):
-                m = int(np.argmin(effective[:, t]))
-                if 0 < effective[m, t] < min(FEWEST_EFFECTIVE, (1 - UNEVEN) * number[m, t]):
-                    text = (
-                        f"the {number[m, t]:,.0f} weighted rows of group '{group}' that count for the {whose} are "
-                        f"worth {effective[m, t]:.1f} rows of equal weight (Kish's effective number; fewer than "
-                        f"{FEWEST_EFFECTIVE}), so p-values are unreliable. Trim the largest weights, or bring more "
-                        "rows."
-                    )
-                    out.append(Caution(f"weights {group} {whose}", text))
+    for group, strata in members(evidence.attributes):
+        mine = some_cells(rows, np.flatnonzero(strata[rows.block]))
+        as_one = replace(mine, block=np.zeros(len(mine.block), dtype=np.int64), blocks=1)
+        number, effective = (one[0] for one in loads_of(as_one))
+        for t, whose in enumerate(WHOSE):
+            m = int(np.argmin(effective[:, t]))
+            if 0 < effective[m, t] < min(FEWEST_EFFECTIVE, (1 - UNEVEN) * number[m, t]):
+                text = (
+                    f"the {number[m, t]:,.0f} weighted rows of group '{group}' that count for the {whose} are "
+                    f"worth {effective[m, t]:.1f} rows of equal weight (Kish's effective number; fewer than "
+                    f"{FEWEST_EFFECTIVE}), so p-values are unreliable. Trim the largest weights, or bring more "
+                    "rows."
+                )
+                out.append(Caution(f"weights {group} {whose}", text))
     return out
-
-
-def _pooled(cells: Cells, chosen: BoolArray) -> Cells:
-    """The cells of some blocks, as one block."""
-    kept = chosen[cells.block]
-    return Cells(cells.values[kept], np.zeros(int(kept.sum()), dtype=np.int64), cells.counts[kept], 0, 1)
 
 
 def skewed_statistics(evidence: Evidence, drawable: Drawable) -> list[Caution]:

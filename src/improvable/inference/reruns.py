@@ -8,7 +8,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import threshold_for
+from improvable.inference.assessment import threshold_for
 from improvable.question.checks import check_integer, check_number
 
 CONFIDENCE = 0.9

@@ -14,7 +14,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import DataError
-from improvable.inference.cells import Cells, weigh
+from improvable.inference.cells import Cells, some_cells, weigh
 
 DRAWS_PER_BLOCK = 500
 FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
@@ -39,29 +39,13 @@ def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
 
 
 def resample(cells: Cells, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
-    """Bootstrap sums.
-
-    Parameters
-    ----------
-    cells : Cells
-    draws : int
-        Q, how many bootstrap samples.
-    seed : SeedSequence
-        Every block of `DRAWS_PER_BLOCK` draws has a child of it.
-    workers : int
-        Threads; the result does not depend on it.
-
-    Returns
-    -------
-    array of shape (draws, blocks, width)
-    """
+    """Bootstrap sums of Q draws, shape (draws, blocks, width); how many threads make them does not matter."""
     large, lots = _divide(cells)
-    drawn_one_by_one = sum(lot.rows for lot in lots)
 
     def block(size: int, rng: np.random.Generator) -> FloatArray:
         return _draw(cells, large, lots, size, cells.rows, rng)
 
-    return _in_blocks(block, draws, seed, workers if draws * drawn_one_by_one >= ROWS_WORTH_THREADS else 1)
+    return _in_blocks(block, draws, seed, workers, lots)
 
 
 def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
@@ -70,17 +54,6 @@ def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSeq
     From the n units of a stratum n - 1 are drawn with replacement, each counted n / (n - 1) times. So a stratum's sum
     has the variance that its units estimate without bias, n / (n - 1) times the sum of squared deviations, for any n
     from two up; drawing n of n would be too small by (n - 1) / n, which with two clusters a stratum is one half.
-
-    Parameters
-    ----------
-    strata : sequence of Cells
-        The units (clusters, or rows) of each stratum; all of the same shape. A sample without strata is one.
-    draws, seed, workers
-        As in `resample`.
-
-    Returns
-    -------
-    array of shape (draws, blocks, width)
     """
     lonely = sum(cells.rows < 2 for cells in strata)
     if lonely:
@@ -89,7 +62,6 @@ def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSeq
             "Merge each with a similar stratum.",
         )
     divided = [(cells, *_divide(cells)) for cells in strata]
-    drawn_one_by_one = sum(lot.rows for _, _, lots in divided for lot in lots)
 
     def block(size: int, rng: np.random.Generator) -> FloatArray:
         out = np.zeros((size, strata[0].blocks, strata[0].values.shape[1]))
@@ -98,11 +70,15 @@ def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSeq
             out += _draw(cells, large, lots, size, units - 1, rng) * (units / (units - 1))
         return out
 
-    return _in_blocks(block, draws, seed, workers if draws * drawn_one_by_one >= ROWS_WORTH_THREADS else 1)
+    return _in_blocks(block, draws, seed, workers, [lot for _, _, lots in divided for lot in lots])
 
 
 def _in_blocks(
-    block: Callable[[int, np.random.Generator], FloatArray], draws: int, seed: np.random.SeedSequence, workers: int
+    block: Callable[[int, np.random.Generator], FloatArray],
+    draws: int,
+    seed: np.random.SeedSequence,
+    workers: int,
+    lots: Sequence[_Lot],
 ) -> FloatArray:
     """Draws in blocks of `DRAWS_PER_BLOCK`, each with a generator of its own."""
 
@@ -111,7 +87,7 @@ def _in_blocks(
         return block(min(DRAWS_PER_BLOCK, draws - start), rng)
 
     starts = range(0, draws, DRAWS_PER_BLOCK)
-    if workers == 1:
+    if workers == 1 or draws * sum(lot.rows for lot in lots) < ROWS_WORTH_THREADS:
         return np.concatenate([one(start) for start in starts])
     with ThreadPoolExecutor(workers) as pool:
         return np.concatenate(list(pool.map(one, starts)))
@@ -125,13 +101,8 @@ def _divide(cells: Cells) -> tuple[Cells, list[_Lot]]:
     lots = []
     for start in range(0, len(cell_of_row), ROWS_PER_LOT):
         which, place = np.unique(cell_of_row[start : start + ROWS_PER_LOT], return_inverse=True)
-        lots.append(_Lot(_some(cells, which), None if len(which) == len(place) else place, len(place)))
-    return _some(cells, np.flatnonzero(is_large)), lots
-
-
-def _some(cells: Cells, index: IntArray) -> Cells:
-    values = np.asfortranarray(cells.values[index])
-    return Cells(values, cells.block[index], cells.counts[index], 0, cells.blocks)
+        lots.append(_Lot(some_cells(cells, which), None if len(which) == len(place) else place, len(place)))
+    return some_cells(cells, np.flatnonzero(is_large)), lots
 
 
 def _draw(cells: Cells, large: Cells, lots: list[_Lot], draws: int, rows: int, rng: np.random.Generator) -> FloatArray:

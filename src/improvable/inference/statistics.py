@@ -16,6 +16,9 @@ from improvable.question.claim import Form
 from improvable.question.formula import Formula
 from improvable.question.utilities import Measure
 
+TIE = 1e-10
+"""Statistics closer than this share of the utilities' size are equal: floating point must not break a tie."""
+
 
 def utilities_of(sums: FloatArray) -> FloatArray:
     """U = sum of u / sum of w, equation (1); NaN where w sums to zero and U is undefined.
@@ -53,17 +56,7 @@ def with_formulas(values: FloatArray, measures: Sequence[Measure], axis: int) ->
 def slopes_of(values: FloatArray, measure: Measure, place: int) -> list[tuple[int, FloatArray]]:
     """By how much a measure moves with each pair (u, w) that it is made of: their places, and derivatives.
 
-    Parameters
-    ----------
-    values : array of shape (..., M, 2)
-        Of the pairs.
-    measure : Measure
-    place : int
-        Where the measure stands.
-
-    Returns
-    -------
-    list of (int, array of shape (..., 2))
+    `values` are those of the pairs, shape (..., M, 2); derivatives have shape (..., 2). `place` is the measure's own.
     """
     if not measure.formula:
         return [(place, np.ones((*values.shape[:-2], values.shape[-1])))]
@@ -91,12 +84,8 @@ def gap_statistic(status_quo: FloatArray, candidate: FloatArray, delta: float, f
 def gap_between(above: FloatArray, below: FloatArray, relative: int = 0) -> FloatArray:
     """The gap between two groups: F_g - F_h, or as a share of the higher one, 1 - F_h / F_g.
 
-    Parameters
-    ----------
-    above, below : arrays of one shape
-        F_g and F_h; both with their sign turned where `relative` is -1.
-    relative : {0, 1, -1}
-        0 for a difference. A share is undefined where the higher one is not above zero.
+    `relative` is 0 for a difference, 1 for a share, and -1 for a share of values whose signs are turned. A share
+    is undefined where the higher one is not above zero.
     """
     difference = np.asarray(above - below)
     if not relative:

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.groups import Attribute, Grouping
+from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
-from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, pool_clusters
-from improvable.inference.crossing import crossed_sums
+from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, exact_sum, pool_clusters, to_float
+from improvable.inference.diagnostics import crossed_sums
 from improvable.inference.drawing import Drawable, RowsInClusters, prepare
-from improvable.inference.evidence import Evidence
-from improvable.inference.exact import exact_sum, to_float
+from improvable.inference.evidence import Evidence, members
 from improvable.inference.normal_limit import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.claim import Claim
 from improvable.question.design import Design
@@ -43,7 +42,7 @@ class Tally:
     falls : int
         Rows whose decision falls when a monotone feature moves in its favor.
     crossed : tuple of int
-        Exact sums over whom both algorithms select, one of them, or neither; see `crossing`.
+        Exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`.
     """
 
     counted: Cells | Moments
@@ -73,10 +72,9 @@ class Tally:
     def rates(self, attributes: Sequence[Attribute]) -> dict[str, tuple[float, float]]:
         """The share of every group that either algorithm selects, of rows or of their weight."""
         weights, out = self.weights(), {}
-        for attribute in attributes:
-            for g, group in enumerate(attribute.levels):
-                everyone, before, after = weights[attribute.member == g].sum(axis=0)
-                out[group] = float(before / everyone), float(after / everyone)
+        for group, mine in members(attributes):
+            everyone, before, after = weights[mine].sum(axis=0)
+            out[group] = float(before / everyone), float(after / everyone)
         return out
 
     def shares(self) -> tuple[float, float]:
@@ -103,12 +101,16 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         counted = settle(count(flat, grouping.codes, grouping.strata), most_cells(design.question.method))
     else:
         counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
-    chosen = decisions[0] != 0, decisions[1] != 0
+    chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
+
+    def rows_by_stratum(which: BoolArray) -> IntArray:
+        return np.bincount(grouping.codes[which], minlength=grouping.strata).astype(np.int64)
+
     return Tally(
         counted=counted,
         sizes=np.bincount(grouping.codes, minlength=grouping.strata).astype(np.int64),
-        selected=_selected_rows(grouping, decisions),
-        occupied=_occupied_rows(vectors[..., W], grouping),
+        selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
+        occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
         weighed=_weighed(sample, chosen),
         crossed=crossed_sums(sample, chosen),
     )
@@ -205,11 +207,8 @@ def evidence_without_draws(
 ) -> Evidence:
     """Sums as evidence.
 
-    Parameters
-    ----------
-    training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows, and the test accounts for it that
-        the reference pair of groups was chosen on them.
+    `training` are the status quo's sums on the training rows, (strata, utilities, 2). None takes them from these rows,
+    and the test accounts for it that the reference pair of groups was chosen on them.
     """
     shape = (attributes[0].member.size, len(design.utilities), 2, 2)
     sums = counted.sums().reshape(shape)
@@ -259,22 +258,6 @@ def _check_range(design: Design, sample: Sample) -> None:
             f"outcome '{design.question.outcome}' has {beyond[0]:g}, and its range is {ends[0]:g} to {ends[1]:g}.",
             "Declare a range that holds every outcome: `outcome_range=(lowest, highest)`.",
         )
-
-
-def _selected_rows(grouping: Grouping, decisions: Sequence[FloatArray]) -> IntArray:
-    counts = [np.bincount(grouping.codes[d != 0], minlength=grouping.strata) for d in decisions]
-    return np.stack(counts, axis=1).astype(np.int64)
-
-
-def _occupied_rows(normalizers: FloatArray, grouping: Grouping) -> IntArray:
-    """How many rows count, (rows, utilities, 2) -> (utilities, 2, strata): a row counts where its w is not zero."""
-    shape = normalizers.shape[1:]
-    counts = [
-        np.bincount(grouping.codes[normalizers[:, m, t] != 0], minlength=grouping.strata)
-        for m in range(shape[0])
-        for t in range(shape[1])
-    ]
-    return np.array(counts, dtype=np.int64).reshape(*shape, grouping.strata)
 
 
 def _weighed(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:

@@ -24,9 +24,8 @@ from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
 from improvable.inference.estimates import disparities
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, share_cautions
-from improvable.procedure.counting import Contest, count_contests, draws_ties
 from improvable.procedure.direction import check_direction, direction_of_counts
-from improvable.procedure.evaluating import conclude
+from improvable.procedure.evaluating import Contest, conclude, count_contests, draws_ties
 from improvable.procedure.levers import easy_cautions
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.planning import tie_breaking

@@ -13,7 +13,7 @@ import numpy as np
 from improvable.data.arrays import FloatArray
 from improvable.data.sample import Sample
 from improvable.errors import Caution, OptionError
-from improvable.inference.crossing import KINDS
+from improvable.inference.diagnostics import KINDS
 from improvable.question.design import Question
 from improvable.question.settings import AsStated
 from improvable.question.utilities import Utility
@@ -51,7 +51,7 @@ def direction_of(sample: Sample, decision: FloatArray) -> Direction | None:
 
 
 def direction_of_counts(crossed: FloatArray, rows_per_unit: float) -> Direction | None:
-    """From counted rows (`crossing.crossed_array`), where these are not at hand.
+    """From counted rows (`diagnostics.crossed_array`), where these are not at hand.
 
     The rows of a cluster count as one, so that a direction is questioned less readily than it might be.
     """

@@ -1,33 +1,44 @@
-"""What was counted on held-out rows becomes a comparison (Section 3.2)."""
+"""The third pass: both algorithms decide for the test rows, what they contribute is counted, and that is tested."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from improvable.algorithms.constraints import monotone_falls
+from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms.decisions import Algorithm, decide, is_own_code
+from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.engines import Engine
+from improvable.data.engines.batches import run
+from improvable.data.engines.memory import Memory
+from improvable.data.frames import Rows
 from improvable.data.groups import Attribute
-from improvable.errors import DataError
+from improvable.data.sample import Reading, Sample
+from improvable.errors import AlgorithmError, DataError
 from improvable.inference.assessment import assess
 from improvable.inference.cells import STATUS_QUO, Cells
-from improvable.inference.crossing import crossed_array
+from improvable.inference.diagnostics import crossed_array
 from improvable.inference.drawing import corrections_of, plain
-from improvable.inference.evidence import ALGORITHMS, Evidence
-from improvable.inference.normal_limit import Moments
+from improvable.inference.evidence import ALGORITHMS, Evidence, members
+from improvable.inference.normal_limit import Moments, most_cells
 from improvable.inference.reliability import differing_rows, effective_rows, heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import (
     Clusters,
-    Counted,
     Tally,
     clusters_of,
     counted_of,
     drawable_of,
     evidence_without_draws,
+    merge_tallies,
+    tally_rows,
     with_draws,
 )
 from improvable.procedure.cautions import component_cautions
-from improvable.question.claim import Claim
+from improvable.procedure.splitting import Order, Part, Splitting
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
 from improvable.results.counts import few_enough
@@ -35,6 +46,126 @@ from improvable.results.numbers import steady
 
 NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The two algorithms of one part, complete.
+
+    Attributes
+    ----------
+    part : Part
+    status_quo : Algorithm
+    candidate : Algorithm or None
+        None where the status quo is compared with itself.
+    name : str
+        How messages call the candidate.
+    steps : tuple of (str, float)
+        Monotone features, and how far each is moved to see whether a decision falls.
+    sight : tuple of str or None
+        The columns that the candidate is shown; None for all.
+    """
+
+    part: Part
+    status_quo: Algorithm
+    candidate: Algorithm | None
+    name: str = "candidate"
+    steps: tuple[tuple[str, float], ...] = ()
+    sight: tuple[str, ...] | None = None
+
+
+Tallies: TypeAlias = tuple[Tally, ...]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The work of the third pass: one tally per contest. Without a splitting, every row is a test row.
+
+    Rows get their keys from `keyed` where they have none, for algorithms that draw among tied rows.
+    """
+
+    reading: Reading
+    splitting: Splitting | None
+    contests: tuple[Contest, ...]
+    keyed: Splitting | None = None
+
+    def __call__(self, rows: Rows) -> Tallies:
+        sample = self.reading.sample(rows)
+        if self.keyed is not None and sample.rows.keys is None:
+            sample = replace(sample, rows=Rows(sample.rows.frame, self.keyed.keys(sample)))
+        if self.splitting is None:
+            return tuple(self._tally(sample, contest) for contest in self.contests)
+        units = self.splitting.units(sample)
+        tallies, order = [], Order(self.splitting, units)
+        for contest in self.contests:
+            tests = self.splitting.tests(order.places(contest.part), contest.part)
+            tallies.append(self._tally(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
+        return tuple(tallies)
+
+    def _tally(self, sample: Sample, contest: Contest) -> Tally:
+        nobody: FloatArray = np.empty(0)
+        if not len(sample):
+            return tally_rows(self.reading.design, sample, (nobody, nobody))
+        before = decide_alone(contest.status_quo, sample.rows, "status quo")
+        if contest.candidate is None:
+            return tally_rows(self.reading.design, sample, (before, before))
+        shown = seen(sample.rows, contest.sight)
+        after = decide_alone(contest.candidate, shown, contest.name)
+        counted = tally_rows(self.reading.design, sample, (before, after))
+        if not contest.steps:
+            return counted
+        return replace(counted, falls=int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()))
+
+
+@dataclass(frozen=True)
+class MergeTallies:
+    """Put the tallies of two batches together, contest by contest."""
+
+    most_cells: float
+
+    def __call__(self, one: Tallies, other: Tallies) -> Tallies:
+        return tuple(merge_tallies(a, b, self.most_cells) for a, b in zip(one, other, strict=True))
+
+
+def count_contests(
+    engine: Engine,
+    reading: Reading,
+    splitting: Splitting | None,
+    contests: Sequence[Contest],
+    columns: Sequence[str],
+    keyed: Splitting | None = None,
+) -> Tallies:
+    """Count all contests in one pass; where an algorithm draws among tied rows, with the keys that `keyed` makes."""
+    drawing = any(draws_ties(one) for contest in contests for one in (contest.status_quo, contest.candidate))
+    if not drawing:
+        keyed = None
+    elif keyed is not None and not isinstance(engine, Memory):
+        columns = [*columns, *keyed.columns]
+    work = Counting(reading, splitting, tuple(contests), keyed)
+    return run(engine, work, columns, MergeTallies(most_counted(reading)))
+
+
+def draws_ties(algorithm: Algorithm | None) -> bool:
+    """Whether some decisions of an algorithm depend on the keys of rows."""
+    return isinstance(algorithm, ThresholdedScore) and algorithm.draws_ties
+
+
+def most_counted(reading: Reading) -> float:
+    """How many cells are counted before moments take their place; clusters are always counted."""
+    return np.inf if reading.clustered else most_cells(reading.design.question.method)
+
+
+def decide_alone(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
+    """Decisions; a function that decides for a row by what other rows there are is refused, since batches differ."""
+    decisions = decide(algorithm, rows, whose)
+    if is_own_code(algorithm) and len(rows) > 1:
+        some = np.arange(0, len(rows), 2)
+        if (decisions[some] != decide(algorithm, rows.take(some), whose)).any():
+            raise AlgorithmError(
+                f"the {whose} decides otherwise for the same rows when others are missing.",
+                "It must decide for each row by itself; learn quantiles and means from training rows.",
+            )
+    return decisions
 
 
 def conclude(
@@ -50,21 +181,19 @@ def conclude(
 ) -> Comparison:
     """Test what was counted.
 
-    Parameters
-    ----------
-    clusters : Clusters or None
-        Held-out clusters, where rows are clustered.
-    training : array of shape (strata, utilities, 2), optional
-        The status quo's sums on the training rows; None takes them from these rows.
-    where : str
-        Opens error messages: "repetition 3: ".
+    `clusters` are the held-out ones, where rows are clustered. `training` has the status quo's sums on training rows,
+    (strata, utilities, 2); None takes them from these rows. `where` opens error messages: "repetition 3: ".
     """
     counted = counted_of(design, tally, clusters)
     evidence = evidence_without_draws(design, attributes, counted, training)
     _refuse_undefined_status_quo(evidence, where)
     _refuse_share_of_nonpositive(evidence, design.question)
     claim, draws = design.question.claim, design.question.draws
-    drawable = drawable_of(evidence, counted, claim)
+    drawable, p_plain = drawable_of(evidence, counted, claim), None
+    if drawable is not None and drawable.linear:
+        assert not isinstance(counted.strata, Moments)
+        uncorrected = plain(counted.strata, counted.clusters is not None)
+        p_plain = assess(with_draws(evidence, counted, uncorrected, draws, seed, workers), claim).p_value
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
@@ -77,68 +206,50 @@ def conclude(
         sizes=tally.sizes,
         weight=tally.weights()[:, 0],
         shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
-        group_shares={
-            group: dict(zip(ALGORITHMS, pair, strict=True)) for group, pair in tally.rates(attributes).items()
-        },
+        group_shares={group: _by_algorithm(*pair) for group, pair in tally.rates(attributes).items()},
         effective={
-            group: dict(zip(ALGORITHMS, map(steady, pair), strict=True))
-            for group, pair in effective_rows(attributes, rows).items()
+            group: _by_algorithm(*map(steady, pair)) for group, pair in effective_rows(attributes, rows).items()
         },
         differing={
-            group: {
-                **dict(zip(ALGORITHMS, one.sides, strict=True)),
-                "rows": one.rows,
-                "effective": steady(one.effective),
-            }
+            group: {**_by_algorithm(*one.sides), "rows": one.rows, "effective": steady(one.effective)}
             for group, one in differing.items()
         },
         corrections=() if drawable is None else corrections_of(drawable, evidence),
-        p_plain=None
-        if drawable is None or not drawable.linear
-        else _plain_p(evidence, counted, claim, draws, seed, workers),
+        p_plain=p_plain,
         crossed=crossed_array(tally.crossed),
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,
     )
-    occupied = _fewest_occupied(tally.occupied, attributes)
-    cautions = component_cautions(result.evidence, result.assessment, occupied)
+    cautions = component_cautions(evidence, result.assessment, _fewest_occupied(tally.occupied, attributes))
     if drawable is not None:
-        cautions += reliability_cautions(result.evidence, drawable, differing)
+        cautions += reliability_cautions(evidence, drawable, differing)
     if isinstance(rows, Cells):
-        cautions += heavy_weights(result.evidence, rows)
+        cautions += heavy_weights(evidence, rows)
     return result.with_cautions(cautions)
 
 
-def _plain_p(
-    evidence: Evidence, counted: Counted, claim: Claim, draws: int, seed: np.random.SeedSequence, workers: int
-) -> float:
-    """The p-value that draws without any correction give."""
-    assert not isinstance(counted.strata, Moments)
-    uncorrected = plain(counted.strata, counted.clusters is not None)
-    return assess(with_draws(evidence, counted, uncorrected, draws, seed, workers), claim).p_value
+def _by_algorithm(before: float, after: float) -> dict[str, float]:
+    return dict(zip(ALGORITHMS, (before, after), strict=True))
 
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:
     """Refuse training rows on which the status quo has no utility for a group."""
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            pairs = utilities_of(sums[attribute.member == g].sum(axis=0))
-            values = with_formulas(pairs, design.measures, axis=-1)
-            if np.isnan(values).any():
-                label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
-                raise DataError(
-                    f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
-                )
+    for group, mine in members(attributes):
+        values = with_formulas(utilities_of(sums[mine].sum(axis=0)), design.measures, axis=-1)
+        if np.isnan(values).any():
+            label = design.measured[int(np.flatnonzero(np.isnan(values))[0])].label
+            raise DataError(
+                f"{where}the status quo has no '{label}' for group '{group}' among the training rows.", TOO_FEW
+            )
 
 
 def _fewest_occupied(occupied: IntArray, attributes: Sequence[Attribute]) -> dict[str, tuple[int, int]]:
     """How many rows of each group count for either algorithm, in the utility where they are fewest."""
     out = {}
-    for attribute in attributes:
-        for g, group in enumerate(attribute.levels):
-            rows = occupied[:, :, attribute.member == g].sum(axis=2).min(axis=0)
-            out[group] = (int(rows[0]), int(rows[1]))
+    for group, mine in members(attributes):
+        rows = occupied[:, :, mine].sum(axis=2).min(axis=0)
+        out[group] = (int(rows[0]), int(rows[1]))
     return out
 
 

@@ -12,10 +12,10 @@ from improvable.data.engines.memory import Memory
 from improvable.data.frames import Rows
 from improvable.errors import OptionError
 from improvable.inference.evidence import ALGORITHMS
-from improvable.procedure.counting import decide_alone
+from improvable.procedure.evaluating import decide_alone
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.preparing import Prepared
-from improvable.procedure.selecting import Fitted, candidate_name, fit_parts, sight_of
+from improvable.procedure.selecting import Fitted, fit_parts
 
 ROW = "row"
 
@@ -55,16 +55,13 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
     told, units, frames = pl.DataFrame(known), ready.splitting.units(sample), []
     with limited_threads(workers=1, repetitions=1), Progress(len(repetitions), enabled=False) as progress:
         for repetition in repetitions:
-            parts = ready.splitting.parts([repetition])
-            fitted = fit_parts(
-                ready.plan, ready.features, ready.drawn, ready.surveyed.reading, parts, ready.seed, progress
-            )
+            fitted = fit_parts(*ready.teaching(repetition), progress)
             block = ready.splitting.block_of(ready.splitting.places(units, repetition))
             both = np.full((len(sample), 2), np.nan)
             for one in fitted:
                 tested = np.flatnonzero(block == one.part.block)
                 if len(tested):
-                    both[tested] = _decisions(ready, one, sample.rows.take(tested))
+                    both[tested] = _decisions(one, sample.rows.take(tested))
             frames.append(
                 told.with_columns(
                     pl.lit(repetition, pl.Int64).alias("repetition"),
@@ -75,11 +72,10 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
     return pl.concat(frames)
 
 
-def _decisions(ready: Prepared, fitted: Fitted, rows: Rows) -> FloatArray:
+def _decisions(fitted: Fitted, rows: Rows) -> FloatArray:
     """Both decisions about some rows, shape (rows, 2)."""
     before = decide_alone(steady(fitted.status_quo), rows, "status quo")
     if fitted.selection.algorithm is None:
         return np.column_stack([before, before])
-    shown = seen(rows, sight_of(fitted, ready.plan, ready.features))
-    after = decide_alone(steady(fitted.candidate), shown, candidate_name(ready.plan, fitted.part))
+    after = decide_alone(steady(fitted.candidate), seen(rows, fitted.sight), fitted.name)
     return np.column_stack([before, after])

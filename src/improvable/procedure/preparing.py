@@ -18,17 +18,25 @@ from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recoding import recode, values_of
-from improvable.data.sample import Sample
+from improvable.data.sample import Reading, Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.blocks import Cuts, choose_cuts
 from improvable.procedure.levers import lever_cautions
 from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, code_cautions, make_plan
-from improvable.procedure.sampling import Drawn, check_keys, draw_rows
 from improvable.procedure.selecting import complete_status_quo
-from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
+from improvable.procedure.splitting import (
+    ALL_ROWS,
+    Cuts,
+    Drawn,
+    Part,
+    Splitting,
+    check_keys,
+    choose_cuts,
+    draw_rows,
+    make_splitting,
+)
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
 from improvable.question.challenge import sealed_seed
 from improvable.question.declaration import asked_identity, declare, digest_of
@@ -91,9 +99,14 @@ class Prepared:
             *code_cautions(self.plan),
         ]
 
-    def sample(self, part: Part = ALL_ROWS, drawn: Drawn | None = None) -> Sample:
+    def sample(self, part: Part = ALL_ROWS) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""
-        return (drawn or self.drawn).sample(self.surveyed.reading, part)
+        return self.drawn.sample(self.surveyed.reading, part)
+
+    def teaching(self, repetition: int) -> tuple[Plan, Features, Drawn, Reading, list[Part], int]:
+        """What `fit_parts` needs for a repetition, without the data, which an engine may not send to a process."""
+        parts = self.splitting.parts([repetition])
+        return self.plan, self.features, self.drawn, self.surveyed.reading, parts, self.seed
 
     def held_out(self, part: Part) -> Sample:
         """Some test rows of a part, of those brought for all rows: to look at, not to test on."""
@@ -138,10 +151,10 @@ class Prepared:
             "data": self.data.digest,
         }
 
-    def check_sizes(self, drawn: Drawn) -> None:
+    def check_sizes(self) -> None:
         """Refuse repetitions with too few rows or clusters."""
         capacity = self.plan.constraints.capacity
-        for part, rows in drawn.trained.items():
+        for part, rows in self.drawn.trained.items():
             if part == ALL_ROWS or part.block > 1:
                 continue
             kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
@@ -195,10 +208,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     if isinstance(engine, Memory):
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
     share = _rarest_share(plan, engine, columns, surveyed, splitting)
-    cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
-    splitting = replace(splitting, cuts=cuts.ends)
-    repetitions = range(1, plan.repetitions + 1)
-    drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
+    cuts, splitting, drawn = _divide(plan, engine, columns, surveyed, splitting, share)
     check_keys(drawn, settings.row_id)
     some = drawn.sample(surveyed.reading, ALL_ROWS)
     features = _choose(plan, columns, surveyed, some, engine.columns)
@@ -206,16 +216,14 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
         surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
-        cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
-        splitting = replace(splitting, cuts=cuts.ends)
-        drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
+        cuts, splitting, drawn = _divide(plan, engine, columns, surveyed, splitting, share)
         some = drawn.sample(surveyed.reading, ALL_ROWS)
     copies = copy_cautions(engine, surveyed.reading, settings, some, same)
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
     ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, cuts, source)
-    ready.check_sizes(drawn)
+    ready.check_sizes()
     return ready
 
 
@@ -232,6 +240,16 @@ def _rarest_share(
         status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
         shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
     return min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
+
+
+def _divide(
+    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, share: float | None
+) -> tuple[Cuts, Splitting, Drawn]:
+    """Cut the order of the rows into blocks, and bring those that teach."""
+    cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
+    splitting = replace(splitting, cuts=cuts.ends)
+    parts = [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
+    return cuts, splitting, _bring(plan, engine, columns, surveyed, splitting, parts)
 
 
 def _bring(

@@ -25,25 +25,15 @@ from improvable.inference.cells import CANDIDATE
 from improvable.inference.estimates import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
-from improvable.procedure.counting import Contest, count_contests, most_counted
-from improvable.procedure.driving import drivers
-from improvable.procedure.evaluating import conclude
+from improvable.procedure.evaluating import Contest, conclude, count_contests, most_counted
 from improvable.procedure.exporting import repetition_rows
-from improvable.procedure.importance import importance
+from improvable.procedure.importance import drivers, importance
 from improvable.procedure.kept import forget_counts, keep_counts, kept_counts, refuse_heavy
 from improvable.procedure.looking import perfection_cautions
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
-from improvable.procedure.sampling import Drawn
-from improvable.procedure.selecting import (
-    Fitted,
-    candidate_name,
-    complete_status_quo,
-    fit_parts,
-    select_on_all_rows,
-    sight_of,
-)
+from improvable.procedure.selecting import Fitted, complete_status_quo, fit_parts, select_on_all_rows
 from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, seed_of
 from improvable.question.challenge import refuse_without_value
 from improvable.question.settings import Settings
@@ -119,7 +109,7 @@ def _refit(ready: Prepared, repetition: int) -> Algorithm:
     if repetition == ALL_ROWS.repetition:
         return select_on_all_rows(ready.plan, ready.features, ready.sample(), ready.seed)
     with limited_threads(workers=1, repetitions=1), Progress(1, enabled=False) as progress:
-        fitted = _fit(ready, ready.drawn, repetition, progress)
+        fitted = fit_parts(*ready.teaching(repetition), progress)
     candidates, weights = [one.candidate for one in fitted], ready.splitting.weights.tolist()
     return mix(candidates, weights, ready.features.columns, ready.seed)
 
@@ -143,7 +133,7 @@ def _run(
     left = [repetition for repetition in every if repetition not in done]
     run_repetitions = _one_by_one if isinstance(ready.engine, Memory) else partial(_all_at_once, folder, run)
     with Progress(len(every), len(every) - len(left), show) as progress:
-        run_repetitions(ready, ready.drawn, left, workers, progress, keep)
+        run_repetitions(ready, left, workers, progress, keep)
     return [done[repetition] for repetition in every]
 
 
@@ -157,7 +147,6 @@ def _against_itself(ready: Prepared, workers: int) -> Comparison:
 
 def _one_by_one(
     ready: Prepared,
-    drawn: Drawn,
     repetitions: Sequence[int],
     workers: int,
     progress: Progress,
@@ -165,31 +154,23 @@ def _one_by_one(
 ) -> None:
     """Fit, count and conclude each repetition by itself, several at a time."""
     alone = replace(ready, engine=ready.engine.alone()) if isinstance(ready.engine, Memory) else ready
-    jobs = ((alone, drawn, repetition, progress) for repetition in repetitions)
+    jobs = ((alone, repetition, progress) for repetition in repetitions)
     for result in in_parallel(_run_repetition, jobs, workers):
         keep(result)
         progress.done()
 
 
-def _run_repetition(ready: Prepared, drawn: Drawn, repetition: int, progress: Progress) -> Comparison:
+def _run_repetition(ready: Prepared, repetition: int, progress: Progress) -> Comparison:
     """All blocks of one repetition."""
-    fitted = _fit(ready, drawn, repetition, progress)
+    fitted = fit_parts(*ready.teaching(repetition), progress)
     progress.stage(repetition, f"{ready.plan.design.question.draws:,} draws")
-    tallies = _count(ready, [_contest(ready, one, drawn) for one in fitted])
-    return _finish(ready, fitted, _pooled(ready, tallies), workers=1)
-
-
-def _fit(ready: Prepared, drawn: Drawn, repetition: int, progress: Progress) -> list[Fitted]:
-    """A candidate for every block of one repetition."""
-    parts = ready.splitting.parts([repetition])
-    return fit_parts(ready.plan, ready.features, drawn, ready.surveyed.reading, parts, ready.seed, progress)
+    return _finish(ready, fitted, _pooled(ready, _count(ready, fitted)), workers=1)
 
 
 def _all_at_once(
     folder: Path | None,
     run: str,
     ready: Prepared,
-    drawn: Drawn,
     repetitions: Sequence[int],
     workers: int,
     progress: Progress,
@@ -197,19 +178,16 @@ def _all_at_once(
 ) -> None:
     """Fit all repetitions, several at a time; then count all of them in one pass, unless a run before this one did."""
     fitted: dict[int, list[Fitted]] = {}
-    reading, blocks = ready.surveyed.reading, len(ready.splitting.blocks)
-    jobs = (
-        (ready.plan, ready.features, drawn, reading, ready.splitting.parts([one]), ready.seed, progress)
-        for one in repetitions
-    )
+    number = ready.plan.repetitions * len(ready.splitting.blocks)
+    jobs = ((*ready.teaching(repetition), progress) for repetition in repetitions)
     for found in in_parallel(fit_parts, jobs, workers):
         for one in found:
-            refuse_heavy(ready.plan, len(drawn.chosen[one.part]), ready.plan.repetitions * blocks, one)
+            refuse_heavy(ready.plan, len(ready.drawn.chosen[one.part]), number, one)
         fitted[found[0].part.repetition] = found
         progress.done()
     tallies = kept_counts(folder, run)
     if not all(repetition in tallies for repetition in repetitions):
-        counted = iter(_count(ready, [_contest(ready, one, drawn) for found in fitted.values() for one in found]))
+        counted = iter(_count(ready, [one for found in fitted.values() for one in found]))
         tallies = {one: _pooled(ready, [next(counted) for _ in found]) for one, found in fitted.items()}
         keep_counts(folder, tallies, run)
     for repetition, found in fitted.items():
@@ -221,20 +199,18 @@ def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
     return reduce(lambda one, other: merge_tallies(one, other, most_counted(ready.surveyed.reading)), tallies)
 
 
-def _count(ready: Prepared, contests: Sequence[Contest]) -> tuple[Tally, ...]:
+def _count(ready: Prepared, fitted: Sequence[Fitted]) -> tuple[Tally, ...]:
     """The third pass."""
     splitting, columns = ready.splitting, ready.columns.read
+    contests = [_contest(ready, one) for one in fitted]
     return count_contests(ready.engine, ready.surveyed.reading, splitting, contests, columns, splitting)
 
 
-def _contest(ready: Prepared, fitted: Fitted, drawn: Drawn) -> Contest:
-    steps = {}
-    if ready.plan.constraints.monotone:
-        steps = monotone_steps(ready.sample(fitted.part, drawn).rows, ready.plan.constraints.monotone)
+def _contest(ready: Prepared, fitted: Fitted) -> Contest:
+    monotone = ready.plan.constraints.monotone
+    steps = monotone_steps(ready.sample(fitted.part).rows, monotone) if monotone else {}
     candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
-    name = candidate_name(ready.plan, fitted.part)
-    shown = sight_of(fitted, ready.plan, ready.features)
-    return Contest(fitted.part, steady(fitted.status_quo), candidate, name, (*steps.items(),), shown)
+    return Contest(fitted.part, steady(fitted.status_quo), candidate, fitted.name, tuple(steps.items()), fitted.sight)
 
 
 def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatArray | None, workers: int) -> Comparison:
@@ -260,18 +236,19 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     """
     plan, last, repetition = ready.plan, fitted[-1], fitted[0].part.repetition
     result = _conclude(ready, tally, repetition, last.reference, workers)
+
+    def mean(values: Sequence[float]) -> float:
+        """Over blocks, each with its share of the tested rows."""
+        return float(np.dot(ready.splitting.weights, values))
+
     shares = {
-        name: {"train": _mean(ready, [one.shares[t] for one in fitted]), **result.shares[name]}
+        name: {"train": mean([one.shares[t] for one in fitted]), **result.shares[name]}
         for t, name in enumerate(result.shares)
     }
     # A cutoff errs as the rows do that it is learned from, and the share of the tested rows as these do.
-    chance = [
-        float(
-            np.hypot(_mean(ready, [one.errors[t] for one in fitted]), last.errors[t] * np.sqrt(last.rows / tally.rows))
-        )
-        for t in range(2)
-    ]
-    aim = None if last.capacity is None else _mean(ready, [one.capacity or 0.0 for one in fitted])
+    tested = np.sqrt(last.rows / tally.rows)
+    chance = [float(np.hypot(mean([one.errors[t] for one in fitted]), last.errors[t] * tested)) for t in range(2)]
+    aim = None if last.capacity is None else mean([one.capacity or 0.0 for one in fitted])
     cautions = capacity_cautions((capacity_of(plan.status_quo), aim), tally.shares(), chance)
     cautions += share_cautions(tally.shares(), tally.rows, _share_hint(plan))
     cautions += result.cautions
@@ -298,18 +275,12 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     return replace(result, shares=shares, cautions=tuple(cautions), repetition=repetition, notes=notes)
 
 
-def _mean(ready: Prepared, values: Sequence[float]) -> float:
-    """The mean over blocks, each with its share of the tested rows."""
-    return float(np.dot(ready.splitting.weights, values))
-
-
 def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
     """Whether the candidate decides as if it knew the outcomes of test rows."""
     some = ready.held_out(fitted.part)
     if not len(some):
         return []
-    rows = seen(some.rows, sight_of(fitted, ready.plan, ready.features))
-    decisions = decide(steady(fitted.candidate), rows, candidate_name(ready.plan, fitted.part))
+    decisions = decide(steady(fitted.candidate), seen(some.rows, fitted.sight), fitted.name)
     return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
 
 
@@ -317,9 +288,8 @@ def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, Any]:
     """What the last candidate of the first repetition decides by, and what that is worth to it."""
     some, candidate = ready.held_out(fitted.part), steady(fitted.candidate)
     keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.repetition, SHUFFLING)
-    whose = candidate_name(ready.plan, fitted.part)
-    found = drivers(candidate, some, ready.features.columns, keys, seed, whose)
-    worth = importance(candidate, ready.plan.design, some, found, keys, seed, whose) if found else {}
+    found = drivers(candidate, some, ready.features.columns, keys, seed, fitted.name)
+    worth = importance(candidate, ready.plan.design, some, found, keys, seed, fitted.name) if found else {}
     return {"drivers": found, "importance": worth}
 
 

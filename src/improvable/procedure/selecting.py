@@ -18,8 +18,7 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluating import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.planning import Plan
-from improvable.procedure.sampling import Drawn
-from improvable.procedure.splitting import ALL_ROWS, SELECTING, Part, seed_of
+from improvable.procedure.splitting import ALL_ROWS, SELECTING, Drawn, Part, seed_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,10 @@ class Fitted:
     part : Part
     status_quo, candidate : Algorithm
         Complete; without a candidate the status quo takes its place.
+    name : str
+        How messages call the candidate.
+    sight : tuple of str or None
+        The columns that the candidate is shown when it decides; None, for all, where it is the status quo itself.
     selection : Selection
         What the rule says of it.
     reference : array of shape (strata, utilities, 2), or None
@@ -50,6 +53,8 @@ class Fitted:
     part: Part
     status_quo: Algorithm
     candidate: Algorithm
+    name: str
+    sight: tuple[str, ...] | None
     selection: Selection
     reference: FloatArray | None
     rows: int
@@ -59,18 +64,18 @@ class Fitted:
     reached: dict[str, float | int]
 
 
-def part_name(plan: Plan, part: Part) -> str:
+def _place_of(plan: Plan, part: Part) -> str:
     where = f"repetition {part.repetition}"
     return where if plan.scheme == "split" else f"{where}, block {part.block}"
 
 
-def candidate_name(plan: Plan, part: Part) -> str:
-    return f"candidate of rule '{plan.rule.name}' in {part_name(plan, part)}"
+def _name_of(plan: Plan, part: Part) -> str:
+    return f"candidate of rule '{plan.rule.name}' in {_place_of(plan, part)}"
 
 
 def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
     """Complete the status quo and let the rule select, on the training rows of one part."""
-    where, purpose = f"{part_name(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    where, purpose = f"{_place_of(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
     progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
     status_quo = complete_status_quo(plan.status_quo, training, plan.breaking)
     before = decide(status_quo, training.rows, "status quo")
@@ -79,10 +84,10 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         plan, constraints, features, training, status_quo, seed_of(seed, part.repetition, *purpose), where,
         lambda text: progress.stage(part.repetition, text),
     )  # fmt: skip
-    candidate, sample = status_quo, training
-    if selection.algorithm is not None and selection.algorithm is not status_quo:
-        candidate, sample = selection.algorithm, replace(training, rows=seen(training.rows, sight(plan, features)))
-    after = decide(candidate, sample.rows, candidate_name(plan, part))
+    candidate = status_quo if selection.algorithm is None else selection.algorithm
+    shown = None if candidate is status_quo else _sight(plan, features)
+    sample, name = replace(training, rows=seen(training.rows, shown)), _name_of(plan, part)
+    after = decide(candidate, sample.rows, name)
     reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
         reference = status_quo_sums(plan.design, training, before)
@@ -91,6 +96,8 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
         part=part,
         status_quo=status_quo,
         candidate=candidate,
+        name=name,
+        sight=shown,
         selection=selection,
         reference=reference,
         rows=len(training),
@@ -113,16 +120,11 @@ def fit_parts(
         teacher = drawn.teacher(part)
         if teacher not in found:
             found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)
-        found[part] = replace(found[teacher], part=part)
+        found[part] = replace(found[teacher], part=part, name=_name_of(plan, part))
     return [found[part] for part in parts]
 
 
-def sight_of(fitted: Fitted, plan: Plan, features: Features) -> tuple[str, ...] | None:
-    """What this candidate is shown; None, for all columns, where it is the status quo itself."""
-    return None if fitted.candidate is fitted.status_quo else sight(plan, features)
-
-
-def sight(plan: Plan, features: Features) -> tuple[str, ...]:
+def _sight(plan: Plan, features: Features) -> tuple[str, ...]:
     """The columns that a candidate is shown when it decides: its features, never the outcome.
 
     A candidate that may use the group is shown that, and a blend what the status quo reads.
@@ -217,7 +219,7 @@ def _select(
         seed=seed,
         breaking=plan.breaking,
         report=report,
-        sight=sight(plan, features),
+        sight=_sight(plan, features),
     )
     try:
         return run_rule(plan.rule, training, status_quo)

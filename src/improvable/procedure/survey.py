@@ -43,7 +43,7 @@ class Survey:
         Complete rows of each combination of group levels.
     missing, infinite : Counter
         Of each numeric column that may be a feature.
-    weights : tuple of int
+    weights : array of shape (3,)
         How many weights are negative, how many are above zero, and how many are other than one.
     outcomes : dict
         Values of each outcome, as far as they are few.
@@ -59,7 +59,7 @@ class Survey:
     combinations: Counter[Combination]
     missing: Counter[str] = field(default_factory=Counter)
     infinite: Counter[str] = field(default_factory=Counter)
-    weights: tuple[int, int, int] = (0, 0, 0)
+    weights: IntArray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
     outcomes: Seen = field(default_factory=dict)
     kinds: dict[str, Kinds | None] = field(default_factory=dict)
     clusters: Keys = field(default_factory=lambda: np.empty((3, 0), dtype=np.uint64))
@@ -118,11 +118,7 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
         combinations=_few(one.combinations + other.combinations),
         missing=one.missing + other.missing,
         infinite=one.infinite + other.infinite,
-        weights=(
-            one.weights[0] + other.weights[0],
-            one.weights[1] + other.weights[1],
-            one.weights[2] + other.weights[2],
-        ),
+        weights=np.add(one.weights, other.weights),
         outcomes=merge_values(one.outcomes, other.outcomes),
         kinds={name: _merge_kinds(kinds, other.kinds[name]) for name, kinds in one.kinds.items()},
         clusters=_distinct(np.concatenate([one.clusters, other.clusters], axis=1)),
@@ -158,11 +154,9 @@ def _few(combinations: Counter[Combination]) -> Counter[Combination]:
     return combinations
 
 
-def _weights(rows: Rows, name: str | None) -> tuple[int, int, int]:
-    if name is None:
-        return 0, 0, 0
-    weights = rows.numbers(name)
-    return int((weights < 0).sum()), int((weights > 0).sum()), int((weights != 1).sum())
+def _weights(rows: Rows, name: str | None) -> IntArray:
+    weights = np.ones(0) if name is None else rows.numbers(name)
+    return np.array([(weights < 0).sum(), (weights > 0).sum(), (weights != 1).sum()], dtype=np.int64)
 
 
 def _distinct(keys: Keys) -> Keys:
@@ -272,15 +266,16 @@ def survey(
     )
 
 
-def _check_weights(weights: tuple[int, int, int], name: str | None) -> bool:
+def _check_weights(weights: IntArray, name: str | None) -> bool:
+    """Refuse weights that mean nothing; say whether some are other than one."""
     if name is None:
         return False
-    negative, positive, other = weights
+    negative, positive, other = weights.tolist()
     if negative:
         raise DataError(f"{negative:,} weights in '{name}' are negative.", "Weights are zero or more.")
     if not positive:
         raise DataError(f"the weights in '{name}' are all zero.", "Some rows must count.")
-    return other > 0
+    return bool(other > 0)
 
 
 def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from improvable.inference.crossing import KINDS
+from improvable.inference.diagnostics import KINDS
 from improvable.report.blocks import Table
 from improvable.report.opening import mean_shares
 from improvable.results.facts import Facts

@@ -8,7 +8,7 @@ the forward scheme is the mixture of its blocks' candidates, on rows like those 
 The vote excludes a value that most repetitions exclude, so its ends are medians of the repetitions' ends, each taken on
 the wider side. What is proven is about a value that all repetitions have in common, as the status quo's: fewer than
 half of their intervals miss it, with the stated confidence. Every repetition has candidates of its own, whose true
-values differ; how often the interval covers their mean is simulated, not proven (`tests/simulation/intervals`).
+values differ; how often the interval covers their mean is simulated, not proven (`benchmarks/validity/intervals`).
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from improvable.data.arrays import FloatArray
+from improvable.inference.estimates import gap_interval, interval, utility_interval
 from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
-from improvable.inference.pvalues import interval
-from improvable.inference.rates import utility_interval
 from improvable.inference.statistics import gap_between, unfairness
-from improvable.inference.widest import gap_interval
 from improvable.report.labels import utility_words
 from improvable.results.numbers import value_text
 

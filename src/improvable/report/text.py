@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from improvable.inference.crossing import KINDS
+from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.details import details, row_name
 from improvable.report.labels import labeled, utility_words

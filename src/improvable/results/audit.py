@@ -12,7 +12,7 @@ import narwhals as nw
 from improvable.algorithms.decisions import Algorithm
 from improvable.data.files import write_whole
 from improvable.errors import Caution, OptionError
-from improvable.inference.combining import lower_median, threshold_for
+from improvable.inference.assessment import lower_median, threshold_for
 from improvable.inference.estimates import Disparity
 from improvable.question.checks import check_folder
 from improvable.question.design import Question

@@ -11,9 +11,8 @@ import narwhals as nw
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
-from improvable.inference.assessment import Assessment, assess
+from improvable.inference.assessment import Assessment, assess, threshold_for
 from improvable.inference.cells import STATUS_QUO
-from improvable.inference.combining import threshold_for
 from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Evidence
 from improvable.inference.tally import Counted

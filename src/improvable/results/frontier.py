@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import lower_median, threshold_for
+from improvable.inference.assessment import lower_median, threshold_for
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice

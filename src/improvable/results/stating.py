@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from improvable.inference.assessment import Component
-from improvable.inference.crossing import changes
-from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
+from improvable.inference.diagnostics import candidate_gaps, changes, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
 from improvable.inference.statistics import unfairness
 from improvable.question.utilities import Measure

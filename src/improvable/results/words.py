@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from improvable.inference.combining import lower_median
+from improvable.inference.assessment import lower_median
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS
 from improvable.results.claim_words import claim_conditions, claim_words

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import threshold_for
+from improvable.inference.assessment import threshold_for
 from improvable.question.checks import check_integer, check_number
 from improvable.question.formula import Formula
 

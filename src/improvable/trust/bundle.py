@@ -29,9 +29,8 @@ from improvable.data.files import write_whole
 from improvable.data.groups import Attribute
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
-from improvable.inference.assessment import assess
+from improvable.inference.assessment import assess, lower_median, threshold_for
 from improvable.inference.cells import Cells, merge
-from improvable.inference.combining import lower_median, threshold_for
 from improvable.inference.drawing import MARGIN, TWO_VALUES
 from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws

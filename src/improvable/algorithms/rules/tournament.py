@@ -13,8 +13,8 @@ from improvable.algorithms.rules.base import Selection, SelectionRule, Training,
 from improvable.algorithms.rules.folding import folds_of
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
-from improvable.inference.margins import studentized_margins
 from improvable.inference.resampling import child
+from improvable.inference.shortfall import studentized_margins
 from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
 
 FOLDS = 5

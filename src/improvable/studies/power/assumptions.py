@@ -12,7 +12,7 @@ from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
-from improvable.procedure.blocks import FEWEST_OF_GROUP, FEWEST_ROWS
+from improvable.procedure.splitting import FEWEST_OF_GROUP, FEWEST_ROWS
 from improvable.question.catalog import UTILITIES
 from improvable.question.checks import check_number
 from improvable.question.utilities import Measure

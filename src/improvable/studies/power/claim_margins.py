@@ -15,9 +15,9 @@ from scipy.special import ndtri
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
 from improvable.inference.evidence import EVERYONE
-from improvable.inference.pvalues import TIE
 from improvable.inference.reference_pair import kappa, standard_errors
 from improvable.inference.statistics import (
+    TIE,
     accuracy_statistic,
     folded_statistic,
     ordered_pairs,

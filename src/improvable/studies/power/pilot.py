@@ -12,8 +12,8 @@ from improvable.data.formats import FileFormat
 from improvable.data.frames import FrameLike, read_rows
 from improvable.errors import DataError, ImprovableWarning, OptionError
 from improvable.procedure.api import audit, compare
-from improvable.procedure.blocks import FORWARD, first_block
 from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.splitting import FORWARD, first_block
 from improvable.question.settings import Settings, asked
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

@@ -36,8 +36,8 @@ from scipy.special import ndtri
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.combining import threshold_for
-from improvable.procedure.blocks import FEWEST_ROWS, Cuts, forward_cuts
+from improvable.inference.assessment import threshold_for
+from improvable.procedure.splitting import FEWEST_ROWS, Cuts, forward_cuts
 from improvable.question.checks import check_choice, check_integer, check_number
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from simulation.page_parts import WAYS, Studies, exceeds, part, pooled, shown, table, times
-from simulation.schemes import REPETITIONS
-from simulation.study import ALPHA, Found
+from validity.page_parts import WAYS, Studies, exceeds, part, pooled, shown, table, times
+from validity.schemes import REPETITIONS
+from validity.study import ALPHA, Found
 
 SEVERAL_BIND = ("all at once", "near-identical, all", "nearly fair")
 """Processes in which more than one component is at or near its null, so that the level is below 5% by design."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simulation.bootstrap_t import CASES
-from simulation.hard import HARD, Hard
-from simulation.held_out import HELD_OUT
-from simulation.page_parts import Study, exceeds, part, shown, table, times
-from simulation.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
-from simulation.study import ALPHA, Found, Rate
+from validity.bootstrap_t import CASES
+from validity.hard import HARD, Hard
+from validity.held_out import HELD_OUT
+from validity.page_parts import Study, exceeds, part, shown, table, times
+from validity.reference_pair import CANDIDATES, LEVELS, LIMITS, NARROWER, TESTS, UNITS, Limit
+from validity.study import ALPHA, Found, Rate
 
 FIRES = 0.95
 MOST = 0.06
@@ -172,9 +172,9 @@ caution in at least {FIRES:.0%} of rejections: {unexplained_words(levels)}
 - **Skewed outcomes.** The status quo's own picks have lognormal outcomes (the logarithm's standard deviation is 1.3, or
   1 where there are 30). Draws assume one row more, three times as far out as the worst one seen.
 - **Clusters, strata, weights.** Draws have the variance of leaving each cluster out (CV3), and Student's t with the
-  degrees of freedom of the effective number of clusters (`inference/leverage.py`). Weighted rows are clusters of one.
+  degrees of freedom of the effective number of clusters (`inference/influence.py`). Weighted rows are clusters of one.
 - **Margins.** The candidate's rate is short of the status quo's by all of the margin. Draws have the variance of the
-  null (`inference/edges.py`).
+  null (`inference/unseen.py`).
 
 ### Held out
 

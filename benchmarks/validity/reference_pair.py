@@ -17,7 +17,7 @@ from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.studies.power.assumptions import Outlook, root
 from improvable.studies.power.claim_margins import margins
-from simulation.study import DRAWS
+from validity.study import DRAWS
 
 UNITS = 1_000
 TESTS = 500

@@ -21,7 +21,7 @@ from improvable.inference.reliability import differing_rows, reliability_caution
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.results.frontier import Frontier
-from simulation.study import ALPHA, DRAWS
+from validity.study import ALPHA, DRAWS
 
 NEITHER, BOTH, ONLY_NOW, ONLY_NEW = range(4)
 PLAIN = Claim()

@@ -1,8 +1,8 @@
 """The validity study: how often the test rejects where it should not, and where it should. Writes docs/validity.md.
 
-Run ``python tests/simulation/validity.py``. What was found in each sample is kept in a folder: a study that was stopped
-continues, and ``--share`` makes a share of all samples, to which more can be added later. ``--page`` runs nothing and
-writes the page of what is kept.
+Run ``make validity``. What was found in each sample is kept in a folder: a study that was stopped continues, and
+``--share`` makes a share of all samples, to which more can be added later. ``--page`` runs nothing and writes the page
+of what is kept.
 """
 
 import argparse
@@ -15,9 +15,9 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames are small: threads would only wait for each other
 
-from simulation import bootstrap_t, hard, held_out, reference_pair  # noqa: E402
-from simulation.gap_page import CLAIM  # noqa: E402
-from simulation.learning_study import (  # noqa: E402
+from validity import bootstrap_t, hard, held_out, reference_pair  # noqa: E402
+from validity.gap_page import CLAIM  # noqa: E402
+from validity.learning_study import (  # noqa: E402
     SEED,
     audited_units,
     code_units,
@@ -25,13 +25,13 @@ from simulation.learning_study import (  # noqa: E402
     power_units,
     screening_unit,
 )
-from simulation.levels import audit_found, compare_found, component_found, gap_found  # noqa: E402
-from simulation.page_parts import was_run  # noqa: E402
-from simulation.processes import PROCESSES, Process, tiny_group  # noqa: E402
-from simulation.schemes import REPETITIONS  # noqa: E402
-from simulation.seeds_picture import draw_seeds  # noqa: E402
-from simulation.study import Unit, found_of, run  # noqa: E402
-from simulation.validity_page import page  # noqa: E402
+from validity.levels import audit_found, compare_found, component_found, gap_found  # noqa: E402
+from validity.page_parts import was_run  # noqa: E402
+from validity.processes import PROCESSES, Process, tiny_group  # noqa: E402
+from validity.schemes import REPETITIONS  # noqa: E402
+from validity.seeds_picture import draw_seeds  # noqa: E402
+from validity.study import Unit, found_of, run  # noqa: E402
+from validity.validity_page import page  # noqa: E402
 
 COMPARE_NULL, COMPARE_ALTERNATIVE = 2_000, 500
 AUDIT_NULL, AUDIT_ALTERNATIVE = 300, 40

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulation.audit_page import SEVERAL_BIND, audit_section, audits_above, audits_say
-from simulation.gap_page import claim_says, claim_section, gap_section, gaps_above, gaps_say
-from simulation.hard_page import hard_section, limits_above, unexplained, worst_folded
-from simulation.learning_page import learning_above, learning_section, targets_words
-from simulation.page_parts import FEWEST, Studies, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
-from simulation.processes import PROCESSES, Process, Truth
-from simulation.study import ALPHA, DRAWS
+from validity.audit_page import SEVERAL_BIND, audit_section, audits_above, audits_say
+from validity.gap_page import claim_says, claim_section, gap_section, gaps_above, gaps_say
+from validity.hard_page import hard_section, limits_above, unexplained, worst_folded
+from validity.learning_page import learning_above, learning_section, targets_words
+from validity.page_parts import FEWEST, Studies, Study, cautions, exceeds, part, pooled, shown, table, times, was_run
+from validity.processes import PROCESSES, Process, Truth
+from validity.study import ALPHA, DRAWS
 
 GAPS = ("signed", "absolute")
 
@@ -260,10 +260,10 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 
 ## Run it again
 
-`make validity`, or `python tests/simulation/validity.py --out docs/validity.md`. What was run now took {hours:.1f}
+`make validity`, or `python benchmarks/validity/run_study.py --out docs/validity.md`. What was run now took {hours:.1f}
 hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
-`tests/simulation/processes.py`, `hard.py`, `held_out.py`, `learning.py` and `choosing.py`. `make test` runs a short
+`benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py` and `choosing.py`. `make test` runs a short
 version.
 """

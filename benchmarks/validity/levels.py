@@ -12,9 +12,8 @@ from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
-from improvable.inference.assessment import Assessment, assess
+from improvable.inference.assessment import Assessment, assess, lower_median
 from improvable.inference.cells import count
-from improvable.inference.combining import lower_median
 from improvable.inference.evidence import Evidence
 from improvable.inference.resampling import resample
 from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
@@ -22,7 +21,7 @@ from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from simulation.processes import (
+from validity.processes import (
     APPLICATION_ROWS,
     BOTH,
     ONLY_NEW,
@@ -34,8 +33,8 @@ from simulation.processes import (
     draw_counts,
     moments,
 )
-from simulation.schemes import REPETITIONS, SCHEMES, found_by
-from simulation.study import DRAWS
+from validity.schemes import REPETITIONS, SCHEMES, found_by
+from validity.study import DRAWS
 
 
 def p_values(assessment: Assessment) -> dict[str, float]:

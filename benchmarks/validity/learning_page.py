@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from simulation.choosing import ADVERSARIES, FEW
-from simulation.learning import Learning
-from simulation.learning_study import CODE, LEAST_SQUARES, MEMORIZING, NAMED, POWERS
-from simulation.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
-from simulation.study import ALPHA, Found, Rate
+from validity.choosing import ADVERSARIES, FEW
+from validity.learning import Learning
+from validity.learning_study import CODE, LEAST_SQUARES, MEMORIZING, NAMED, POWERS
+from validity.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
+from validity.study import ALPHA, Found, Rate
 
 SINGLE, FEWEST_ROWS = 0.055, 800
 """What one repetition of a rule of the package is to stay at or below, from so many rows on."""

@@ -7,7 +7,7 @@ values, and the statistic by the sample's.
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from simulation.hard import BOTH, HARD, ONLY_NEW, ONLY_NOW, Drawn, Hard, Make
+from validity.hard import BOTH, HARD, ONLY_NEW, ONLY_NOW, Drawn, Hard, Make
 
 
 def regular(rng: np.random.Generator) -> Drawn:

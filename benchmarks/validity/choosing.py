@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from simulation.learning import Decide, Draw, Learning, Table, table_of
+from validity.learning import Decide, Draw, Learning, Table, table_of
 
 LOCKS = 1.645
 """Standard errors; what lies past them is significant at 5%."""

@@ -2,7 +2,7 @@
 
 import math
 
-from simulation.study import ALPHA, Found
+from validity.study import ALPHA, Found
 
 WIDTH, HEIGHT, LEFT, TOP = 640, 220, 110, 40
 SMALLEST = 0.001

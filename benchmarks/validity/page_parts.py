@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from simulation.study import ALPHA, Found, Rate
+from validity.study import ALPHA, Found, Rate
 
 ERRORS = 3.0
 SELDOM = 0.05

@@ -16,19 +16,17 @@ from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
-from improvable.inference.assessment import assess
+from improvable.inference.assessment import assess, lower_median
 from improvable.inference.cells import Cells, count, pool_clusters
-from improvable.inference.combining import lower_median
 from improvable.inference.drawing import RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
-from improvable.procedure.blocks import forward_cuts
-from improvable.procedure.splitting import DRAWING, Splitting, make_splitting, seed_of
+from improvable.procedure.splitting import DRAWING, Splitting, forward_cuts, make_splitting, seed_of
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
-from simulation.learning import Learning, Rule, Table
-from simulation.study import ALPHA
+from validity.learning import Learning, Rule, Table
+from validity.study import ALPHA
 
 REPETITIONS = 7
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")

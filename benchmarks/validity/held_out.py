@@ -6,7 +6,7 @@ Whatever they show is on the validity page. In each, accuracy of group b binds a
 import numpy as np
 
 from improvable.question.claim import Claim
-from simulation.hard import BOTH, NEITHER, ONLY_NEW, ONLY_NOW, Drawn, Hard, Make, near_one
+from validity.hard import BOTH, NEITHER, ONLY_NEW, ONLY_NOW, Drawn, Hard, Make, near_one
 
 KINDS = [NEITHER, BOTH, ONLY_NOW, ONLY_NEW]
 

@@ -4,7 +4,7 @@ What an interval is to cover is the mean over the repetitions of the true value 
 block has a candidate, and cutoffs, of its own, and a repetition tests their mixture, whose true value is measured on a
 large population. Rows are divided, counted and drawn as in `schemes`.
 
-    PYTHONPATH=tests python tests/simulation/intervals.py --samples 400
+    PYTHONPATH=benchmarks python benchmarks/validity/intervals.py --samples 400
 """
 
 import argparse
@@ -17,9 +17,9 @@ from improvable.inference.evidence import ALGORITHMS
 from improvable.inference.statistics import unfairness, utilities_of
 from improvable.question.settings import Scheme
 from improvable.report.spread import Spread, utility, widest
-from simulation.learning import TOLD, Learning, Table, classes, counts, least_squares
-from simulation.schemes import SCHEMES, Round, contributed, rounds_of
-from simulation.study import ALPHA, Rate, rate_of
+from validity.learning import TOLD, Learning, Table, classes, counts, least_squares
+from validity.schemes import SCHEMES, Round, contributed, rounds_of
+from validity.study import ALPHA, Rate, rate_of
 
 POPULATION = 100_000
 DRAWS = 1_000

@@ -6,8 +6,8 @@ import numpy as np
 
 import improvable
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
-from simulation.choosing import ADVERSARIES, FEW
-from simulation.learning import (
+from validity.choosing import ADVERSARIES, FEW
+from validity.learning import (
     COIN,
     TOLD,
     Learning,
@@ -21,8 +21,8 @@ from simulation.learning import (
     rare,
     with_weights,
 )
-from simulation.schemes import SCHEMES, audit_of, found_by, p_values_of, summarized
-from simulation.study import DRAWS, Unit
+from validity.schemes import SCHEMES, audit_of, found_by, p_values_of, summarized
+from validity.study import DRAWS, Unit
 
 SEED = 20_240_716
 FAST, THROUGH_AUDIT, POWER, SEEDS = 1_000, 100, 500, 20

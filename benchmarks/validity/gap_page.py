@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from simulation.page_parts import Studies, Study, exceeds, part, pooled, shown, table, times
-from simulation.schemes import REPETITIONS
-from simulation.study import ALPHA, Rate
+from validity.page_parts import Studies, Study, exceeds, part, pooled, shown, table, times
+from validity.schemes import REPETITIONS
+from validity.study import ALPHA, Rate
 
 CLAIM = 0.64
 ENOUGH = 500
