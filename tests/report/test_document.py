@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from improvable.report.spread import combined, spreads
 
 import improvable
 from conftest import Case
@@ -27,7 +28,6 @@ from improvable.report.blocks import (
 from improvable.report.document import Document, make_document
 from improvable.report.opening import deciding
 from improvable.report.sections import bound_words
-from improvable.report.spread import combined, spreads
 from improvable.results.facts import by_component
 from improvable.results.frontier import Bound
 from improvable.results.numbers import p_text, value_text

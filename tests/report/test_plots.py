@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from improvable.report.spread import spreads
 
 import improvable
 from conftest import Case
@@ -17,7 +18,6 @@ from improvable.report.labels import in_words
 from improvable.report.plots.dumbbells import draw_dumbbells
 from improvable.report.plots.p_values import draw_p_values
 from improvable.report.plots.style import NARROW, WIDE
-from improvable.report.spread import spreads
 from reported import many_groups
 
 PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)

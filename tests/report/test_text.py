@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from improvable.report.spread import spreads
 
 import improvable
 from improvable.cli import run
 from improvable.inference.crossing import KINDS
 from improvable.report.people import people_by_group
-from improvable.report.spread import spreads
 from improvable.results.numbers import value_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")

@@ -166,7 +166,7 @@ def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) 
 
 def check_suffixes(plot: str | None, table: str | None) -> None:
     """Refuse a picture or table that cannot be written before the work is done, not after."""
-    from improvable.report.plots.files import SUFFIXES
+    from improvable.report.plots.style import SUFFIXES
 
     if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
         raise OptionError(f"'{plot}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")

@@ -152,7 +152,7 @@ class Picture:
     alt : str
         What it shows, with its numbers, for whoever cannot see it.
     draw : callable
-        The Altair chart for a page of so many pixels.
+        Draws the Altair chart at a width in pixels.
     """
 
     name: str

@@ -22,8 +22,7 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document
-from improvable.report.plots.files import chart_svg
-from improvable.report.plots.style import WIDE
+from improvable.report.plots.style import WIDE, chart_svg
 from improvable.showing import shown
 
 PREAMBLE = """#set document(title: {title}, date: none)

@@ -1,17 +1,15 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from improvable.procedure.cautions import meaning
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
-from improvable.report.look import look_lines
-from improvable.report.meanings import meaning
-from improvable.report.opening import mean_shares
+from improvable.report.people import look_lines
 from improvable.report.tables import MOST_BLOCKS, PaperTable, paper_table
-from improvable.results.facts import Facts, by_component
-from improvable.results.frontier import Bound
-from improvable.results.numbers import bound_text, percent, value_text
+from improvable.results.facts import BoundFacts, Facts, by_component, mean_shares
+from improvable.results.numbers import bound_text, confidence, percent, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
@@ -51,43 +49,40 @@ THREE_STEPS = (
 )
 
 
-def bound_words(bounds: list[Bound]) -> list[str]:
+def bound_words(bounds: Sequence[BoundFacts]) -> list[str]:
     """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
-    if not any(bound.value > 0 for bound in bounds):
-        whole = [bound.words for bound in bounds if bound.what in ("fairness", "accuracy")]
-        return [*whole, "Nor is any improvement shown for a group by itself."] if len(bounds) > len(whole) else whole
-    shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
-    others = [bound for bound in bounds if bound.words not in shown]
+    whole = [bound for bound in bounds if bound["what"] in ("fairness", "accuracy")]
+    groups = [bound for bound in bounds if bound not in whole]
+    shown, others = ([bound for bound in groups if bool(bound["size"]) == yes] for yes in (True, False))
+    said = [bound["words"] for bound in whole]
+    if not any(bound["size"] for bound in bounds):
+        return [*said, "Nor is any improvement shown for a group by itself."] if groups else said
+    if len(shown) >= MANY:
+        first, size = shown[0], shown[0]["size"]
+        start, kept = first["words"].removesuffix(".").rsplit(f" by at least {size}", 1)
+        start = start.replace(first["what"], "accuracy of a group by itself", 1)
+        pairs = [f"{_whose(bound)} {bound['size']}" for bound in shown]
+        said.append(f"{start}{kept} by at least: {', '.join(pairs)}.")
+    elif len(others) < 2:
+        return [*said, *(bound["words"] for bound in groups)]
+    else:
+        said += [bound["words"] for bound in shown]
     if len(others) < 2:
-        together = _gathered(shown, bounds)
-        return [*together, *(bound.words for bound in others)] if together != shown else [one.words for one in bounds]
-    first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
-    listed = f"{', '.join(names[:-1])} or {names[-1]}"
-    return [*_gathered(shown, bounds), first.words.replace(first.what, f"accuracy of {listed}", 1)]
+        return [*said, *(bound["words"] for bound in others)]
+    *most, last = map(_whose, others)
+    listed = f"accuracy of {', '.join(most)} or {last}"
+    return [*said, others[0]["words"].replace(others[0]["what"], listed, 1)]
 
 
-def _gathered(shown: list[str], bounds: list[Bound]) -> list[str]:
-    """Sentences that differ in a group and a size, as one, where there are many."""
-    told = {
-        bound.words: (bound.what.removeprefix("accuracy of "), bound.size)
-        for bound in bounds
-        if bound.what.startswith("accuracy of ") and bound.size
-    }
-    groups = [words for words in shown if words in told]
-    if len(groups) < MANY:
-        return shown
-    first, size = told[groups[0]]
-    pairs = [" ".join(told[words]) for words in groups]
-    start, kept = groups[0].removesuffix(".").rsplit(f" by at least {size}", 1)
-    start = start.replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
-    return [*(words for words in shown if words not in told), f"{start}{kept} by at least: {', '.join(pairs)}."]
+def _whose(bound: BoundFacts) -> str:
+    return bound["what"].removeprefix("accuracy of ")
 
 
-def size_section(bounds: list[Bound]) -> list[Block]:
+def size_section(facts: Facts) -> list[Block]:
     """How large the improvement is, in sentences."""
     return [
         Heading("How large the improvement is"),
-        Listing(tuple(bound_words(bounds))),
+        Listing(tuple(bound_words(facts["bounds"]))),
         Sentence(
             "Bounds rest on the signed gap statistic. Each holds with its confidence separately, with no loss in the "
             "other respects.",
@@ -235,7 +230,7 @@ def _repetitions_words(facts: Facts) -> str:
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    level = f"{100 * (1 - facts['alpha']):g}%"
+    level = confidence(facts["alpha"])
     for gap in facts["disparities"]:
         low, high = (bound_text(end) for end in gap["interval"])
         covers = (

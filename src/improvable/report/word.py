@@ -23,8 +23,7 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document
-from improvable.report.plots.files import chart_png
-from improvable.report.plots.style import WIDE
+from improvable.report.plots.style import WIDE, chart_png
 from improvable.showing import shown
 
 if TYPE_CHECKING:

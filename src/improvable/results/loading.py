@@ -17,9 +17,8 @@ from improvable.question.conforming import check_types, conforms
 from improvable.question.design import Question
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Census, Comparison
 from improvable.results.counts import counts_from
-from improvable.results.findings import Census
 from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, read_provenance, repetition_path
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)

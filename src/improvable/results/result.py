@@ -10,12 +10,14 @@ from improvable.errors import Caution
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
 from improvable.results.facts import Facts
-from improvable.results.findings import Tested
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
 from improvable.results.storage import Provenance
 from improvable.results.tidy import COLUMNS, tidy_columns
 from improvable.results.words import alternative_hypothesis, null_hypothesis
+
+if TYPE_CHECKING:
+    from improvable.results.comparison import Comparison
 
 
 class HasDigest(Protocol):
@@ -37,7 +39,7 @@ class Result(ABC):
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
         @property
-        def repetitions(self) -> "tuple[Tested, ...]": ...
+        def repetitions(self) -> "tuple[Comparison, ...]": ...
 
     @property
     def data_fingerprint(self) -> str | None:
@@ -167,14 +169,13 @@ class Result(ABC):
 
         Parameters
         ----------
-        picture : {"dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"}
+        picture : {"dumbbells", "utilities", "surface", "people", "p_values"}
             Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
-            delta (Figure 3); the sizes of improvement that are shown; whom either algorithm selects; p-values by
-            condition. None where there is nothing to draw.
+            delta (Figure 3); whom either algorithm selects; p-values by condition. None where there is nothing to draw.
         """
         from improvable.report import plots
 
-        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"))
+        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "people", "p_values"))
         return getattr(plots, picture)(self)
 
     def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:
@@ -183,8 +184,8 @@ class Result(ABC):
         Parameters
         ----------
         path : str or path
-            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md, .tex or
-            .json (the result itself).
+            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md or .json
+            (the result itself).
         command : str, optional
             The command that made the result; by default what its run folder says.
         data : str, optional

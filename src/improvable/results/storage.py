@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from improvable.errors import StorageError
 from improvable.question.conforming import check_types
 from improvable.question.declaration import gone
 from improvable.results.counts import plain_counts
-from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 from improvable.showing import json_text
+
+if TYPE_CHECKING:
+    from improvable.results.comparison import Comparison
 
 FORMAT = 7
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
@@ -110,7 +112,7 @@ def chain_of(arrays: Mapping[str, Any], run: str) -> str:
     return found.hexdigest()
 
 
-def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
+def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
     """Keep one repetition, chained to its run."""
     evidence = result.evidence
     meta = {

@@ -60,4 +60,4 @@ def _block(facts: Facts, repetition: RepetitionFacts) -> str:
     """What the numbers are about: all blocks of a repetition together, its only block, or the rows of a comparison."""
     if facts["kind"] != "audit":
         return ALL_ROWS
-    return MIXTURE if len(repetition["selection"]["blocks"]) > 1 else ONLY_BLOCK
+    return MIXTURE if len(repetition["rule_notes"]["blocks"]) > 1 else ONLY_BLOCK

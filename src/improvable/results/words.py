@@ -8,8 +8,15 @@ from improvable.inference.combining import lower_median
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS
 from improvable.results.claim_words import claim_conditions, claim_words
-from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
-from improvable.results.firmness import RerunFacts, ShortfallFacts
+from improvable.results.facts import (
+    ComponentFacts,
+    DisparityFacts,
+    Facts,
+    RerunFacts,
+    ShortfallFacts,
+    UtilityFacts,
+    by_component,
+)
 from improvable.results.numbers import p_equals, p_text, value_text
 
 SELDOM = 0.01

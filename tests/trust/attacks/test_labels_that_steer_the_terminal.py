@@ -19,7 +19,7 @@ from improvable.cli import run
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
 from improvable.procedure.cautions import emit
-from improvable.report.bidi import isolated
+from improvable.report.html import isolated
 from improvable.showing import hides, json_text, shown, shown_all
 
 BOTH = np.array([0, 1])
