@@ -1,4 +1,4 @@
-"""Markdown and LaTeX from the same facts; files named by their ending."""
+"""Markdown and the LaTeX table from the same facts; files named by their ending."""
 
 import csv
 import re
@@ -6,18 +6,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import improvable
 from conftest import Case
 from improvable.report.html import notebook_html
-from improvable.report.latex import latex, latex_table
+from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_table
 from improvable.report.write import write_report, write_table
 from improvable.results.numbers import p_text
-from reported import many_groups
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 
@@ -150,24 +148,6 @@ def test_latex_compiles_where_there_is_a_compiler(
     assert "Output written on page.pdf" in compiled(page, tmp_path)
 
 
-def test_whole_reports_compile_and_their_tables_fit_on_the_page(audit: improvable.Audit, tmp_path: Path) -> None:
-    for result in (audit, many_groups(10)):
-        assert "in alignment" not in compiled(latex(result), tmp_path), "a table is too wide"
-
-
-def test_letters_that_latex_has_no_font_for_are_printed_by_their_number(
-    evil: improvable.Comparison, tmp_path: Path
-) -> None:
-    foreign = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": "東京", "b": "Größe Ω"}))
-    result = improvable.compare(
-        foreign, outcome="count", group="group", status_quo="now", candidate="new", draws=100
-    )  # fmt: skip
-    for one in (evil, result):
-        said = compiled(latex(one), tmp_path)
-        assert "Output written on page.pdf" in said
-        assert "Missing character" not in said
-
-
 def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -> None:
     for suffix in ("tex", "csv", "md"):
         write_table(audit, tmp_path / f"table.{suffix}")
@@ -181,7 +161,7 @@ def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 3
 
 
-@pytest.mark.parametrize("name", ["report.odt", "report", "gone/report.html", "gone/report.md"])
+@pytest.mark.parametrize("name", ["report.odt", "report.tex", "report", "gone/report.html", "gone/report.md"])
 def test_a_bad_report_path_is_refused_in_one_line(audit: improvable.Audit, tmp_path: Path, name: str) -> None:
     with pytest.raises(improvable.OptionError) as caught:
         write_report(audit, tmp_path / name)
