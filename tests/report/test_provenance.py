@@ -21,7 +21,7 @@ from improvable.trust.seal import read_seal
 from improvable.web import commands
 from protocol_room import OPTIONS, said
 
-FORMATS = ("html", "pdf", "docx", "md", "tex", "json")
+FORMATS = ("html", "pdf", "docx", "md", "json")
 
 
 COMMAND = ["audit", "care.toml", "--data", "people.csv", "--out", "run", "--report", "first.html"]

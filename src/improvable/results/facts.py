@@ -274,6 +274,11 @@ class BlockFacts(TypedDict):
     grown_for: str | None
 
 
+class ProtocolFacts(TypedDict):
+    digest: str
+    declared: dict[str, Any]
+
+
 class Facts(TypedDict):
     """Everything a result says. What only an audit says is not required."""
 
@@ -341,7 +346,7 @@ class Facts(TypedDict):
     challenge_source: NotRequired[str | None]
     challenge: NotRequired[str | None]
     asked_again: NotRequired[bool]
-    protocol: NotRequired[dict[str, Any] | None]
+    protocol: NotRequired[ProtocolFacts | None]
     versions: NotRequired[dict[str, str]]
 
 
