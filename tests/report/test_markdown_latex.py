@@ -13,7 +13,7 @@ from conftest import Case
 from improvable.report.html import notebook_html
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_table
+from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_block
 from improvable.report.write import write_report, write_table
 from improvable.results.numbers import p_text
 
@@ -38,24 +38,25 @@ def evil() -> improvable.Comparison:
 
 def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> None:
     facts = audit.facts
-    table = paper_table(facts)
-    assert [block.title for block in table.blocks] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
-    assert table.heads == [*(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p"]
-    assert [row[0] for row in table.rows] == ["Repetition 1", "Repetition 2", "Repetition 3", "Mean", "Lower median"]
+    table = paper_block(facts)
+    assert [title for title, _ in table.spans] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
+    assert table.heads == ("", *(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p")
+    names = ["Repetition 1", "Repetition 2", "Repetition 3", "Mean", "Lower median", "Selected", "Selected, everyone"]
+    assert [row[0] for row in table.rows] == names
     for row, repetition in zip(table.rows, facts["repetitions"], strict=False):
         assert row[1] == f"{repetition['accuracy']['black']['status_quo']:.3f}"
         assert row[2] == f"{repetition['accuracy']['black']['candidate']:.3f}"
         assert row[9] == p_text(repetition["p_fairness"] or 0.0, 500)
         assert row[10] == p_text(repetition["p_fairness_other"] or 0.0, 500)
         assert row[-1] == repetition["p_value_text"]
-    assert table.rows[-1][-1] == facts["p_value_text"]
+    assert table.rows[4][-1] == facts["p_value_text"]
     assert {len(row) for row in table.rows} == {12}
 
 
 def test_every_output_writes_the_same_table(audit: improvable.Audit) -> None:
     """The numbers stand in the same order whichever way they are written down."""
     facts = audit.facts
-    cells = [cell.replace("< ", "<") for row in paper_table(facts).rows for cell in row[1:] if cell]
+    cells = [cell.replace("< ", "<") for row in paper_block(facts).rows[:-2] for cell in row[1:] if cell]
 
     def numbers(text: str) -> list[str]:
         plain = text.replace("&lt; ", "<").replace("< ", "<").replace("$<\\,$", "<")
@@ -78,14 +79,16 @@ def test_many_components_stand_below_each_other() -> None:
     )  # fmt: skip
     facts = result.facts
     assert len(facts["repetitions"][0]["components"]) > MOST_BLOCKS
-    table = paper_table(facts)
+    table = paper_block(facts)
     components = facts["repetitions"][0]["components"]
     gaps = [component for component in components if component["kind"] == "fairness"]
-    assert len(table.rows) == len(components) + len(gaps) + 1
-    assert [row[1] for row in table.rows if row[1]] == [f"{component['status_quo']:.3f}" for component in components]
+    assert len(table.rows) == len(components) + len(gaps) + 1 + 3, "and the shares of both groups and of everyone"
+    assert [row[1] for row in table.rows[:-3] if row[1]] == [
+        f"{component['status_quo']:.3f}" for component in components
+    ]
     others = [row[3] for row in table.rows if row[0].endswith("absolute statistic")]
     assert others == [p_text(gap["p_other"] or 0.0, 200) for gap in gaps]
-    assert table.rows[-1] == ["All conditions", "", "", facts["p_value_text"]]
+    assert table.rows[-4] == ("All conditions", "", "", facts["p_value_text"])
     rows = [line for line in latex_table(facts).splitlines() if line.endswith(r"\\")]
     assert {row.count("&") for row in rows[1:]} == {3}
     assert len({line.count("|") for line in markdown_table(facts).splitlines()}) == 1

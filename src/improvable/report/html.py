@@ -50,7 +50,7 @@ from improvable.report.plots.style import (
     WIDE,
     chart_svg,
 )
-from improvable.report.sections import paper_block
+from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
 from improvable.results.words import harm_words, limits, verdict
 from improvable.showing import shown

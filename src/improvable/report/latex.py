@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from improvable.report.blocks import Table
 from improvable.report.labels import labeled
-from improvable.report.sections import paper_block
+from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
 from improvable.results.words import draws_text, harm_words, rerun_words, seal_words, shortfall_words
 from improvable.showing import shown

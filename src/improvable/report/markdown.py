@@ -22,7 +22,7 @@ from improvable.report.blocks import (
 )
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
-from improvable.report.sections import paper_block
+from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
 from improvable.showing import shown
 

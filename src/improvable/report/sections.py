@@ -7,8 +7,8 @@ from improvable.procedure.cautions import meaning
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
 from improvable.report.people import look_lines
-from improvable.report.tables import MOST_BLOCKS, PaperTable, paper_table
-from improvable.results.facts import BoundFacts, Facts, by_component, mean_shares
+from improvable.report.tables import paper_block
+from improvable.results.facts import BoundFacts, Facts, by_component
 from improvable.results.numbers import bound_text, confidence, percent, value_text
 from improvable.results.words import (
     alternative_hypothesis,
@@ -105,57 +105,6 @@ def table_section(facts: Facts) -> list[Block]:
         paper_block(facts, MOST_ON_A_PAGE),
         *(Sentence(words, "note") for words in notes),
     ]
-
-
-def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
-    """The paper's table with the deciding conditions marked, and the shares selected in its last rows."""
-    paper = paper_table(facts, most)
-    rows = [*paper.rows, *_share_rows(facts, paper)]
-    return Table(
-        name="paper-table",
-        heads=("", *paper.heads),
-        rows=tuple(map(tuple, rows)),
-        spans=tuple((block.title, len(block.heads)) for block in paper.blocks),
-        closing=paper.closing + len(rows) - len(paper.rows),
-        marked=_deciding_cells(facts, paper),
-        note=paper.note,
-    )
-
-
-def _deciding_cells(facts: Facts, paper: PaperTable) -> frozenset[tuple[int, int]]:
-    """Where the p-values of the deciding conditions stand."""
-    components = by_component(facts)
-    marked = set()
-    for k in range(len(facts["repetitions"])):
-        values = [one[k]["p_value"] for one in components]
-        c = values.index(max(values))
-        if paper.by_repetition:
-            before = sum(len(block.heads) for block in paper.blocks[:c])
-            marked.add((k, 1 + before + 2))
-        else:
-            marked.add((paper.places[c], 3 + k))
-    return frozenset(marked)
-
-
-def _share_rows(facts: Facts, paper: PaperTable) -> list[list[str]]:
-    """Shares selected, under the groups they are of."""
-    shares = mean_shares(facts)
-    if shares is None:
-        return []
-
-    def pair(group: str) -> list[str]:
-        return [f"{share:.1%}" for share in shares[group]]
-
-    if not paper.by_repetition:
-        blanks = [""] * (len(paper.heads) - 2)
-        return [[f"Selected, {group}", *pair(group), *blanks] for group in shares]
-    row, whole = ["Selected"], ["Selected, everyone"]
-    for block, one in zip(paper.blocks, [*by_component(facts), ()], strict=True):
-        group = one[0]["group"] if one and one[0]["kind"] == "accuracy" else ""
-        width = len(block.heads)
-        row += [*pair(group), *[""] * (width - 2)] if group in shares else [""] * width
-    whole += [*pair("everyone"), *[""] * (len(paper.heads) - 2)]
-    return [row, whole] if any(row[1:]) else [whole]
 
 
 def asked_section(facts: Facts) -> list[Block]:
