@@ -58,10 +58,7 @@ def markdown_block(block: Block) -> str:
                 [f"**{escaped(block.word)}.** {escaped(block.claim)}", _listed([*said, *block.firmness])]
             )
         case Tiles():
-            return _listed(
-                f"{tile.title}: {f'{tile.before} → ' if tile.before else ''}{tile.after}. {tile.words}."
-                for tile in block.tiles
-            )
+            return _listed(f"{tile.title}: {tile.number}. {tile.words}." for tile in block.tiles)
         case Heading():
             return f"{'#' * block.level} {escaped(block.text)}"
         case Sentence():
