@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -121,12 +122,14 @@ def html_document(document: Document, carried: str = "") -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script, style = (Markup(_packaged(name)) for name in ("sliders.js", "report.css"))
+    # By this name a content security policy knows the script: no other one may run in the page.
+    digest = base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
     return room.get_template("report.html.j2").render(
         title=shown(document.title),
         carried=Markup(carried),
         parts=[html_block(block) for block in document.blocks],
         script=script,
-        script_hash=_script_hash(script),
+        script_hash=f"sha256-{digest}",
         style=style,
     )
 
@@ -181,8 +184,8 @@ def _title(block: Title) -> Markup:
 
 
 def _answer(block: Answer) -> Markup:
-    but = _joined(Markup('<p class="firm but">But: {}</p>').format(text) for text in block.beside)
-    firm = _joined(Markup('<p class="firm">{}</p>').format(text) for text in block.firmness)
+    but = _each('<p class="firm but">But: {}</p>', block.beside)
+    firm = _each('<p class="firm">{}</p>', block.firmness)
     return Markup(
         '<section class="answer {}" aria-label="The answer"><p class="word">{}</p><p class="claim">{}</p>{}{}</section>'
     ).format("yes" if block.shown else "no", block.word, block.claim, but, firm)
@@ -285,14 +288,7 @@ def _joined(parts: Iterable[Markup]) -> Markup:
 
 @cache
 def _packaged(name: str) -> str:
-    from importlib.resources import files
-
     return (files("improvable.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _script_hash(script: str) -> str:
-    """What a content security policy calls this script: no other one may run in the page."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()}"
 
 
 def script_json(plain: Any) -> str:

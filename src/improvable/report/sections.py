@@ -159,16 +159,14 @@ def _size_asked(facts: Facts) -> str:
                 f"{name} ({size(one)})" if isinstance(one, Mapping) else f"{name} {size(one)}"
                 for name, one in delta.items()
             )
-        return f"{100 * delta:.4g}%" if facts["form"] == "ratio" else f"{delta:.4g}"
+        return percent(delta) if facts["form"] == "ratio" else f"{delta:.4g}"
 
     margin = f" (a margin of {size(facts['no_worse'])}, declared beforehand)" if facts["no_worse"] is not None else ""
-    parts = [
-        f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}",
-        f"gap smaller by more than {size(facts['delta_fairness'])}",
-    ]
-    return "; ".join(
-        part for part, kind in zip(parts, ("accuracy", "fairness"), strict=True) if facts["ask"] in ("both", kind)
-    )
+    parts = {
+        "accuracy": f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}",
+        "fairness": f"gap smaller by more than {size(facts['delta_fairness'])}",
+    }
+    return "; ".join(part for kind, part in parts.items() if facts["ask"] in ("both", kind))
 
 
 def _repetitions_words(facts: Facts) -> str:
@@ -181,17 +179,15 @@ def checked_section(facts: Facts) -> list[Block]:
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
     level = confidence(facts["alpha"])
     for gap in facts["disparities"]:
-        low, high = (bound_text(end) for end in gap["interval"])
-        covers = (
-            gap["interval"][0] is None or gap["interval"][1] is None or gap["interval"][0] <= 0 <= gap["interval"][1]
-        )
+        low, high = gap["interval"]
+        covers = low is None or high is None or low <= 0 <= high
         doubt = (
             "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
         )
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({level} interval {low} to {high}"
+                f"{gap['higher']} stands above {gap['lower']} ({level} interval {bound_text(low)} to {bound_text(high)}"
                 f"{gap_choice(gap, facts)}, {facts['rows']:,} rows). "
                 f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
             )

@@ -213,23 +213,16 @@ def every_repetition(facts: Facts) -> str:
     if len(facts["repetitions"]) == 1:
         return ""
     other, draws = ("absolute" if facts["gap_statistic"] == "signed" else "signed"), facts["draws"]
+    numbers = [str(repetition["repetition"]) for repetition in facts["repetitions"]]
     rows = []
     for component in by_component(facts):
-        for repetition, one in zip(facts["repetitions"], component, strict=True):
-            rows.append(
-                [
-                    row_name(one, facts) if one is component[0] else "",
-                    str(repetition["repetition"]),
-                    value_text(one["status_quo"]),
-                    value_text(one["candidate"]),
-                    p_text(one["p_value"], draws),
-                    "" if one["p_other"] is None else p_text(one["p_other"], draws),
-                ]
-            )
-    rows += [
-        ["All conditions" * (k == 0), str(one["repetition"]), "", "", one["p_value_text"], ""]
-        for k, one in enumerate(facts["repetitions"])
-    ]
+        for number, one in zip(numbers, component, strict=True):
+            name = row_name(one, facts) if one is component[0] else ""
+            values = [value_text(one["status_quo"]), value_text(one["candidate"]), p_text(one["p_value"], draws)]
+            rows.append([name, number, *values, "" if one["p_other"] is None else p_text(one["p_other"], draws)])
+    for number, repetition in zip(numbers, facts["repetitions"], strict=True):
+        name = "All conditions" if number == numbers[0] else ""
+        rows.append([name, number, "", "", repetition["p_value_text"], ""])
     return table(["", "repetition", "status quo", "candidate", "p", f"{other} p"], rows)
 
 

@@ -12,8 +12,7 @@ from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import p_text
-from improvable.results.result import Result
-from improvable.results.tidy import P_VALUES, tidy_columns
+from improvable.results.result import P_VALUES, Result, tidy_columns
 from improvable.showing import in_cell, json_text, shown
 
 REPORTS = (".html", ".pdf", ".docx", ".md", ".json")

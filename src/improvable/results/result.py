@@ -7,17 +7,32 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from improvable.data.frames import build_frame
 from improvable.errors import Caution
+from improvable.inference.evidence import ALGORITHMS
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
-from improvable.results.facts import Facts
+from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
 from improvable.results.storage import Provenance
-from improvable.results.tidy import COLUMNS, tidy_columns
 from improvable.results.words import alternative_hypothesis, null_hypothesis
 
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
+
+NUMBERS = tuple(f"{name}{end}" for name in (*ALGORITHMS, "difference", "ratio") for end in ("", "_low", "_high"))
+P_VALUES = ("p_value", "p_other", "p_repetition")
+COUNTS = tuple(f"{what}_{name}" for what in ("selected", "share", "effective") for name in ALGORITHMS)
+COLUMNS: dict[str, type] = {
+    "repetition": int,
+    "block": str,
+    "kind": str,
+    "utility": str,
+    "group": str,
+    **dict.fromkeys((*NUMBERS, *P_VALUES), float),
+    "rows": int,
+    **dict.fromkeys(COUNTS, float),
+}
+"""Every column and what it holds; `Result.table` says what each means."""
 
 
 class HasDigest(Protocol):
@@ -200,3 +215,39 @@ class Result(ABC):
         from improvable.report.html import notebook_html
 
         return notebook_html(self.facts)
+
+
+def tidy_columns(facts: Facts) -> dict[str, list[Any]]:
+    """The columns of `Result.table`; None where there is no such number."""
+    rows = [
+        _row(facts, repetition, component)
+        for repetition in facts["repetitions"]
+        for component in repetition["components"]
+    ]
+    return {name: [row.get(name) for row in rows] for name in COLUMNS}
+
+
+def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict[str, Any]:
+    before, after = one["status_quo"], one["candidate"]
+    # What the numbers are about: all blocks of a repetition together, its only block, or the rows of a comparison.
+    block = "all rows" if facts["kind"] != "audit" else "mixture" if len(facts["blocks"]["cuts"]) > 1 else "1"
+    row: dict[str, Any] = {
+        "repetition": repetition["repetition"],
+        "block": block,
+        **one,
+        "p_repetition": repetition["p_value"],
+        "rows": repetition["rows"],
+        **{f"share_{name}": repetition["share_selected"][name]["test"] for name in ALGORITHMS},
+    }
+    if before is not None and after is not None:
+        row |= {"difference": after - before, "ratio": after / before if before else None}
+    if one["kind"] == "accuracy" and facts["overall"] is None:
+        for found in repetition["intervals"]:
+            if (found["measure"], found["group"]) == (one["utility"], one["group"]):
+                name = found["quantity"]
+                row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+        for name in ALGORITHMS:
+            row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
+            row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
+            row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]
+    return row

@@ -138,14 +138,12 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     if not place.resolve().parent.is_dir():
         raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
     spec = drawable(chart)
-    if suffix == ".svg":
-        content = vl_convert.vegalite_to_svg(spec).encode()
-    elif suffix == ".png":
+    if suffix == ".png":
         content = vl_convert.vegalite_to_png(spec, scale=2)
     elif suffix == ".pdf":
         content = vl_convert.vegalite_to_pdf(spec)
     else:
-        content = _page(spec).encode()
+        content = (_page(spec) if suffix == ".html" else vl_convert.vegalite_to_svg(spec)).encode()
     write_whole(place, content)
 
 
