@@ -92,4 +92,4 @@ def estimated(
 ) -> Any:
     """What reports print of the first utility that has it: the estimate and its interval."""
     found: Any = next(one for one in result.facts["estimates"] if (one["kind"], one["group"]) == (kind, group))
-    return found[which]
+    return found[algorithm]

@@ -22,7 +22,7 @@ from improvable.studies import power as planning
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "reference" / "result.schema.json").read_text(encoding="utf-8"))
 DESCRIBED_AS_A_WHOLE = {
-    "about", "changes", "correction", "count_pair", "differing", "look_direction", "look_feature", "look_group",
+    "about", "correction", "count_pair", "differing", "look_direction", "look_feature", "look_group",
     "look_outcome", "look_roles", "look_rows", "pair", "protocol_declared",
 }  # fmt: skip
 """Small objects of the schema: the key that holds them says what they are."""

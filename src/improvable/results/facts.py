@@ -91,13 +91,6 @@ class ChangeFacts(TypedDict):
     mean_outcome: float | None
 
 
-class ChangesFacts(TypedDict):
-    both: ChangeFacts
-    only_status_quo: ChangeFacts
-    only_candidate: ChangeFacts
-    neither: ChangeFacts
-
-
 class DifferingFacts(TypedDict):
     rows: float
     status_quo: float
@@ -134,7 +127,7 @@ class RepetitionFacts(TypedDict):
     differing_rows: dict[str, DifferingFacts]
     corrections: list[CorrectionFacts]
     p_plain: Probability | None
-    changes: dict[str, ChangesFacts]
+    changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
     rule_notes: dict[str, Any]
 
