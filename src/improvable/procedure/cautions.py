@@ -162,6 +162,7 @@ MEANINGS = {
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
     "code": "A rule of this package cannot act on its own results; code can try to. See what is guaranteed.",
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
+    "alike": "Rows that look the same may be one person twice, whom a candidate learned from and is tested on.",
     "kept": "This is what was declared of rows that are the same.",
     "near twins": "A candidate may be tested on people that it learned from.",
     "margin": "A test near 0 or 1 needs the variance that its own null has.",
