@@ -86,7 +86,7 @@ def outcomes(process: str, rules: list[str], null: bool, sample: int) -> list[tu
     out = []
     for rule in rules:
         result = improvable.audit(frame, **options, rule=rule, repetitions=1, draws=500, seed=sample, progress=False)
-        blocks = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+        blocks = result.to_dict()["repetitions"][0]["rule_notes"]["blocks"]
         without = [block.get("status") == "nothing feasible found" for block in blocks]
         out.append((float(result.reject), sum(without) / len(without)))
     return out

@@ -34,7 +34,7 @@ def run(data: Any, rule: str, **options: Any) -> str:
     seconds = time.perf_counter() - start
     repetitions = result.to_dict()["repetitions"]
     shares = [repetition["share_selected"]["candidate"] for repetition in repetitions]
-    found = [repetition["selection"] for repetition in repetitions]
+    found = [repetition["rule_notes"] for repetition in repetitions]
     gaps = [
         [block["reached"]["selection_gap"] for one in found for block in one["blocks"]],
         [one["reached"]["selection_gap"] for one in found],

@@ -13,6 +13,9 @@ TABLES = {
     "common": "Every result",
     "audit": "Audits only",
     "look": "`look`",
+    "estimate": "Each entry of `estimates`",
+    "spread": "`status_quo` and `candidate` of an estimate",
+    "bound": "Each entry of `bounds`",
     "repetition": "Each entry of `repetitions`",
     "component": "Each entry of `components`",
     "interval": "Each entry of `intervals`",
@@ -81,9 +84,9 @@ def _kind(value: dict[str, Any]) -> str:
     if "anyOf" in value:
         return " or ".join(_kind(one) for one in value["anyOf"])
     if "$ref" in value:
-        words = {"probability": "number from 0 to 1", "by_group": "object by group", "pair": "pair"}
-        name = value["$ref"].rpartition("/")[2]
-        return words.get(name, "object")
+        return "pair" if value["$ref"].endswith("/pair") else "object"
+    if value.get("maximum") == 1:
+        return "number from 0 to 1"
     if value["type"] == "array":
         return f"list of {_kind(value['items'])}"
     kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]

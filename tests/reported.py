@@ -85,3 +85,11 @@ def make_evil() -> improvable.Comparison:
         frame, outcome="count", group=EVIL, status_quo="now", candidate="new", draws=200, organization=EVIL,
         labels={"count": EVIL},
     )  # fmt: skip
+
+
+def estimated(
+    result: improvable.Audit | improvable.Comparison, group: str, algorithm: str, kind: str = "utility"
+) -> Any:
+    """What reports print of the first utility that has it: the estimate and its interval."""
+    found: Any = next(one for one in result.facts["estimates"] if (one["kind"], one["group"]) == (kind, group))
+    return found[algorithm]

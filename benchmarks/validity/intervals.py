@@ -14,9 +14,9 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.spread import Spread, utility, widest
 from improvable.inference.statistics import unfairness, utilities_of
 from improvable.question.settings import Scheme
-from improvable.report.spread import Spread, utility, widest
 from validity.learning import TOLD, Learning, Table, classes, counts, least_squares
 from validity.schemes import SCHEMES, Round, contributed, rounds_of
 from validity.study import ALPHA, Rate, rate_of

@@ -48,7 +48,7 @@ def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str)
     free = audited(people, rule=rule, repetitions=1).substitute()
     bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
     for repetition in bound.to_dict()["repetitions"]:
-        selection = repetition["selection"]
+        selection = repetition["rule_notes"]
         assert {part["reached"]["monotone_violations"] for part in (selection, *selection["blocks"])} == {0}
     moved = people.with_columns(wrong=pl.col("wrong") + 1)
     assert (free.decide(moved) < free.decide(people)).any()
@@ -66,7 +66,7 @@ def test_violations_are_counted_for_a_rule_that_breaks_its_word(people: pl.DataF
             return improvable.threshold(lambda frame: -frame["need"].to_numpy(), capacity=0.2)
 
     result = audited(people, rule=Liar(), monotone={"need": "+"}, repetitions=7)
-    assert result.to_dict()["repetitions"][0]["selection"]["reached"]["monotone_violations"] > 10
+    assert result.to_dict()["repetitions"][0]["rule_notes"]["reached"]["monotone_violations"] > 10
 
 
 def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> None:
@@ -122,6 +122,6 @@ def test_every_rule_says_what_it_honors() -> None:
 
 def test_selection_rates_are_reported_on_both_samples(people: pl.DataFrame) -> None:
     for repetition in audited(people).to_dict()["repetitions"]:
-        selection = repetition["selection"]
+        selection = repetition["rule_notes"]
         for part in (selection, *selection["blocks"]):
             assert 0 <= part["reached"]["selection_gap"] <= 1

@@ -18,7 +18,7 @@ import pytest
 
 import improvable
 from improvable.report import plots
-from improvable.report.sliders import slider_curves
+from improvable.report.document import slider_curves
 from improvable.results.numbers import p_text
 
 EVIL = "<script>alert(1)</script>"

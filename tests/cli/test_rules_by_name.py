@@ -88,6 +88,6 @@ def test_a_tournament_needs_no_names(
     facts = json.loads(capsys.readouterr().out)
     assert facts["rule"] == "tournament:linear,lasso,boosting"
     assert facts["protocol"]["declared"]["rule"]["name"] == "tournament"
-    blocks = facts["repetitions"][0]["selection"]["blocks"]
+    blocks = facts["repetitions"][0]["rule_notes"]["blocks"]
     assert len(blocks) == len(facts["blocks"]["cuts"]) > 1
     assert all(set(block["margins"]) == {"linear", "lasso", "boosting"} for block in blocks)

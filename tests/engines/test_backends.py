@@ -77,7 +77,7 @@ def test_backends(people: pl.DataFrame, backend: str) -> None:
             rule=make_rule(), features=["signal", "small"], draws=200, n_jobs=n_jobs, engine=engine,
         )  # fmt: skip
         facts = result.to_dict()
-        notes = [block for repetition in facts["repetitions"] for block in repetition["selection"]["blocks"]]
+        notes = [block for repetition in facts["repetitions"] for block in repetition["rule_notes"]["blocks"]]
         found = {note.pop("process") for note in notes}, {note.pop("workers") for note in notes}
         return json.dumps(facts), *found
 

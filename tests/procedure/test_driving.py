@@ -16,8 +16,8 @@ from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlati
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings
 from improvable.report.blocks import Table
-from improvable.report.driving import drivers_of, driving_section
 from improvable.report.labels import in_words
+from improvable.report.people import drivers_of, driving_section
 from improvable.results.numbers import value_text
 from people import make_people
 
@@ -83,7 +83,7 @@ def test_libraries_and_engines_say_the_same(tmp_path: Path) -> None:
     people = make_people(900)
 
     def said(data: Any, **options: Any) -> tuple[Any, Any]:
-        notes = improvable.audit(data, **ASKED, **options).facts["repetitions"][0]["selection"]
+        notes = improvable.audit(data, **ASKED, **options).facts["repetitions"][0]["rule_notes"]
         return notes["drivers"], notes["importance"]
 
     found = said(people)
@@ -172,12 +172,12 @@ def test_correlations_are_those_of_given_rows_and_none_of_words() -> None:
 def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> None:
     people = make_people(1_500)
     result = improvable.audit(people, **ASKED, labels={"signal": "the signal", "group": "side"})
-    worth = result.facts["repetitions"][0]["selection"]["importance"]
+    worth = result.facts["repetitions"][0]["rule_notes"]["importance"]
     assert list(worth) == [name for name, share in drivers_of(result.facts).items() if share > 0]
     assert max(one["accuracy_loss"] for one in worth.values()) > 0.05
     result.save(tmp_path / "run")
     kept = improvable.load(tmp_path / "run")
-    assert kept.facts["repetitions"][0]["selection"]["importance"] == worth
+    assert kept.facts["repetitions"][0]["rule_notes"]["importance"] == worth
     facts = in_words(result.facts)
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
     worse = facts["disparity"]["worse_off"]
@@ -198,7 +198,7 @@ def test_of_many_groups_the_largest_correlation_is_named() -> None:
     third = pl.Series("group", np.where(rng.random(1_500) < 0.3, "c", people["group"].to_numpy()))
     facts = improvable.audit(people.with_columns(third), **ASKED).facts
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
-    worth = facts["repetitions"][0]["selection"]["importance"]
+    worth = facts["repetitions"][0]["rule_notes"]["importance"]
     assert "Largest correlation by group" in table.heads
     for name, row in zip(worth, table.rows, strict=True):
         found = worth[name]["correlation"]["group"]

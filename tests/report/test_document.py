@@ -10,6 +10,7 @@ import improvable
 from conftest import Case
 from improvable.errors import Caution
 from improvable.inference.estimates import gap_interval, interval
+from improvable.inference.spread import Spread, combined
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -24,14 +25,11 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document, make_document
-from improvable.report.opening import deciding
 from improvable.report.sections import bound_words
-from improvable.report.spread import combined, spreads
-from improvable.results.facts import by_component
-from improvable.results.frontier import Bound
-from improvable.results.numbers import p_text, value_text
+from improvable.results.facts import BoundFacts, by_component, deciding
+from improvable.results.numbers import ends_text, p_text, value_text
 from improvable.results.words import rerun_range, scheme_words
-from reported import SHAPES, compare_case, make_audit, make_labeled, many_groups
+from reported import SHAPES, compare_case, estimated, make_audit, make_labeled, many_groups
 
 SECTIONS = [
     "How large the improvement is", "The test, repetition by repetition", "In pictures", "What was asked",
@@ -123,7 +121,7 @@ def test_the_deciding_condition_is_marked_in_every_row() -> None:
         assert len(paper.marked) == len(facts["repetitions"])
         worst = [max(one["p_value"] for one in repetition["components"]) for repetition in facts["repetitions"]]
         assert [paper.rows[r][c] for r, c in sorted(paper.marked)] == [p_text(p, facts["draws"]) for p in worst]
-        assert deciding(facts)["p_value"] == facts["p_value"]
+        assert max(one["p_value"] for one in deciding(facts)["components"]) == facts["p_value"]
 
 
 def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
@@ -177,7 +175,7 @@ def test_intervals_are_those_that_most_repetitions_agree_on() -> None:
     """The slow way: values from a grid, each excluded where most repetitions exclude it."""
     result = make_audit()
     assert result.facts["blocks"]["cuts"] == [0.1, 0.2, 0.4, 0.7]
-    found = spreads(result)["mean outcome of the selected", "black", "candidate"]
+    found = estimated(result, "black", "candidate")
     own = []
     for repetition in result.repetitions:
         values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
@@ -185,25 +183,23 @@ def test_intervals_are_those_that_most_repetitions_agree_on() -> None:
     grid = np.linspace(0, 20, 20_001)
     excluded = np.array([(grid < low) | (grid > high) for low, high in own]).sum(axis=0)
     kept = grid[excluded <= len(own) / 2]
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low == pytest.approx(kept.min(), abs=0.002)
-    assert found.high == pytest.approx(kept.max(), abs=0.002)
+    assert found["low"] == pytest.approx(kept.min(), abs=0.002)
+    assert found["high"] == pytest.approx(kept.max(), abs=0.002)
     assert result.threshold == 0.025, "so that the median of seven keeps its level"
 
 
 def test_one_repetition_has_its_own_interval_at_the_level_of_the_audit() -> None:
     (repetition,) = (one := make_audit(repetitions=1)).repetitions
-    found = spreads(one)["mean outcome of the selected", "black", "candidate"]
+    found = estimated(one, "black", "candidate")
     values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
-    assert (found.low, found.high) == interval(values, drawn, 0.95)
+    assert (found["low"], found["high"]) == interval(values, drawn, 0.95)
 
 
 def test_an_interval_of_few_repetitions_takes_the_wider_side() -> None:
     draws = [np.array([value - 1, value, value + 1]) for value in (0.0, 10.0)]
     one = combined([0.0, 10.0], draws, 0.9)
     assert (one.estimate, one.low, one.high) == (5.0, -1.0, 11.0)
-    assert combined([0.0, float("nan")], draws, 0.9).ends == "not bounded"
+    assert combined([0.0, float("nan")], draws, 0.9) == Spread(None, None, None)
 
 
 def test_labels_are_used_everywhere_and_change_no_number() -> None:
@@ -256,29 +252,33 @@ def test_nothing_shown_is_a_sentence_and_not_an_empty_picture() -> None:
     assert any("no map of sizes" in one.text for one in flat(not_shown.blocks) if isinstance(one, Sentence))
 
 
+def bound(what: str, words: str, size: str = "") -> BoundFacts:
+    return {"what": what, "value": None, "size": size, "words": words}
+
+
 def test_bounds_that_are_not_shown_share_a_sentence() -> None:
     words = "The data do not show that the accuracy of {} can rise with no wider gap."
-    bounds = [Bound("fairness", 0.1, "The gap can be cut."), Bound("accuracy", -np.inf, "Not all.")]
-    bounds += [Bound(f"accuracy of {g}", -np.inf, words.format(g)) for g in "ABC"]
-    bounds.append(Bound("accuracy of D", 0.2, "D can rise."))
+    bounds = [bound("fairness", "The gap can be cut.", "10%"), bound("accuracy", "Not all.")]
+    bounds += [bound(f"accuracy of {g}", words.format(g)) for g in "ABC"]
+    bounds.append(bound("accuracy of D", "D can rise.", "20%"))
     assert bound_words(bounds) == ["The gap can be cut.", "Not all.", "D can rise.", words.format("A, B or C")]
-    nothing = [Bound(bound.what, -np.inf, bound.words) for bound in bounds]
+    nothing = [bound(one["what"], one["words"]) for one in bounds]
     assert bound_words(nothing) == [
         "The gap can be cut.", "Not all.", "Nor is any improvement shown for a group by itself.",
     ]  # fmt: skip
-    assert bound_words(many_groups(2).bounds()) == [bound.words for bound in many_groups(2).bounds()]
+    assert bound_words(many_groups(2).facts["bounds"]) == [bound.words for bound in many_groups(2).bounds()]
 
 
 def test_bounds_of_many_groups_share_a_sentence() -> None:
     words = "With 95% confidence, the accuracy of {} can rise by at least {}% with no wider gap."
     nothing = "The data do not show that the accuracy of {} can rise with no wider gap."
-    bounds = [Bound("fairness", 0.1, "The gap can be cut.")]
+    bounds = [bound("fairness", "The gap can be cut.", "10%")]
     bounds += [
-        Bound(f"accuracy of {g}", size / 100, words.format(g, size), f"{size}%")
+        bound(f"accuracy of {g}", words.format(g, size), f"{size}%")
         for g, size in zip("ABCD", (2.5, 3, 10, 7), strict=True)
     ]
-    assert bound_words(bounds[:-1]) == [bound.words for bound in bounds[:-1]], "three are few"
-    bounds += [Bound(f"accuracy of {g}", -np.inf, nothing.format(g)) for g in "EF"]
+    assert bound_words(bounds[:-1]) == [one["words"] for one in bounds[:-1]], "three are few"
+    bounds += [bound(f"accuracy of {g}", nothing.format(g)) for g in "EF"]
     gathered = (
         "With 95% confidence, the accuracy of a group by itself can rise with no wider gap by at least: A 2.5%, B 3%, "
         "C 10%, D 7%."
@@ -286,7 +286,7 @@ def test_bounds_of_many_groups_share_a_sentence() -> None:
     assert bound_words(bounds) == ["The gap can be cut.", gathered, nothing.format("E or F")]
     assert bound_words(bounds[:-1]) == ["The gap can be cut.", gathered, nothing.format("E")]
     sly = "A by at least 99%"
-    bounds[1] = Bound(f"accuracy of {sly}", 0.025, words.format(sly, 2.5), "2.5%")
+    bounds[1] = bound(f"accuracy of {sly}", words.format(sly, 2.5), "2.5%")
     assert bound_words(bounds)[1] == gathered.replace("A 2.5%", f"{sly} 2.5%"), "a name is not a number"
 
 
@@ -294,13 +294,12 @@ def test_bounds_of_many_groups_share_a_sentence() -> None:
 def test_the_gap_has_an_interval_for_any_number_of_groups(count: int) -> None:
     result = many_groups(count)
     tile = next(tile for tile in first(make_document(result), Tiles).tiles if tile.title.startswith("Gap"))
-    found = spreads(result)
     for t, name in enumerate(("status_quo", "candidate")):
-        one = found["mean outcome of the selected", "gap by group", name]
+        one = estimated(result, "group", name, "gap")
         values, drawn = (x[..., 0, t] for x in (result.evidence.values[0], result.evidence.drawn[0]))
-        assert (one.low, one.high) == gap_interval(values, drawn, 0.95)
-        assert one.estimate == pytest.approx(np.ptp(values))
-        assert one.ends in tile.words
+        assert (one["low"], one["high"]) == gap_interval(values, drawn, 0.95)
+        assert one["estimate"] == pytest.approx(np.ptp(values))
+        assert ends_text(one["low"], one["high"]) in tile.words
     assert ("farthest apart" in tile.words) == (count > 2)
 
 

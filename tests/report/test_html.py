@@ -13,10 +13,9 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.report.blocks import Note
-from improvable.report.embedding import script_json
-from improvable.report.html import VARIABLES, html_page, notebook_html
+from improvable.report.document import slider_curves
+from improvable.report.html import VARIABLES, html_page, notebook_html, script_json
 from improvable.report.sections import cautions_section
-from improvable.report.sliders import slider_curves
 from improvable.report.write import write_report
 from improvable.results.numbers import value_text
 from reported import SHAPES, compare_case, make_audit, many_groups

@@ -1,4 +1,4 @@
-"""Markdown and LaTeX from the same facts; files named by their ending."""
+"""Markdown and the LaTeX table from the same facts; files named by their ending."""
 
 import csv
 import re
@@ -6,18 +6,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import improvable
 from conftest import Case
 from improvable.report.html import notebook_html
-from improvable.report.latex import latex, latex_table
+from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_table
+from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_block
 from improvable.report.write import write_report, write_table
 from improvable.results.numbers import p_text
-from reported import many_groups
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 
@@ -40,24 +38,25 @@ def evil() -> improvable.Comparison:
 
 def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> None:
     facts = audit.facts
-    table = paper_table(facts)
-    assert [block.title for block in table.blocks] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
-    assert table.heads == [*(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p"]
-    assert [row[0] for row in table.rows] == ["Repetition 1", "Repetition 2", "Repetition 3", "Mean", "Lower median"]
+    table = paper_block(facts)
+    assert [title for title, _ in table.spans] == ["Accuracy of black", "Accuracy of white", "Gap", ""]
+    assert table.heads == ("", *(STATUS_QUO, CANDIDATE, "p") * 2, STATUS_QUO, CANDIDATE, "signed p", "absolute p", "p")
+    names = ["Repetition 1", "Repetition 2", "Repetition 3", "Mean", "Lower median", "Selected", "Selected, everyone"]
+    assert [row[0] for row in table.rows] == names
     for row, repetition in zip(table.rows, facts["repetitions"], strict=False):
         assert row[1] == f"{repetition['accuracy']['black']['status_quo']:.3f}"
         assert row[2] == f"{repetition['accuracy']['black']['candidate']:.3f}"
         assert row[9] == p_text(repetition["p_fairness"] or 0.0, 500)
         assert row[10] == p_text(repetition["p_fairness_other"] or 0.0, 500)
         assert row[-1] == repetition["p_value_text"]
-    assert table.rows[-1][-1] == facts["p_value_text"]
+    assert table.rows[4][-1] == facts["p_value_text"]
     assert {len(row) for row in table.rows} == {12}
 
 
 def test_every_output_writes_the_same_table(audit: improvable.Audit) -> None:
     """The numbers stand in the same order whichever way they are written down."""
     facts = audit.facts
-    cells = [cell.replace("< ", "<") for row in paper_table(facts).rows for cell in row[1:] if cell]
+    cells = [cell.replace("< ", "<") for row in paper_block(facts).rows[:-2] for cell in row[1:] if cell]
 
     def numbers(text: str) -> list[str]:
         plain = text.replace("&lt; ", "<").replace("< ", "<").replace("$<\\,$", "<")
@@ -80,14 +79,16 @@ def test_many_components_stand_below_each_other() -> None:
     )  # fmt: skip
     facts = result.facts
     assert len(facts["repetitions"][0]["components"]) > MOST_BLOCKS
-    table = paper_table(facts)
+    table = paper_block(facts)
     components = facts["repetitions"][0]["components"]
     gaps = [component for component in components if component["kind"] == "fairness"]
-    assert len(table.rows) == len(components) + len(gaps) + 1
-    assert [row[1] for row in table.rows if row[1]] == [f"{component['status_quo']:.3f}" for component in components]
+    assert len(table.rows) == len(components) + len(gaps) + 1 + 3, "and the shares of both groups and of everyone"
+    assert [row[1] for row in table.rows[:-3] if row[1]] == [
+        f"{component['status_quo']:.3f}" for component in components
+    ]
     others = [row[3] for row in table.rows if row[0].endswith("absolute statistic")]
     assert others == [p_text(gap["p_other"] or 0.0, 200) for gap in gaps]
-    assert table.rows[-1] == ["All conditions", "", "", facts["p_value_text"]]
+    assert table.rows[-4] == ("All conditions", "", "", facts["p_value_text"])
     rows = [line for line in latex_table(facts).splitlines() if line.endswith(r"\\")]
     assert {row.count("&") for row in rows[1:]} == {3}
     assert len({line.count("|") for line in markdown_table(facts).splitlines()}) == 1
@@ -150,24 +151,6 @@ def test_latex_compiles_where_there_is_a_compiler(
     assert "Output written on page.pdf" in compiled(page, tmp_path)
 
 
-def test_whole_reports_compile_and_their_tables_fit_on_the_page(audit: improvable.Audit, tmp_path: Path) -> None:
-    for result in (audit, many_groups(10)):
-        assert "in alignment" not in compiled(latex(result), tmp_path), "a table is too wide"
-
-
-def test_letters_that_latex_has_no_font_for_are_printed_by_their_number(
-    evil: improvable.Comparison, tmp_path: Path
-) -> None:
-    foreign = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": "東京", "b": "Größe Ω"}))
-    result = improvable.compare(
-        foreign, outcome="count", group="group", status_quo="now", candidate="new", draws=100
-    )  # fmt: skip
-    for one in (evil, result):
-        said = compiled(latex(one), tmp_path)
-        assert "Output written on page.pdf" in said
-        assert "Missing character" not in said
-
-
 def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -> None:
     for suffix in ("tex", "csv", "md"):
         write_table(audit, tmp_path / f"table.{suffix}")
@@ -181,7 +164,7 @@ def test_tables_are_written_by_ending(audit: improvable.Audit, tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 3
 
 
-@pytest.mark.parametrize("name", ["report.odt", "report", "gone/report.html", "gone/report.md"])
+@pytest.mark.parametrize("name", ["report.odt", "report.tex", "report", "gone/report.html", "gone/report.md"])
 def test_a_bad_report_path_is_refused_in_one_line(audit: improvable.Audit, tmp_path: Path, name: str) -> None:
     with pytest.raises(improvable.OptionError) as caught:
         write_report(audit, tmp_path / name)

@@ -17,8 +17,8 @@ from improvable.report.labels import in_words
 from improvable.report.plots.dumbbells import draw_dumbbells
 from improvable.report.plots.p_values import draw_p_values
 from improvable.report.plots.style import NARROW, WIDE
-from improvable.report.spread import spreads
-from reported import many_groups
+from improvable.report.plots.surface import draw_region, has_region
+from reported import estimated, many_groups
 
 PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)
 Result = improvable.Audit | improvable.Comparison
@@ -155,13 +155,12 @@ def test_every_condition_has_a_row_with_a_dot_for_each_repetition(audit: improva
 
 
 def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvable.Audit) -> None:
-    found = spreads(audit)
     rows = [row for row in values_of(plots.dumbbells(audit)) if "algorithm" in row and row["label"] != "Gap"]
     assert rows
     for row in rows:
         group = row["label"].split("\n")[0]
-        one = found["mean outcome of the selected", group, row["algorithm"].replace(" ", "_")]
-        assert (row["value"], row["low"], row["high"]) == (one.estimate, one.low, one.high)
+        one = estimated(audit, group, row["algorithm"].replace(" ", "_"))
+        assert [row["value"], row["low"], row["high"]] == list(one.values())
         assert "selected" in row["label"], "shares stand beside"
     gap = {
         row["algorithm"]: row["value"]
@@ -175,9 +174,9 @@ def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvab
 @pytest.mark.parametrize("count", [2, 5, 10])
 def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend(count: int) -> None:
     result = many_groups(count)
-    facts, found = in_words(result.facts), spreads(result)
+    facts = in_words(result.facts)
     for width in (NARROW, WIDE):
-        svg = plots.chart_svg(draw_dumbbells(facts, found, width))
+        svg = plots.chart_svg(draw_dumbbells(facts, width))
         assert float(re.findall(r'width="(\d+)"', svg)[0]) <= width + 40
         for group in result.groups:
             assert svg.count(f">{group}<") == 1, "once, on the axis"
@@ -195,16 +194,15 @@ def test_the_gap_is_drawn_also_where_fairness_is_another_utility() -> None:
 
 def test_the_map_shows_only_what_is_shown() -> None:
     result = many_groups(2)
-    chart = plots.improvement_map(result)
-    assert chart is not None
-    steps = [row for row in values_of(chart) if "a2" in row]
-    assert {(row["a2"], row["f2"]) for row in steps} == {(a, f) for a, f in result.frontier().edge() if a > 0 and f > 0}
     frontier = result.frontier()
+    chart = draw_region(result.facts, frontier, WIDE)
+    steps = [row for row in values_of(chart) if "a2" in row]
+    assert {(row["a2"], row["f2"]) for row in steps} == {(a, f) for a, f in frontier.edge() if a > 0 and f > 0}
     for row in steps:
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 0.999) < frontier.level
         assert frontier.p_value(row["a2"] * 1.001, row["f2"] * 0.999) >= frontier.level
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 1.001) >= frontier.level
-    assert plots.improvement_map(compare_case(candidate="now")) is None
+    assert not has_region(compare_case(candidate="now").frontier())
     assert "delta" not in chart.to_json()
 
 

@@ -21,7 +21,7 @@ from improvable.trust.seal import read_seal
 from improvable.web import commands
 from protocol_room import OPTIONS, said
 
-FORMATS = ("html", "pdf", "docx", "md", "tex", "json")
+FORMATS = ("html", "pdf", "docx", "md", "json")
 
 
 COMMAND = ["audit", "care.toml", "--data", "people.csv", "--out", "run", "--report", "first.html"]
@@ -148,7 +148,7 @@ def test_of_two_runs_alike_each_has_its_own_line(capsys: pytest.CaptureFixture[s
 def test_bad_reports_are_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty").mkdir()
     cases = {
-        "run --to x.odt": "'x.odt' does not end with .html, .pdf, .docx, .md, .tex or .json",
+        "run --to x.odt": "'x.odt' does not end with .html, .pdf, .docx, .md or .json",
         "run --to gone/x.pdf": "there is no folder for 'gone/x.pdf'",
         "empty --to x.pdf": "'empty' holds no result",
         "nowhere --to x.pdf": "there is no folder 'nowhere'",

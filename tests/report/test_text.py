@@ -12,8 +12,8 @@ import improvable
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
 from improvable.report.people import people_by_group
-from improvable.report.spread import spreads
-from improvable.results.numbers import value_text
+from improvable.results.numbers import ends_text, value_text
+from reported import estimated
 
 pytestmark = pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")
 
@@ -95,14 +95,15 @@ def test_lines_fit_and_names_are_whole(
 
 def test_the_table_has_the_estimates_the_intervals_and_the_p_values() -> None:
     result = audited(["men", "women"])
-    facts, found = result.facts, spreads(result)
+    facts = result.facts
     place = next(k for k, one in enumerate(facts["repetitions"]) if one["p_value"] == facts["p_value"])
     lines = {line.split("  ")[0]: line for line in result.summary().splitlines() if " (0" in line}
     for group in ("men", "women"):
         cells = []
         for algorithm in ("status_quo", "candidate"):
             mean = np.mean([one["accuracy"][group][algorithm] or np.nan for one in facts["repetitions"]])
-            cells.append(f"{value_text(float(mean))} ({found['mean outcome of the selected', group, algorithm].ends})")
+            one = estimated(result, group, algorithm)
+            cells.append(f"{value_text(float(mean))} ({ends_text(one['low'], one['high'])})")
         assert all(cell in lines[group] for cell in cells)
         assert lines[group].endswith(
             f"{facts['repetitions'][place]['p_accuracy'][group]:.4f}".replace("0.0000", "0.005")

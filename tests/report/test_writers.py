@@ -15,7 +15,6 @@ import improvable
 from improvable.report.blocks import Appendix, Picture, Sliders, Table, flat
 from improvable.report.document import Document, make_document
 from improvable.report.html import html_document
-from improvable.report.latex import latex_document
 from improvable.report.markdown import markdown_document
 from improvable.report.pdf import pdf_document, typst_source
 from improvable.report.word import word_document
@@ -55,14 +54,6 @@ def markdown_text(document: Document) -> str:
     return html.unescape(re.sub(r"\\(.)", r"\1", markdown_document(document)))
 
 
-def latex_text(document: Document) -> str:
-    body = latex_document(document).split(r"\begin{document}")[1]
-    body = re.sub(r"\\(multicolumn\{\d+\}|cmidrule\(\w+\)\{[\d-]+\}|setlength\{\\tabcolsep\}\{3pt\})", " ", body)
-    body = body.replace(r"$<\,$", "< ")
-    body = re.sub(r"\\text\w+\{", " ", body.replace(r"\%", "%").replace(r"\#", "#"))
-    return body.replace(r"\_", "_").replace(r"\&", "&")
-
-
 def typst_text(document: Document) -> str:
     source = typst_source(document).split("= heading", 1)[-1]
     return "\n".join(re.sub(r'\\(["\\])', r"\1", one) for one in re.findall(r'"((?:[^"\\]|\\.)*)"', source))
@@ -80,7 +71,7 @@ def word_text(document: Document) -> str:
 
 
 WRITERS: dict[str, Callable[[Document], str]] = {
-    "html": html_text, "markdown": markdown_text, "latex": latex_text, "typst": typst_text, "word": word_text,
+    "html": html_text, "markdown": markdown_text, "typst": typst_text, "word": word_text,
 }  # fmt: skip
 
 
@@ -112,12 +103,6 @@ def test_text_from_data_is_only_text(name: str) -> None:
         assert "<script>alert" not in html_document(document)
 
 
-def test_latex_escapes_text_from_data() -> None:
-    text = latex_document(make_document(make_evil(), command=EVIL))
-    assert r"\input{x}" not in text
-    assert r"50\%\_of \{A\&B\} \textbackslash{}input\{x\} \#1 \textasciitilde{}\textasciicircum{}" in text
-
-
 @pytest.mark.parametrize("result", [make_evil, lambda: many_groups(10)])
 def test_pdf_and_word_can_be_made_of_any_result(result: Callable[[], improvable.Audit]) -> None:
     document = make_document(result(), command=EVIL)
@@ -136,14 +121,13 @@ def test_every_shape_of_result_can_be_set(shape: dict[str, Any]) -> None:
     document = make_document(compare_case(**shape))
     assert pdf_document(document)
     assert markdown_document(document)
-    assert latex_document(document)
 
 
-@pytest.mark.parametrize("suffix", ["html", "pdf", "docx", "md", "tex"])
+@pytest.mark.parametrize("suffix", ["html", "pdf", "docx", "md"])
 def test_the_ending_chooses_the_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"report.{suffix}"
     write_report(make_audit(), path)
-    start = {"html": b"<!DOCTYPE", "pdf": b"%PDF", "docx": b"PK", "md": b"# Can", "tex": rb"\documentclass"}[suffix]
+    start = {"html": b"<!DOCTYPE", "pdf": b"%PDF", "docx": b"PK", "md": b"# Can"}[suffix]
     assert path.read_bytes().startswith(start)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 

@@ -10,8 +10,7 @@ import improvable
 from conftest import Case
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.shortfall import rows_needed
-from improvable.results.facts import Facts
-from improvable.results.firmness import RerunFacts
+from improvable.results.facts import Facts, RerunFacts
 from improvable.results.words import rerun_words, shortfall_words, verdict
 
 AGREE = "All seven repetitions agree; another seed"

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.results.tidy import COLUMNS
+from improvable.results.result import COLUMNS
 from reported import SHAPES, compare_case
 
 pytestmark = pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")

@@ -45,7 +45,7 @@ def check(
     from improvable.data.files import write_whole
     from improvable.procedure.preparing import prepare_audit
     from improvable.report.layout import page_width
-    from improvable.report.look import look_text
+    from improvable.report.people import look_text
     from improvable.showing import json_text
 
     o.check_writable(json)

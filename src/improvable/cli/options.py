@@ -16,9 +16,7 @@ Candidates = Annotated[
 ]
 Jobs = Annotated[int, of_test(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
-Report = Annotated[
-    str | None, of_output("--report", metavar="FILE", help="Write a report: .html, .pdf, .docx, .md or .tex.")
-]
+Report = Annotated[str | None, of_output("--report", metavar="FILE", help="Write a report: .html, .pdf, .docx or .md.")]
 Table = Annotated[str | None, of_output("--table", metavar="FILE", help="Write the table: .tex, .csv or .md.")]
 Ledger = Annotated[
     str | None,

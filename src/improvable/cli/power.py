@@ -130,7 +130,7 @@ def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: di
 
 def _check_files(json: str | None, table: str | None, *plots: str | None) -> None:
     """Refuse a file that cannot be written before the work is done, not after."""
-    from improvable.report.plots.files import SUFFIXES
+    from improvable.report.plots.style import SUFFIXES
 
     for path in (json, table, *plots):
         o.check_writable(path)

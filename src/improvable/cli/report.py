@@ -9,9 +9,7 @@ from improvable.cli.output import say
 
 def report(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
-    to: Annotated[
-        str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md, .tex or .json.")
-    ],
+    to: Annotated[str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json.")],
 ) -> int:
     """Write the report of a finished run, in any format, without data and without running it again.
 

@@ -41,8 +41,8 @@ from improvable.procedure.cautions import component_cautions
 from improvable.procedure.splitting import Order, Part, Splitting
 from improvable.question.design import Design, Question
 from improvable.results.comparison import Comparison
-from improvable.results.counts import few_enough
 from improvable.results.numbers import steady
+from improvable.results.storage import few_enough
 
 NOBODY = "no row of that group counts in it (nobody is selected)"
 TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."

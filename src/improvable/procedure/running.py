@@ -95,7 +95,7 @@ def run_prepared(
         census=itself.census,
         data=ready.data,
         refit=partial(_refit, ready),
-        rows=partial(repetition_rows, ready),
+        find_rows=partial(repetition_rows, ready),
         backend=ready.engine.backend,
     )
     if folder is not None:

@@ -119,6 +119,21 @@ UTILITIES: dict[str, Utility] = {
     )
 }
 
+SHORT_WORDS = {
+    "classification_rate": "share of correct decisions",
+    "calibration": "mean outcome of the selected",
+    "calibration_rejected": "mean outcome of those not selected",
+    "false_positive_rate": "share selected, of those with outcome 0",
+    "false_negative_rate": "share not selected, of those with outcome 1",
+    "true_positive_rate": "share selected, of those with outcome 1",
+    "true_negative_rate": "share not selected, of those with outcome 0",
+    "positive_predictive_value": "share with outcome 1, of the selected",
+    "selection_rate": "share selected",
+    "adverse_impact_ratio": "share selected (ratio)",
+    "lift": "lift of the mean outcome",
+}
+"""Words for tables and pictures, where they are shorter than the utility's own."""
+
 
 ALIASES = {
     "accuracy": "classification_rate",
@@ -168,6 +183,20 @@ def as_utility(spec: str | Utility) -> Utility:
     else:
         raise OptionError(f"there is no utility '{name}'.", _every_utility(name))
     return utility.on(outcome) if outcome else utility
+
+
+def short_words(name: str) -> str:
+    """Words for a utility in tables and pictures; of one that is not of this catalog, its name.
+
+    Examples
+    --------
+    >>> short_words("selection_rate"), short_words("f2_score"), short_words("my_own")
+    ('share selected', 'F-score (F2)', 'my_own')
+    """
+    try:
+        return SHORT_WORDS.get(name) or as_utility(name).words.removeprefix("the ")
+    except OptionError:
+        return name
 
 
 def _every_utility(name: str) -> str:

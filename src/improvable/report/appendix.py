@@ -1,26 +1,22 @@
 """The appendix: every component, interval, eigenvalue and feature, welfare, versions, how to recompute it."""
 
-from collections.abc import Mapping
-
-from improvable.inference.evidence import ALGORITHMS
 from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
-from improvable.report.look import feature_heads, feature_rows, left_out_lines
-from improvable.report.opening import mean_shares
-from improvable.report.provenance import provenance
-from improvable.report.spread import Key, Spread
-from improvable.results.facts import Facts, by_component
-from improvable.results.numbers import p_text, value_text
-from improvable.results.words import component_name
+from improvable.report.people import feature_heads, feature_rows, left_out_lines
+from improvable.results.facts import Facts, by_component, mean_shares
+from improvable.results.numbers import capital, confidence, ends_text, p_text, value_text
+from improvable.results.versions import versions
+from improvable.results.words import component_name, seal_words
 
 
-def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | None, runs: str | None) -> Appendix:
+def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appendix:
     """Everything else."""
     blocks: list[Block] = [
         Heading("Every condition in every repetition", 3),
         components_table(facts),
+        Heading("Utilities and shares by group", 3),
+        groups_table(facts),
+        *_diagnostics(facts),
     ]
-    blocks += [Heading("Utilities and shares by group", 3), groups_table(facts, found)]
-    blocks += _diagnostics(facts)
     if "look" in facts:
         look = facts["look"]
         blocks += [
@@ -34,6 +30,25 @@ def appendix_block(facts: Facts, found: Mapping[Key, Spread], command: str | Non
         Sentence(_recompute(facts, command)),
     ]
     return Appendix("Appendix", tuple(blocks))
+
+
+def provenance(facts: Facts, command: str | None = None, runs: str | None = None) -> list[tuple[str, str]]:
+    """Where a result comes from: names and words, in the order they are printed."""
+    out = [("Seal", seal_words(facts))]
+    if facts["seal"] is not None:
+        out.append(("Digest of the seal", facts["seal"]))
+    if facts["data_fingerprint"] is not None:
+        out.append(("Fingerprint of the data", facts["data_fingerprint"]))
+    protocol = facts.get("protocol")
+    if protocol is not None:
+        out.append(("Digest of the protocol", protocol["digest"]))
+    if facts.get("rule_source") is not None:
+        out.append(("Digest of the rule's code", str(facts["rule_source"])))
+    if runs:
+        out.append(("Ledger", runs))
+    made_with = facts.get("versions") or versions()
+    out.append(("Versions", ", ".join(f"{name} {number}" for name, number in made_with.items())))
+    return [*out, ("Command", command)] if command else out
 
 
 def _recompute(facts: Facts, command: str | None) -> str:
@@ -54,7 +69,7 @@ def components_table(facts: Facts) -> Table:
     draws, other = facts["draws"], "absolute" if facts["gap_statistic"] == "signed" else "signed"
     rows = [
         (
-            _capital(component_name(one, facts)),
+            capital(component_name(one, facts)),
             str(repetition["repetition"]) if facts["kind"] == "audit" else "held-out rows",
             value_text(one["status_quo"]),
             value_text(one["candidate"]),
@@ -64,37 +79,25 @@ def components_table(facts: Facts) -> Table:
         for component in by_component(facts)
         for one, repetition in zip(component, facts["repetitions"], strict=True)
     ]
-    heads = (
-        "Condition",
-        "Repetition",
-        "status quo",
-        "candidate",
-        "p",
-        f"p, {other} gap statistic",
-    )
+    heads = ("Condition", "Repetition", "status quo", "candidate", "p", f"p, {other} gap statistic")
     return Table("components-table", heads, tuple(rows))
 
 
-def groups_table(facts: Facts, found: Mapping[Key, Spread]) -> Table:
+def groups_table(facts: Facts) -> Table:
     """Every utility of every group with its interval, and the shares selected."""
-    shares, level = mean_shares(facts), f"{100 * (1 - facts['alpha']):g}%"
+    shares, level = mean_shares(facts) or {}, confidence(facts["alpha"])
     rows = []
-    for measure, group in dict.fromkeys((measure, group) for measure, group, _ in found):
-        pair = [found[measure, group, algorithm] for algorithm in ALGORITHMS]
-        selected = [""] * 2
-        if shares is not None and group in shares:
-            selected = [f"{share:.1%}" for share in shares[group]]
-        cells = [cell for one in pair for cell in (value_text(one.estimate), one.ends)]
-        rows.append((f"{_capital(measure)}, {group}", *cells, *selected))
-    heads = (
-        "",
-        "status quo",
-        f"{level} interval",
-        "candidate",
-        f"{level} interval",
-        "status quo selects",
-        "candidate selects",
-    )
+    for one in facts["estimates"]:
+        group = f"gap by {one['group']}" if one["kind"] == "gap" else one["group"]
+        selected = [f"{share:.1%}" for share in shares[group]] if group in shares else ["", ""]
+        cells = [
+            cell
+            for spread in (one["status_quo"], one["candidate"])
+            for cell in (value_text(spread["estimate"]), ends_text(spread["low"], spread["high"]))
+        ]
+        rows.append((f"{capital(one['utility'])}, {group}", *cells, *selected))
+    interval = f"{level} interval"
+    heads = ("", "status quo", interval, "candidate", interval, "status quo selects", "candidate selects")
     note = (
         "Means over the repetitions. An interval holds what most repetitions do not exclude, at a confidence that "
         "allows for it. That is proven for a value common to all repetitions, as those of the status quo are; each "
@@ -143,13 +146,7 @@ def _diagnostics(facts: Facts) -> list[Block]:
     )
     gaps = Table(
         "candidate-gaps-table",
-        (
-            "Repetition" if audit else "Rows",
-            "Utility",
-            "Between",
-            "Candidate's gap",
-            "Standard errors from zero",
-        ),
+        ("Repetition" if audit else "Rows", "Utility", "Between", "Candidate's gap", "Standard errors from zero"),
         tuple(
             (
                 str(gap["repetition"]) if audit else "held out",
@@ -201,7 +198,3 @@ def _near_zero(facts: Facts) -> str:
         "Some rows of this table are that close, and the absolute statistic decides here: rely on the signed one "
         "beside it."
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -8,24 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Tone = Literal["plain", "note"]
-
 
 @dataclass(frozen=True)
 class Title:
-    """The head of a report.
-
-    Attributes
-    ----------
-    kicker : str
-        What kind of document this is.
-    text : str
-        The question that the answer below it answers.
-    facts : tuple of (str, str)
-        Who, what, when, on which data.
-    simulated : bool
-        Whether the data are made up, to be said in large type.
-    """
+    """The head of a report: its kind, the question it answers, and who, what, when, on which data."""
 
     kicker: str
     text: str
@@ -35,20 +21,7 @@ class Title:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer in words.
-
-    Attributes
-    ----------
-    shown : bool
-    word : str
-        "Yes: shown" or "Not shown".
-    claim : str
-        What is, or is not, shown.
-    beside : tuple of str
-        What must be read with it.
-    firmness : tuple of str
-        How firm that is, sentence by sentence.
-    """
+    """The answer in words: what is or is not shown, what must be read beside it, and how firm it is."""
 
     shown: bool
     word: str
@@ -65,6 +38,11 @@ class Tile:
     before: str
     after: str
     words: str
+
+    @property
+    def number(self) -> str:
+        """The number or the pair, in one line."""
+        return f"{self.before} → {self.after}" if self.before else self.after
 
 
 @dataclass(frozen=True)
@@ -87,7 +65,7 @@ class Sentence:
     """A paragraph; a note is set smaller."""
 
     text: str
-    tone: Tone = "plain"
+    tone: Literal["plain", "note"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -141,19 +119,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture.
-
-    Attributes
-    ----------
-    name : str
-    title : str
-    words : tuple of str
-        How to read it.
-    alt : str
-        What it shows, with its numbers, for whoever cannot see it.
-    draw : callable
-        The Altair chart for a page of so many pixels.
-    """
+    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width."""
 
     name: str
     title: str
@@ -172,16 +138,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Sliders:
-    """Other sizes of improvement, for a page that can compute; other formats leave them out.
+    """Other sizes of improvement, for a page that can compute: p-values of every step of both sliders, as plain data.
 
-    Attributes
-    ----------
-    title : str
-    curves : dict
-        p-values of every step of both sliders, as plain data.
-    accuracy, gap : str
-        What the sliders ask for, up to the number.
-    words : str
+    Other formats leave them out.
     """
 
     title: str

@@ -1,14 +1,24 @@
-"""A document as one HTML file that needs no network: it reads on a phone, in the dark, on paper and aloud."""
+"""A document as one HTML file that needs no network: it reads on a phone, in the dark, on paper and aloud.
+
+The page carries its result as JSON, so that the page itself can be verified. Labels from data are shown safely: what
+hides is shown by its number, and what runs from right to left moves nothing beside it.
+"""
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from improvable.report.bidi import Isolating as Markup
-from improvable.report.bidi import in_tag
+from markupsafe import Markup as PlainMarkup
+from markupsafe import escape
+
+from improvable.data.received import ReceivedError, parse_json
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -26,11 +36,22 @@ from improvable.report.blocks import (
     Title,
 )
 from improvable.report.document import Document, make_document
-from improvable.report.embedding import embedded, script_json
 from improvable.report.labels import labeled
-from improvable.report.plots.files import chart_svg
-from improvable.report.plots.style import AFTER, BEFORE, BOTH, INK, LIMIT, LINE, NARROW, PAPER, REGION, SOFT, WIDE
-from improvable.report.sections import paper_block
+from improvable.report.plots.style import (
+    AFTER,
+    BEFORE,
+    BOTH,
+    INK,
+    LIMIT,
+    LINE,
+    NARROW,
+    PAPER,
+    REGION,
+    SOFT,
+    WIDE,
+    chart_svg,
+)
+from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
 from improvable.results.words import harm_words, limits, verdict
 from improvable.showing import shown
@@ -43,8 +64,48 @@ VARIABLES = {
     LIMIT: "limit", PAPER: "page",
 }  # fmt: skip
 """Colors of pictures, and the variables of the page that take their place."""
-CODE = ("Command",)
-"""Facts that are set as code."""
+LEFTWARD = ("R", "AL", "AN")
+ELEMENT = "improvable-result"
+BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
+
+
+class Markup(PlainMarkup):
+    """Markup that puts texts between tags: `format` and `join` isolate them. Inside a tag, use `in_tag`."""
+
+    @classmethod
+    def escape(cls, s: Any, /) -> "Markup":
+        """As its base does, and isolated."""
+        return cls(isolated(s)) if isinstance(s, str) else cls(escape(s))
+
+
+def in_tag(text: str) -> PlainMarkup:
+    """A text for the value of an attribute."""
+    return escape(shown(text))
+
+
+def isolated(value: Any) -> Any:
+    """A text for HTML: escaped, with runs from right to left inside ``<bdi>``. What is not a text stays as it is.
+
+    Hebrew and Arabic labels are legitimate, but numbers and brackets beside them change their order unless the label is
+    isolated.
+
+    Examples
+    --------
+    >>> print(isolated("a < \u05d0\u05d1 3"))
+    a &lt; <bdi>אב</bdi> 3
+    """
+    if not isinstance(value, str) or isinstance(value, PlainMarkup):
+        return value
+    safe = shown(value)
+    if safe.isascii():
+        return escape(safe)
+    runs = [(leftward, "".join(run)) for leftward, run in groupby(safe, _leftward)]
+    bdi = PlainMarkup("<bdi>{}</bdi>")
+    return PlainMarkup("").join(bdi.format(run) if leftward else escape(run) for leftward, run in runs)
+
+
+def _leftward(character: str) -> bool:
+    return unicodedata.bidirectional(character) in LEFTWARD
 
 
 def html_page(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
@@ -61,12 +122,14 @@ def html_document(document: Document, carried: str = "") -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script, style = (Markup(_packaged(name)) for name in ("sliders.js", "report.css"))
+    # By this name a content security policy knows the script: no other one may run in the page.
+    digest = base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()
     return room.get_template("report.html.j2").render(
         title=shown(document.title),
         carried=Markup(carried),
         parts=[html_block(block) for block in document.blocks],
         script=script,
-        script_hash=_script_hash(script),
+        script_hash=f"sha256-{digest}",
         style=style,
     )
 
@@ -121,8 +184,8 @@ def _title(block: Title) -> Markup:
 
 
 def _answer(block: Answer) -> Markup:
-    but = _joined(Markup('<p class="firm but">But: {}</p>').format(text) for text in block.beside)
-    firm = _joined(Markup('<p class="firm">{}</p>').format(text) for text in block.firmness)
+    but = _each('<p class="firm but">But: {}</p>', block.beside)
+    firm = _each('<p class="firm">{}</p>', block.firmness)
     return Markup(
         '<section class="answer {}" aria-label="The answer"><p class="word">{}</p><p class="claim">{}</p>{}{}</section>'
     ).format("yes" if block.shown else "no", block.word, block.claim, but, firm)
@@ -135,7 +198,7 @@ def _tile(tile: Tile) -> Markup:
 
 
 def _fact(name: str, words: str) -> Markup:
-    set_as_code = Markup("<code>{}</code>").format(words) if name in CODE else words
+    set_as_code = Markup("<code>{}</code>").format(words) if name == "Command" else words
     return Markup("<dt>{}</dt><dd>{}</dd>").format(name, set_as_code)
 
 
@@ -225,11 +288,36 @@ def _joined(parts: Iterable[Markup]) -> Markup:
 
 @cache
 def _packaged(name: str) -> str:
-    from importlib.resources import files
-
     return (files("improvable.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _script_hash(script: str) -> str:
-    """What a content security policy calls this script: no other one may run in the page."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode()}"
+def script_json(plain: Any) -> str:
+    """JSON that can stand inside a script element: no text in it can end the element or begin another."""
+    text = json.dumps(plain, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def embedded(
+    facts: Mapping[str, Any], command: str | None = None, runs: str | None = None, data: str | None = None
+) -> str:
+    """A script element, never run, with what a result says and with what the page says of how it was made."""
+    return f"{BEGIN}{script_json({'result': facts, 'command': command, 'runs': runs, 'data': data})}{END}"
+
+
+def read_embedded(page: str) -> dict[str, Any]:
+    """What `embedded` put into a page: ``result``, ``command``, ``runs`` and ``data``.
+
+    Raises
+    ------
+    ReceivedError
+        Where there is none, or more than one: a reader could then be shown one and verify the other.
+    """
+    if len(re.findall(rf"id\s*=\s*[\"']?{ELEMENT}", page, re.IGNORECASE)) != 1 or page.count(BEGIN) != 1:
+        raise ReceivedError("does not carry one result")
+    text = page.split(BEGIN, 1)[1].split(END, 1)[0]
+    plain = parse_json(text.encode())
+    if not isinstance(plain, dict) or set(plain) != {"result", "command", "runs", "data"}:
+        raise ReceivedError("does not carry a result")
+    if not all(isinstance(plain[name], str | None) for name in ("command", "runs", "data")):
+        raise ReceivedError("does not say in words how it was made")
+    return plain

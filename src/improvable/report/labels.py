@@ -8,26 +8,13 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, cast
 
+from improvable.question.catalog import short_words
 from improvable.results.facts import Facts
-
-UTILITY_WORDS = {
-    "classification_rate": "share of correct decisions",
-    "calibration": "mean outcome of the selected",
-    "calibration_rejected": "mean outcome of those not selected",
-    "false_positive_rate": "share selected, of those with outcome 0",
-    "false_negative_rate": "share not selected, of those with outcome 1",
-    "true_positive_rate": "share selected, of those with outcome 1",
-    "true_negative_rate": "share not selected, of those with outcome 0",
-    "positive_predictive_value": "share with outcome 1, of the selected",
-    "selection_rate": "share selected",
-    "profit": "mean profit",
-}
-"""Short names of the built-in utilities."""
 
 
 def labeled(facts: Facts) -> Facts:
     """The facts in the words of the protocol's labels; themselves where there are none."""
-    labels: dict[str, str] = facts["about"].get("labels", {})
+    labels = facts["about"].get("labels", {})
     return _renamed(facts, labels, utilities=False) if labels else facts
 
 
@@ -49,8 +36,8 @@ def utility_words(measure: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     'share selected, of those with diabetes'
     """
     name, _, outcome = str(measure["name"]).partition(":")
-    short, label = UTILITY_WORDS.get(name, name), labels.get(measure["outcome"])
-    if label and short in UTILITY_WORDS.values():
+    short, label = short_words(name), labels.get(measure["outcome"])
+    if label and short != name:
         told = short.replace("mean outcome", f"mean {label}")
         told = told.replace("with outcome 1", f"with {label}").replace("with outcome 0", f"without {label}")
         if told != short:
@@ -79,6 +66,9 @@ def _renamed(facts: Facts, labels: dict[str, str], *, utilities: bool) -> Facts:
     for disparity in (plain["disparity"], *plain["disparities"]):
         disparity["group"] = of(disparity["group"])
         disparity["utility"] = names.get(disparity["utility"], disparity["utility"])
+    for one in plain["estimates"]:
+        one["utility"] = names[one["utility"]]
+        one["group"] = of(one["group"]) if one["kind"] == "gap" else one["group"]
     for repetition in plain["repetitions"]:
         for component in repetition["components"]:
             component["utility"] = names[component["utility"]]

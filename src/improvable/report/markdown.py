@@ -22,7 +22,7 @@ from improvable.report.blocks import (
 )
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
-from improvable.report.sections import paper_block
+from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
 from improvable.showing import shown
 
@@ -58,10 +58,7 @@ def markdown_block(block: Block) -> str:
                 [f"**{escaped(block.word)}.** {escaped(block.claim)}", _listed([*said, *block.firmness])]
             )
         case Tiles():
-            return _listed(
-                f"{tile.title}: {f'{tile.before} → ' if tile.before else ''}{tile.after}. {tile.words}."
-                for tile in block.tiles
-            )
+            return _listed(f"{tile.title}: {tile.number}. {tile.words}." for tile in block.tiles)
         case Heading():
             return f"{'#' * block.level} {escaped(block.text)}"
         case Sentence():

@@ -1,13 +1,10 @@
 """The first screen: whose audit, the answer in words, and the few numbers that everybody asks for."""
 
-from collections.abc import Mapping
-
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
-from improvable.report.spread import Key, Spread, gap_by
-from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
-from improvable.results.numbers import p_equals, value_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
+from improvable.results.numbers import capital, confidence, ends_text, p_equals, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     component_name,
@@ -68,48 +65,19 @@ def p_words(facts: Facts) -> str:
     return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
 
 
-def tiles_block(facts: Facts, found: Mapping[Key, Spread]) -> Tiles:
+def tiles_block(facts: Facts) -> Tiles:
     """Accuracy of groups, the gap, shares, who is worse off, how firm."""
     components = by_component(facts)
     accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
-    tiles = [_accuracy_tile(one, facts, found) for one in _chosen(accuracy, facts)]
     gaps = [one for one in components if one[0]["kind"] == "fairness"]
-    tiles += [_gap_tile(one, facts, found) for one in gaps[:1]]
+    tiles = [_change_tile(one, facts) for one in (*_chosen(accuracy, facts), *gaps[:1])]
     shares = mean_shares(facts)
     if shares is not None:
         by_group = "; ".join(f"{group} {_arrow(*shares[group])}" for group in facts["groups"][:4])
         more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
         before, after = (f"{share:.1%}" for share in shares[EVERYONE])
         tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
-    tiles.append(_worse_off_tile(facts))
-    tiles.append(_firmness_tile(facts))
-    return Tiles(tuple(tiles))
-
-
-def deciding(facts: Facts) -> ComponentFacts:
-    """The condition that decides: of the repetition whose p-value is the combined one, that with the largest p."""
-    repetition = next(one for one in facts["repetitions"] if one["p_value"] == facts["p_value"])
-    return max(repetition["components"], key=lambda one: one["p_value"])
-
-
-def mean_shares(facts: Facts) -> dict[str, tuple[float, float]] | None:
-    """Shares selected by either algorithm, overall and by group, as means over repetitions; None of prices."""
-    repetitions = facts["repetitions"]
-
-    def mean(shares: list[float]) -> float:
-        return sum(shares) / len(shares)
-
-    whole = [[repetition["share_selected"][name]["test"] for repetition in repetitions] for name in ALGORITHMS]
-    if min(map(min, whole)) == 1:
-        return None
-    out = {EVERYONE: (mean(whole[0]), mean(whole[1]))}
-    for group in facts["groups"]:
-        pair = [
-            mean([repetition["share_selected_by_group"][group][name] for repetition in repetitions])
-            for name in ALGORITHMS
-        ]
-        out[group] = (pair[0], pair[1])
-    return out
+    return Tiles((*tiles, _worse_off_tile(facts), _firmness_tile(facts)))
 
 
 def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tuple[ComponentFacts, ...]]:
@@ -118,36 +86,29 @@ def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tu
         return accuracy
     worse = facts["disparity"]["worse_off"]
     first = next((one for one in accuracy if one[0]["group"] == worse), accuracy[0])
-    last = deciding(facts)
+    last = max(deciding(facts)["components"], key=lambda one: one["p_value"])
     matching = [one for one in accuracy if (one[0]["utility"], one[0]["group"]) == (last["utility"], last["group"])]
     others = [one for one in accuracy if one is not first]
     hardest = max(others, key=lambda one: sum(repetition["p_value"] for repetition in one))
     return [first, matching[0] if matching and matching[0] is not first else hardest]
 
 
-def _accuracy_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread]) -> Tile:
-    name, group = one[0]["utility"], one[0]["group"]
-    ends = [found[name, group, algorithm].ends for algorithm in ALGORITHMS]
-    title = component_name(one[0], facts)
-    several = len(facts["accuracy_utilities"]) > 1
-    measured = "" if several else f": {name}"
+def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
+    """A condition from status quo to candidate."""
+    name, found = one[0]["utility"], estimate_of(facts, one[0])
+    widest = ""
+    if one[0]["kind"] == "accuracy":
+        title = capital(component_name(one[0], facts))
+        title += "" if len(facts["accuracy_utilities"]) > 1 else f": {name}"
+    else:
+        title = f"Gap between groups: {name}"
+        widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
+    before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
     return Tile(
-        title=f"{title[:1].upper()}{title[1:]}{measured}",
+        title=title,
         before=value_text(mean_of(one, "status_quo")),
         after=value_text(mean_of(one, "candidate")),
-        words=f"{_level(facts)} intervals {ends[0]} → {ends[1]}",
-    )
-
-
-def _gap_tile(one: tuple[ComponentFacts, ...], facts: Facts, found: Mapping[Key, Spread]) -> Tile:
-    name, attribute = one[0]["utility"], one[0]["group"]
-    ends = [found[name, gap_by(attribute), algorithm].ends for algorithm in ALGORITHMS]
-    widest = "; between the two groups farthest apart" if len(facts["groups"]) > 2 else ""
-    return Tile(
-        title=f"Gap between groups: {name}",
-        before=value_text(mean_of(one, "status_quo")),
-        after=value_text(mean_of(one, "candidate")),
-        words=f"{_level(facts)} intervals {ends[0]} → {ends[1]}{widest}",
+        words=f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}",
     )
 
 
@@ -179,10 +140,6 @@ def _firmness_tile(facts: Facts) -> Tile:
         after=rerun_range(rerun),
         words=f"a 90% interval; {below}",
     )
-
-
-def _level(facts: Facts) -> str:
-    return f"{100 * (1 - facts['alpha']):g}%"
 
 
 def _arrow(before: float, after: float) -> str:

@@ -1,7 +1,5 @@
 """A document as PDF, set by Typst: no browser, no LaTeX, no system libraries (extra ``pdf``)."""
 
-from collections.abc import Iterable
-
 from improvable.errors import require_extra
 from improvable.report.blocks import (
     Answer,
@@ -21,8 +19,7 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document
-from improvable.report.plots.files import chart_svg
-from improvable.report.plots.style import WIDE
+from improvable.report.plots.style import WIDE, chart_svg
 from improvable.showing import shown
 
 PREAMBLE = """#set document(title: {title}, date: none)
@@ -121,7 +118,7 @@ def _said(text: str, soft: bool) -> str:
 def _title(block: Title) -> str:
     simulated = '#block(stroke: 2pt + rgb("#b34701"), inset: 6pt)[#text(size: 20pt, weight: "bold", '
     simulated += 'fill: rgb("#b34701"), "SIMULATED DATA")]'
-    facts = _joined((f"#strong({quoted(name)}) #{quoted(words)}" for name, words in block.facts), " #h(1em) ")
+    facts = " #h(1em) ".join(f"#strong({quoted(name)}) #{quoted(words)}" for name, words in block.facts)
     head = f"#par(text(size: 9pt, fill: soft, upper({quoted(block.kicker)})))\n#heading(level: 1, {quoted(block.text)})"
     return "\n".join([head, *([simulated] if block.simulated else []), f"#par[#text(size: 9.5pt)[{facts}]]"])
 
@@ -166,7 +163,3 @@ def _table(table: Table) -> str:
         f"{', '.join(cells)}, {rule}"
     )
     return f"#[#set text(size: {size})\n#table({inner})]"
-
-
-def _joined(parts: Iterable[str], between: str) -> str:
-    return between.join(parts)

@@ -1,13 +1,17 @@
-"""Who changes: of 1,000 people in each group, whom both algorithms select, only one of them, or neither."""
+"""The people and the data behind a result: who changes, what drives the candidate, what the data looked like."""
 
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 from improvable.inference.diagnostics import KINDS
-from improvable.report.blocks import Table
-from improvable.report.opening import mean_shares
-from improvable.results.facts import Facts
+from improvable.question.argument_names import as_options
+from improvable.report.blocks import Block, Heading, Sentence, Table
+from improvable.results.facts import Facts, mean_shares
 from improvable.results.numbers import value_text
+from improvable.showing import shown_all
 
 PEOPLE = 1_000
 NAMES = {
@@ -17,6 +21,15 @@ NAMES = {
     "neither": "neither",
 }
 """Kinds of people, and whom they are selected by."""
+MAX_DRIVERS = 10
+ROLES = {
+    "outcome": "outcome",
+    "group": "group",
+    "target": "target of the rule",
+    "weight": "weight",
+    "cluster": "cluster",
+    "row_id": "row id",
+}
 
 
 @dataclass(frozen=True)
@@ -86,3 +99,161 @@ def people_table(facts: Facts) -> Table:
     spans = tuple((f"Selected by {NAMES[kind]}", 2) for kind in KINDS)
     note = f"Of {PEOPLE:,} people in each group, on test rows; the outcome is {facts['outcome']}."
     return Table("people-table", heads, rows, spans, note=note)
+
+
+def drivers_of(facts: Facts) -> dict[str, float]:
+    """By feature, in falling order: of those the candidate selects, the share whose decision changes."""
+    found: dict[str, float] = facts["repetitions"][0]["rule_notes"].get("drivers", {})
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+
+def driving_section(facts: Facts) -> list[Block]:
+    """The features that matter most, with their worth in accuracy, and how each goes with the group by itself."""
+    drivers = drivers_of(facts)
+    named = [(name, share) for name, share in drivers.items() if share > 0][:MAX_DRIVERS]
+    if not named:
+        return []
+    labels, tells = facts["about"].get("labels", {}), facts["look"]["features"] if "look" in facts else {}
+    worth: dict[str, Any] = facts["repetitions"][0]["rule_notes"].get("importance", {})
+    told = list(next(iter(tells.values()))["tells_group"]) if tells else []
+    columns = next(iter(worth.values()))["correlation"] if worth else {}
+    # Of two groups the one that is worse off: the other's correlation is the same with its sign turned.
+    worse = {gap["group"]: gap["worse_off"] for gap in reversed(facts["disparities"])}
+    alone = {name: worse.get(labels.get(name, name)) if len(levels) == 2 else None for name, levels in columns.items()}
+    heads = ["Feature", "Decisions changed", *["Accuracy lost"] * bool(worth)]
+    heads += [
+        f"Correlation with {group}" if group else f"Largest correlation by {labels.get(name, name)}"
+        for name, group in alone.items()
+    ]
+    heads += [f"Tells {group} (AUC)" for group in told]
+    rows = []
+    for name, share in named:
+        label, mine = labels.get(name, name), worth.get(name)
+        cells = [label, f"{share:.1%}"]
+        if mine is not None:
+            cells.append(value_text(mine["accuracy_loss"]))
+            cells += [_correlation(mine["correlation"][column], group) for column, group in alone.items()]
+        elif worth:
+            cells += [""] * (1 + len(alone))
+        found = tells[label]["tells_group"] if label in tells else {}
+        rows.append((*cells, *(_digits(found.get(group)) for group in told)))
+    rest = len(drivers) - len(named)
+    others = f" Features that change fewer decisions, or none: {rest:,}." if rest else ""
+    return [
+        Heading("What drives the candidate", 3),
+        Sentence(
+            "What happens if one feature's values are shuffled among held-out rows (permutation importance, in the "
+            f"{'last block of the ' if len(facts['blocks']['cuts']) > 1 else ''}first repetition)."
+        ),
+        Table("drivers-table", tuple(heads), tuple(rows), note=_driver_words(facts, bool(worth), bool(told)) + others),
+    ]
+
+
+def _driver_words(facts: Facts, worth: bool, told: bool) -> str:
+    """What the columns are."""
+    said = ["Decisions changed: of those whom the candidate selects, the share it would decide otherwise about."]
+    if worth:
+        measure = facts["accuracy_utilities"][0]["name"]
+        said += [
+            f"Accuracy lost: how much worse accuracy ({measure}) would be over everyone; below zero is better. The "
+            "cutoff stays, so that the share selected may move.",
+            "Correlation: of the feature with being in the group, from -1 to 1; none where the feature is not a number "
+            "or does not vary.",
+        ]
+    if told:
+        said.append("AUC: how well the feature alone tells the group; 0.5 is not at all, 1 is exactly.")
+    return " ".join(said)
+
+
+def _correlation(by_group: Mapping[str, float | None], group: str | None) -> str:
+    """The correlation of one feature with a group; by default the largest, with the group it is with."""
+    found = {name: value for name, value in by_group.items() if value is not None}
+    if not found:
+        return "none"
+    largest = group or max(found, key=lambda one: abs(found[one]))
+    return f"{found[largest]:.2f}" + ("" if group else f", {largest}")
+
+
+def _digits(share: float | None) -> str:
+    return "" if share is None else f"{share:.3f}"
+
+
+def look_lines(look: Mapping[str, Any]) -> list[str]:
+    """What is there: rows, roles, outcomes, groups, and how well the features tell them."""
+    rows = look["rows"]
+    lines = [f"Rows: {rows['total']:,}, of which {rows['used']:,} are used and {rows['looked_at']:,} were looked at."]
+    roles = [f"{words} {_names(look['roles'][role])}" for role, words in ROLES.items() if look["roles"][role]]
+    lines.append(f"Columns: {'; '.join(roles)}.")
+    lines += [
+        f"{one['column']}: {one['values']:,} values from {value_text(one['least'])} to {value_text(one['most'])}, "
+        f"mean {value_text(one['mean'])}."
+        for one in look["outcomes"]
+    ]
+    for one in look["groups"]:
+        mean = one["mean_outcome_selected"]
+        chosen = "" if mean is None else f"; their mean outcome is {value_text(mean)}"
+        lines.append(
+            f"{one['group']}: {one['rows']:,} rows, mean outcome {value_text(one['mean_outcome'])}; the status quo "
+            f"selects {one['selected'] or 0.0:.1%}{chosen}."
+        )
+    lines += [
+        f"All features together tell {group} with an AUC of {value_text(auc)}; 0.5 is chance."
+        for group, auc in look["features_tell_group"].items()
+    ]
+    return lines
+
+
+def feature_rows(look: Mapping[str, Any]) -> list[list[str]]:
+    """Every feature: what becomes of it, missing values, and how well it alone tells each outcome and each group."""
+    return [
+        [
+            name,
+            one["treatment"],
+            f"{one['missing']:,}",
+            *map(_digits, (*one["tells_outcome"].values(), *one["tells_group"].values())),
+        ]
+        for name, one in look["features"].items()
+    ]
+
+
+def feature_heads(look: Mapping[str, Any]) -> list[str]:
+    """Heads of `feature_rows`."""
+    first = next(iter(look["features"].values()))
+    told = [*first["tells_outcome"], *first["tells_group"]]
+    return ["feature", "read as", "missing", *(f"tells {name}" for name in told)]
+
+
+def left_out_lines(look: Mapping[str, Any]) -> list[str]:
+    """What no candidate reads, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in look["left_out"].items():
+        reasons.setdefault(reason, []).append(name)
+    return [f"{', '.join(names)}: {as_options(reason)}." for reason, names in reasons.items()]
+
+
+def _names(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def look_text(look: Mapping[str, Any], width: int) -> str:
+    """The whole look for a terminal."""
+    return "\n".join(_look_text(shown_all(look), width))
+
+
+def _look_text(look: Mapping[str, Any], width: int) -> Iterator[str]:
+    def wrapped(line: str) -> list[str]:
+        return textwrap.wrap(line, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
+
+    for line in look_lines(look):
+        yield from wrapped(line)
+    table = [feature_heads(look), *feature_rows(look)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    yield ""
+    yield f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample."
+    for name, words, *numbers in table:
+        shown = [number.rjust(size) for number, size in zip(numbers, widths[2:], strict=True)]
+        yield "  ".join([name.ljust(widths[0]), *shown, words]).rstrip()
+    yield ""
+    yield f"Left out: {len(look['left_out']):,}."
+    for line in left_out_lines(look):
+        yield from wrapped(line)

@@ -1,17 +1,15 @@
 """The body of a report, section by section: size, test, what was asked, what was checked, cautions, limits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from improvable.procedure.cautions import meaning
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Sentence, Table
-from improvable.report.look import look_lines
-from improvable.report.meanings import meaning
-from improvable.report.opening import mean_shares
-from improvable.report.tables import MOST_BLOCKS, PaperTable, paper_table
-from improvable.results.facts import Facts, by_component
-from improvable.results.frontier import Bound
-from improvable.results.numbers import bound_text, percent, value_text
+from improvable.report.people import look_lines
+from improvable.report.tables import paper_block
+from improvable.results.facts import BoundFacts, Facts, by_component
+from improvable.results.numbers import bound_text, confidence, percent, value_text
 from improvable.results.words import (
     alternative_hypothesis,
     conditions_words,
@@ -51,43 +49,40 @@ THREE_STEPS = (
 )
 
 
-def bound_words(bounds: list[Bound]) -> list[str]:
+def bound_words(bounds: Sequence[BoundFacts]) -> list[str]:
     """The bounds in sentences; groups of which nothing is shown share one, and where nothing is, there is only one."""
-    if not any(bound.value > 0 for bound in bounds):
-        whole = [bound.words for bound in bounds if bound.what in ("fairness", "accuracy")]
-        return [*whole, "Nor is any improvement shown for a group by itself."] if len(bounds) > len(whole) else whole
-    shown = [bound.words for bound in bounds if bound.value > 0 or not bound.what.startswith("accuracy of ")]
-    others = [bound for bound in bounds if bound.words not in shown]
+    whole = [bound for bound in bounds if bound["what"] in ("fairness", "accuracy")]
+    groups = [bound for bound in bounds if bound not in whole]
+    shown, others = ([bound for bound in groups if bool(bound["size"]) == yes] for yes in (True, False))
+    said = [bound["words"] for bound in whole]
+    if not any(bound["size"] for bound in bounds):
+        return [*said, "Nor is any improvement shown for a group by itself."] if groups else said
+    if len(shown) >= MANY:
+        first, size = shown[0], shown[0]["size"]
+        start, kept = first["words"].removesuffix(".").rsplit(f" by at least {size}", 1)
+        start = start.replace(first["what"], "accuracy of a group by itself", 1)
+        pairs = [f"{_whose(bound)} {bound['size']}" for bound in shown]
+        said.append(f"{start}{kept} by at least: {', '.join(pairs)}.")
+    elif len(others) < 2:
+        return [*said, *(bound["words"] for bound in groups)]
+    else:
+        said += [bound["words"] for bound in shown]
     if len(others) < 2:
-        together = _gathered(shown, bounds)
-        return [*together, *(bound.words for bound in others)] if together != shown else [one.words for one in bounds]
-    first, names = others[0], [bound.what.removeprefix("accuracy of ") for bound in others]
-    listed = f"{', '.join(names[:-1])} or {names[-1]}"
-    return [*_gathered(shown, bounds), first.words.replace(first.what, f"accuracy of {listed}", 1)]
+        return [*said, *(bound["words"] for bound in others)]
+    *most, last = map(_whose, others)
+    listed = f"accuracy of {', '.join(most)} or {last}"
+    return [*said, others[0]["words"].replace(others[0]["what"], listed, 1)]
 
 
-def _gathered(shown: list[str], bounds: list[Bound]) -> list[str]:
-    """Sentences that differ in a group and a size, as one, where there are many."""
-    told = {
-        bound.words: (bound.what.removeprefix("accuracy of "), bound.size)
-        for bound in bounds
-        if bound.what.startswith("accuracy of ") and bound.size
-    }
-    groups = [words for words in shown if words in told]
-    if len(groups) < MANY:
-        return shown
-    first, size = told[groups[0]]
-    pairs = [" ".join(told[words]) for words in groups]
-    start, kept = groups[0].removesuffix(".").rsplit(f" by at least {size}", 1)
-    start = start.replace(f"accuracy of {first}", "accuracy of a group by itself", 1)
-    return [*(words for words in shown if words not in told), f"{start}{kept} by at least: {', '.join(pairs)}."]
+def _whose(bound: BoundFacts) -> str:
+    return bound["what"].removeprefix("accuracy of ")
 
 
-def size_section(bounds: list[Bound]) -> list[Block]:
+def size_section(facts: Facts) -> list[Block]:
     """How large the improvement is, in sentences."""
     return [
         Heading("How large the improvement is"),
-        Listing(tuple(bound_words(bounds))),
+        Listing(tuple(bound_words(facts["bounds"]))),
         Sentence(
             "Bounds rest on the signed gap statistic. Each holds with its confidence separately, with no loss in the "
             "other respects.",
@@ -110,57 +105,6 @@ def table_section(facts: Facts) -> list[Block]:
         paper_block(facts, MOST_ON_A_PAGE),
         *(Sentence(words, "note") for words in notes),
     ]
-
-
-def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
-    """The paper's table with the deciding conditions marked, and the shares selected in its last rows."""
-    paper = paper_table(facts, most)
-    rows = [*paper.rows, *_share_rows(facts, paper)]
-    return Table(
-        name="paper-table",
-        heads=("", *paper.heads),
-        rows=tuple(map(tuple, rows)),
-        spans=tuple((block.title, len(block.heads)) for block in paper.blocks),
-        closing=paper.closing + len(rows) - len(paper.rows),
-        marked=_deciding_cells(facts, paper),
-        note=paper.note,
-    )
-
-
-def _deciding_cells(facts: Facts, paper: PaperTable) -> frozenset[tuple[int, int]]:
-    """Where the p-values of the deciding conditions stand."""
-    components = by_component(facts)
-    marked = set()
-    for k in range(len(facts["repetitions"])):
-        values = [one[k]["p_value"] for one in components]
-        c = values.index(max(values))
-        if paper.by_repetition:
-            before = sum(len(block.heads) for block in paper.blocks[:c])
-            marked.add((k, 1 + before + 2))
-        else:
-            marked.add((paper.places[c], 3 + k))
-    return frozenset(marked)
-
-
-def _share_rows(facts: Facts, paper: PaperTable) -> list[list[str]]:
-    """Shares selected, under the groups they are of."""
-    shares = mean_shares(facts)
-    if shares is None:
-        return []
-
-    def pair(group: str) -> list[str]:
-        return [f"{share:.1%}" for share in shares[group]]
-
-    if not paper.by_repetition:
-        blanks = [""] * (len(paper.heads) - 2)
-        return [[f"Selected, {group}", *pair(group), *blanks] for group in shares]
-    row, whole = ["Selected"], ["Selected, everyone"]
-    for block, one in zip(paper.blocks, [*by_component(facts), ()], strict=True):
-        group = one[0]["group"] if one and one[0]["kind"] == "accuracy" else ""
-        width = len(block.heads)
-        row += [*pair(group), *[""] * (width - 2)] if group in shares else [""] * width
-    whole += [*pair("everyone"), *[""] * (len(paper.heads) - 2)]
-    return [row, whole] if any(row[1:]) else [whole]
 
 
 def asked_section(facts: Facts) -> list[Block]:
@@ -215,16 +159,14 @@ def _size_asked(facts: Facts) -> str:
                 f"{name} ({size(one)})" if isinstance(one, Mapping) else f"{name} {size(one)}"
                 for name, one in delta.items()
             )
-        return f"{100 * delta:.4g}%" if facts["form"] == "ratio" else f"{delta:.4g}"
+        return percent(delta) if facts["form"] == "ratio" else f"{delta:.4g}"
 
     margin = f" (a margin of {size(facts['no_worse'])}, declared beforehand)" if facts["no_worse"] is not None else ""
-    parts = [
-        f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}",
-        f"gap smaller by more than {size(facts['delta_fairness'])}",
-    ]
-    return "; ".join(
-        part for part, kind in zip(parts, ("accuracy", "fairness"), strict=True) if facts["ask"] in ("both", kind)
-    )
+    parts = {
+        "accuracy": f"accuracy higher by more than {size(facts['delta_accuracy'])}{margin}",
+        "fairness": f"gap smaller by more than {size(facts['delta_fairness'])}",
+    }
+    return "; ".join(part for kind, part in parts.items() if facts["ask"] in ("both", kind))
 
 
 def _repetitions_words(facts: Facts) -> str:
@@ -235,19 +177,17 @@ def _repetitions_words(facts: Facts) -> str:
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    level = f"{100 * (1 - facts['alpha']):g}%"
+    level = confidence(facts["alpha"])
     for gap in facts["disparities"]:
-        low, high = (bound_text(end) for end in gap["interval"])
-        covers = (
-            gap["interval"][0] is None or gap["interval"][1] is None or gap["interval"][0] <= 0 <= gap["interval"][1]
-        )
+        low, high = gap["interval"]
+        covers = low is None or high is None or low <= 0 <= high
         doubt = (
             "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
         )
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({level} interval {low} to {high}"
+                f"{gap['higher']} stands above {gap['lower']} ({level} interval {bound_text(low)} to {bound_text(high)}"
                 f"{gap_choice(gap, facts)}, {facts['rows']:,} rows). "
                 f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
             )

@@ -1,83 +1,59 @@
-"""The paper's table, built once: text, Markdown, LaTeX and HTML each only write it down."""
+"""The paper's table, built once: every format only writes it down."""
 
-from dataclasses import dataclass
-
-from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
-from improvable.results.numbers import p_text, value_text
+from improvable.inference.evidence import EVERYONE
+from improvable.report.blocks import Table
+from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of, mean_shares
+from improvable.results.numbers import capital, p_text, value_text
 from improvable.results.words import candidate_words, component_name, draws_text
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
 
 
-@dataclass(frozen=True)
-class Block:
-    """Columns that belong together.
-
-    Attributes
-    ----------
-    title : str
-        Empty for the last column, the p-value of all conditions together.
-    heads : tuple of str
-    """
-
-    title: str
-    heads: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PaperTable:
+def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
     """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
-    More conditions than fit on a page become rows: means over the repetitions, and p in every repetition.
-
-    Attributes
-    ----------
-    blocks : tuple of Block
-    rows : list of list of str
-        The row's name, then the cells of all blocks.
-    closing : int
-        How many rows at the end sum up the others.
-    note : str
-    by_repetition : bool
-        Whether a row is a repetition, not a condition.
-    places : tuple of int
-        Where a row is a condition: the row of each.
+    The conditions that decide are marked; the last rows sum up, with the shares selected. Up to `most` conditions stand
+    beside each other. More become rows: means over the repetitions, and p in every repetition.
     """
-
-    blocks: tuple[Block, ...]
-    rows: list[list[str]]
-    closing: int
-    note: str
-    by_repetition: bool = True
-    places: tuple[int, ...] = ()
-
-    @property
-    def heads(self) -> list[str]:
-        """Heads of all columns but the first."""
-        return [head for block in self.blocks for head in block.heads]
-
-
-def paper_table(facts: Facts, most: int = MOST_BLOCKS) -> PaperTable:
-    """The table of any result; up to `most` conditions stand beside each other."""
     return _by_repetition(facts) if len(by_component(facts)) <= most else _by_component(facts)
 
 
-def _by_repetition(facts: Facts) -> PaperTable:
-    components, draws = by_component(facts), facts["draws"]
-    blocks = [Block(_title(one[0], facts), _heads(one[0], facts)) for one in components]
-    rows = []
+def _by_repetition(facts: Facts) -> Table:
+    components, draws, shares = by_component(facts), facts["draws"], mean_shares(facts)
+    names = [_heads(one[0], facts) for one in components]
+    rows, marked = [], set()
     for k, repetition in enumerate(facts["repetitions"]):
         name = f"Repetition {repetition['repetition']}" if facts["kind"] == "audit" else "Held-out rows"
         cells = [cell for one in components for cell in _cells(one[k], draws)]
         rows.append([name, *cells, p_text(repetition["p_value"], draws)])
-    closing = _closing_rows(facts) if len(rows) > 1 else []
-    note = f"{_note(facts)} The last p is the largest of its row. {_decides(facts, 'beside')}"
-    return PaperTable((*blocks, Block("", ("p",))), rows + closing, len(closing), note)
+        marked.add((k, 3 + sum(map(len, names[: _hardest(facts, k)]))))
+    body, width = len(rows), sum(map(len, names))
+    if body > 1:
+        means = [[*_means(one), *[""] * (len(heads) - 2)] for one, heads in zip(components, names, strict=True)]
+        rows.append(["Mean", *(cell for part in means for cell in part), ""])
+        rows.append(["Lower median", *[""] * width, facts["p_value_text"]])
+    if shares is not None:
+        row = []
+        for one, heads in zip(components, names, strict=True):
+            group = one[0]["group"] if one[0]["kind"] == "accuracy" else ""
+            row += [*_pair(shares[group]), *[""] * (len(heads) - 2)] if group in shares else [""] * len(heads)
+        rows += [["Selected", *row, ""]] if any(row) else []
+        rows.append(["Selected, everyone", *_pair(shares[EVERYONE]), *[""] * (width - 1)])
+    return Table(
+        name="paper-table",
+        heads=("", *(head for heads in names for head in heads), "p"),
+        rows=tuple(map(tuple, rows)),
+        spans=(*((_title(one[0], facts), len(heads)) for one, heads in zip(components, names, strict=True)), ("", 1)),
+        closing=len(rows) - body,
+        marked=frozenset(marked),
+        note=f"{_note(facts)} The last p is the largest of its row. {_decides(facts, 'beside')}",
+    )
 
 
-def _by_component(facts: Facts) -> PaperTable:
+def _by_component(facts: Facts) -> Table:
     repetitions, draws = facts["repetitions"], facts["draws"]
+    many, blanks = len(repetitions) > 1, [""] * len(repetitions)
     rows: list[list[str]] = []
     places = []
     for one in by_component(facts):
@@ -87,31 +63,34 @@ def _by_component(facts: Facts) -> PaperTable:
         others = [repetition["p_other"] for repetition in one if repetition["p_other"] is not None]
         if others:
             rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
-    closing = [["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)]]
-    many = len(repetitions) > 1
+    body = len(rows)
+    rows.append(["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)])
     if many:
-        name = "Lower median"
-        closing.append([name, "", "", facts["p_value_text"], *[""] * (len(repetitions) - 1)])
-    heads = tuple(str(repetition["repetition"]) for repetition in repetitions) if many else ("held out",)
-    over = "p, repetition" if many else "p"
-    blocks = (Block("Mean over repetitions" if many else "Estimate", (STATUS_QUO, CANDIDATE)), Block(over, heads))
-    note = f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}"
-    return PaperTable(blocks, rows + closing, len(closing), note, False, tuple(places))
+        rows.append(["Lower median", "", "", facts["p_value_text"], *blanks[1:]])
+    rows += [[f"Selected, {group}", *_pair(pair), *blanks] for group, pair in (mean_shares(facts) or {}).items()]
+    heads = [str(repetition["repetition"]) for repetition in repetitions] if many else ["held out"]
+    return Table(
+        name="paper-table",
+        heads=("", STATUS_QUO, CANDIDATE, *heads),
+        rows=tuple(map(tuple, rows)),
+        spans=(
+            ("Mean over repetitions" if many else "Estimate", 2),
+            ("p, repetition" if many else "p", len(heads)),
+        ),
+        closing=len(rows) - body,
+        marked=frozenset((places[_hardest(facts, k)], 3 + k) for k in range(len(repetitions))),
+        note=f"{_note(facts)} All conditions: the largest p of those that decide. {_decides(facts, 'below')}",
+    )
 
 
-def _closing_rows(facts: Facts) -> list[list[str]]:
-    """Means of the estimates, and the combined p-value."""
-    means, blanks = ["Mean"], ["Lower median"]
-    for one in by_component(facts):
-        width = len(_heads(one[0], facts))
-        means += [*_means(one), *[""] * (width - 2)]
-        blanks += [""] * width
-    return [[*means, ""], [*blanks, facts["p_value_text"]]]
+def _hardest(facts: Facts, k: int) -> int:
+    """Which condition decides in a repetition: the one with the largest p-value."""
+    values = [one[k]["p_value"] for one in by_component(facts)]
+    return values.index(max(values))
 
 
 def _title(component: ComponentFacts, facts: Facts) -> str:
-    name = component_name(component, facts)
-    return name[:1].upper() + name[1:]
+    return capital(component_name(component, facts))
 
 
 def _heads(component: ComponentFacts, facts: Facts) -> tuple[str, ...]:
@@ -128,6 +107,10 @@ def _cells(component: ComponentFacts, draws: int) -> list[str]:
 
 def _means(component: tuple[ComponentFacts, ...]) -> list[str]:
     return [value_text(mean_of(component, "status_quo")), value_text(mean_of(component, "candidate"))]
+
+
+def _pair(shares: tuple[float, float]) -> list[str]:
+    return [f"{share:.1%}" for share in shares]
 
 
 def _other(facts: Facts) -> str:

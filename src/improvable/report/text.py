@@ -5,27 +5,36 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from improvable.inference.diagnostics import KINDS
-from improvable.inference.evidence import ALGORITHMS
-from improvable.report.details import details, row_name
-from improvable.report.labels import labeled, utility_words
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.report.labels import labeled
 from improvable.report.layout import paragraph, table
-from improvable.report.opening import mean_shares
 from improvable.report.people import NAMES, PEOPLE, people_by_group
-from improvable.report.spread import Spread, gap_by, spreads
-from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of
-from improvable.results.numbers import p_equals, p_text, percent, value_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
+from improvable.results.numbers import bound_text, capital, confidence, ends_text, p_equals, p_text, value_text
 from improvable.results.words import (
+    candidate_words,
     component_name,
+    conditions_words,
+    corrections_words,
     decision,
     differing_words,
+    draws_text,
+    effective_words,
+    gap_choice,
+    gaps_words,
+    harm_words,
     limits,
     rates_words,
     rerun_words,
     rows_words,
+    scheme_words,
     seal_words,
+    shares_words,
     shortfall_words,
+    training_text,
     utilities_words,
     verdict_line,
+    welfare_words,
 )
 from improvable.showing import shown_all
 
@@ -52,15 +61,9 @@ def summary(
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = ["\n".join(map(paragraph, (verdict_line(facts), *beside)))]
-    parts += [estimates(result, raw, facts), gap_notes(facts), who_changes(facts)]
-    parts.append(
-        paragraph(
-            " ".join(
-                filter(None, (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts)))
-            )
-        )
-    )
-    parts.append(paragraph(limits(facts)))
+    parts += [estimates(raw, facts), gap_notes(facts), who_changes(facts)]
+    firm = (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts))
+    parts += [paragraph(" ".join(filter(None, firm))), paragraph(limits(facts))]
     parts += details(facts) if verbose else []
     parts.append(paragraph(seal_words(facts)))
     if cautions:
@@ -69,50 +72,45 @@ def summary(
     return "\n\n".join(part for part in parts if part)
 
 
-def estimates(result: "Result", raw: Facts, facts: Facts) -> str:
-    """Every condition under both algorithms with its interval, and its p-value in the repetition that decides."""
-    found, several = spreads(result), len(facts["repetitions"]) > 1
-    own, labels = result.facts, result.facts["about"].get("labels", {})
-    words = {
-        one["name"]: utility_words(one, labels) for one in (*own["accuracy_utilities"], *own["fairness_utilities"])
-    }
-    place, rows = _deciding(facts), []
-    for named, one in zip(by_component(raw), by_component(facts), strict=True):
-        whose = named[0]["group"] if named[0]["kind"] == "accuracy" else gap_by(named[0]["group"])
-        pair = [found[words[named[0]["utility"]], whose, algorithm] for algorithm in ALGORITHMS]
-        means = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
-        ends = [_ends(mean, spread) for mean, spread in zip(means, pair, strict=True)]
-        rows.append([row_name(one[0], facts), *ends, p_text(one[place]["p_value"], facts["draws"])])
+def estimates(raw: Facts, facts: Facts) -> str:
+    """Every condition under both algorithms with its interval, and its p-value in the repetition that decides.
+
+    Numbers are looked up in the `raw` facts: two names may look alike once they are made safe to show.
+    """
+    several, last = len(facts["repetitions"]) > 1, deciding(facts)
+    rows = []
+    for named, one, end in zip(by_component(raw), by_component(facts), last["components"], strict=True):
+        found, cells = estimate_of(raw, named[0]), []
+        for algorithm in ALGORITHMS:
+            spread, mean = found[algorithm], value_text(mean_of(one, algorithm))
+            ends = ends_text(spread["low"], spread["high"])
+            cells.append(mean if spread["estimate"] is None else f"{mean} ({ends})")
+        rows.append([row_name(one[0], facts), *cells, p_text(end["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
-    units = rows_words(facts)
-    which = f"; p of repetition {facts['repetitions'][place]['repetition']}, which decides" if several else ""
+    which = f"; p of repetition {last['repetition']}, which decides" if several else ""
     accuracy = "" if facts["ask"] == "fairness" else f"Accuracy is {utilities_words(facts['accuracy_utilities'])}. "
     lower = "Lower is better: accuracy rises where that value falls. " if facts["lower_is_better"] else ""
-    caption = f"{accuracy}{lower}{over} from {units}, with {percent(1 - facts['alpha'])} intervals{which}."
+    caption = f"{accuracy}{lower}{over} from {rows_words(facts)}, with {confidence(facts['alpha'])} intervals{which}."
     return f"{paragraph(caption)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
-
-
-def _ends(mean: str, spread: Spread) -> str:
-    return mean if spread.estimate is None else f"{mean} ({spread.ends})"
 
 
 def gap_notes(facts: Facts) -> str:
     """Who is above whom in each gap, with both gaps where the candidate changes that; p by the other statistic."""
-    place, lines = _deciding(facts), []
-    for one in by_component(facts):
+    lines = []
+    for one, end in zip(by_component(facts), deciding(facts)["components"], strict=True):
         first = one[0]
         if first["kind"] != "fairness":
             continue
-        name = component_name(first, facts)
+        name = capital(component_name(first, facts))
         (before, often), (after, then) = (_sides(first, algorithm, facts) for algorithm in ALGORITHMS)
         if before == after:
-            told = f"{name[:1].upper()}{name[1:]}: {before} under both algorithms."
+            told = f"{name}: {before} under both algorithms."
         else:
             values = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
-            told = f"{name[:1].upper()}{name[1:]}: {values[0]}, {before}{often} → {values[1]}, {after}{then}."
+            told = f"{name}: {values[0]}, {before}{often} → {values[1]}, {after}{then}."
         gap = next(d for d in facts["disparities"] if (d["utility"], d["group"]) == (first["utility"], first["group"]))
         told += f" Worse off under the status quo: {gap['worse_off']}."
-        other = one[place]["p_other"]
+        other = end["p_other"]
         if other is not None:
             used, unused = ("signed", "absolute") if facts["gap_statistic"] == "signed" else ("absolute", "signed")
             told += f" The {used} statistic decides; the {unused} one has {p_equals(p_text(other, facts['draws']))}."
@@ -148,18 +146,124 @@ def _sides(component: ComponentFacts, algorithm: str, facts: Facts) -> tuple[str
     return f"{above} above {below}", often
 
 
-def _deciding(facts: Facts) -> int:
-    """The place of the repetition whose p-value is the combined one."""
-    return next(k for k, one in enumerate(facts["repetitions"]) if one["p_value"] == facts["p_value"])
-
-
 def who_changes(facts: Facts) -> str:
     """Of 1,000 people in each group, by whom they are selected; nothing of prices."""
     people, shares = people_by_group(facts), mean_shares(facts)
     if not people or shares is None:
         return ""
-    before, after = (f"{share:.1%}" for share in next(iter(shares.values())))
+    before, after = (f"{share:.1%}" for share in shares[EVERYONE])
     caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {before} → {after} are selected."
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
     rows = [[group, *(kinds[kind].count for kind in KINDS)] for group, kinds in people.items()]
     return f"{paragraph(caption)}\n\n{table(heads, rows)}"
+
+
+def details(facts: Facts) -> list[str]:
+    """What `verbose` adds, part by part."""
+    counts = [words for words in (shares_words(facts), effective_words(facts), corrections_words(facts)) if words]
+    parts = [question(facts), every_repetition(facts), "\n".join(map(paragraph, counts))]
+    parts += [changes(facts)] if facts["kind"] == "comparison" else selection_notes(facts)
+    parts.append("\n".join(paragraph(line) for line in (conditions_words(facts), welfare_words(facts)) if line))
+    return [part for part in parts if part]
+
+
+def question(facts: Facts) -> str:
+    accuracy, fairness = facts["accuracy_utilities"], facts["fairness_utilities"]
+    whose = "Accuracy of a group" if facts["overall"] is None else "Accuracy of everyone"
+    lines = [f"{whose}: {utilities_words(accuracy)}."]
+    if facts["ask"] != "both":
+        lines.append(f"Only {'accuracy' if facts['ask'] == 'accuracy' else 'the gap'} must improve.")
+    if accuracy == fairness and all(one["between"] == "difference" for one in fairness):
+        lines.append(f"Gap: {'its difference' if len(accuracy) == 1 else 'their differences'} between groups.")
+    else:
+        lines.append(f"Gap: {gaps_words(fairness)}.")
+    if facts["protected"]:
+        listed = " and ".join(facts["protected"])
+        lines.append(f"Only being worse off than others counts as unfair, and only for {listed}.")
+    units = rows_words(facts)
+    for gap in facts["disparities"]:
+        several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
+        low, high = (bound_text(bound) for bound in gap["interval"])
+        lines.append(
+            f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
+            f"({confidence(facts['alpha'])} interval {low} to {high}{gap_choice(gap, facts)})."
+        )
+        lines.append(harm_words(gap, facts))
+    if facts["kind"] == "audit":
+        names = list(facts["features"])
+        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        lines.append(f"Rule '{facts['rule']}' predicts {facts['target']} and may read {shown}.")
+        lines.append(scheme_words(facts))
+        lines += [candidate_words(facts)] if len(facts["blocks"]["cuts"]) > 1 else []
+    if "train_rows" in facts:
+        lines.append(training_text(facts))
+    if facts["method"] != "bootstrap":
+        lines.append(f"p-values come from {draws_text(facts)}.")
+    return "\n".join(paragraph(line) for line in lines)
+
+
+def row_name(component: ComponentFacts, facts: Facts) -> str:
+    """A condition in a table: the group whose accuracy it is, or the gap."""
+    name = component_name(component, facts).removeprefix("accuracy of ")
+    return name if component["kind"] == "accuracy" else capital(name)
+
+
+def every_repetition(facts: Facts) -> str:
+    """Every condition in every repetition, with p by both statistics of the gap; nothing where there is but one."""
+    if len(facts["repetitions"]) == 1:
+        return ""
+    other, draws = ("absolute" if facts["gap_statistic"] == "signed" else "signed"), facts["draws"]
+    numbers = [str(repetition["repetition"]) for repetition in facts["repetitions"]]
+    rows = []
+    for component in by_component(facts):
+        for number, one in zip(numbers, component, strict=True):
+            name = row_name(one, facts) if one is component[0] else ""
+            values = [value_text(one["status_quo"]), value_text(one["candidate"]), p_text(one["p_value"], draws)]
+            rows.append([name, number, *values, "" if one["p_other"] is None else p_text(one["p_other"], draws)])
+    for number, repetition in zip(numbers, facts["repetitions"], strict=True):
+        name = "All conditions" if number == numbers[0] else ""
+        rows.append([name, number, "", "", repetition["p_value_text"], ""])
+    return table(["", "repetition", "status quo", "candidate", "p", f"{other} p"], rows)
+
+
+def changes(facts: Facts) -> str:
+    """How much every utility and gap changes, as a difference and as a ratio, with intervals."""
+    intervals = facts["repetitions"][0]["intervals"]
+    several = len({one["measure"] for one in intervals}) > 1
+    found = {(one["measure"], one["group"], one["quantity"]): one for one in intervals}
+    rows = []
+    for measure, group in dict.fromkeys((one["measure"], one["group"]) for one in intervals):
+        cells = [
+            f"{value_text(one['estimate'])} ({ends_text(one['low'], one['high'])})"
+            for one in (found[measure, group, quantity] for quantity in ("difference", "ratio"))
+        ]
+        rows.append([group + (f", {measure}" if several else ""), *cells])
+    title = f"Change from status quo to candidate, with {confidence(facts['alpha'])} intervals:"
+    return f"{paragraph(title)}\n\n{table(['', 'difference', 'ratio'], rows)}"
+
+
+def selection_notes(facts: Facts) -> list[str]:
+    """How candidates were found: winners, what a solver proved, and which constraints were reached."""
+    notes = [one for repetition in facts["repetitions"] for one in repetition["rule_notes"].get("blocks", [])]
+    reached = {
+        "training": [note["reached"] for note in notes],
+        "test": [repetition["rule_notes"]["reached"] for repetition in facts["repetitions"]],
+    }
+    lines = []
+    if "winner" in notes[0]:
+        won = Counter(note["winner"] for note in notes)
+        lines.append("Won inside the training rows: " + ", ".join(f"{name} ({n})" for name, n in won.items()) + ".")
+    solved = Counter(note["status"] for note in notes if "status" in note)
+    if solved:
+        told = ", ".join(f"{status} in {n} block{'s' if n > 1 else ''}" for status, n in solved.items())
+        lines.append(f"Solver: {told}.")
+    if facts["selection_gap"] is not None:
+        gaps = [f"{max(one['selection_gap'] for one in found):.3f} on {rows} rows" for rows, found in reached.items()]
+        lines.append(
+            f"Selection rates may differ by {facts['selection_gap']:g}; they differ by at most {' and '.join(gaps)}."
+        )
+    if facts["monotone"]:
+        broken = sum(one["monotone_violations"] for found in reached.values() for one in found)
+        signs = ", ".join(f"{name}:{sign}" for name, sign in facts["monotone"].items())
+        lines.append(f"Monotone in {signs}: decisions for {broken} rows of all repetitions violate it.")
+    return ["\n".join(paragraph(line) for line in lines)] if lines else []

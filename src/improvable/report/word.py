@@ -22,8 +22,7 @@ from improvable.report.blocks import (
     flat,
 )
 from improvable.report.document import Document
-from improvable.report.plots.files import chart_png
-from improvable.report.plots.style import WIDE
+from improvable.report.plots.style import WIDE, chart_png
 from improvable.showing import shown
 
 if TYPE_CHECKING:
@@ -233,8 +232,7 @@ def _widen(page: "Page", grid: Any, table: Table) -> None:
     section = page.sections[0]
     whole = int(section.page_width or 0) - int(section.left_margin or 0) - int(section.right_margin or 0)
     needs = _needs(table, 1)
-    if sum(needs) > LETTERS:
-        needs = _needs(table, 2)
+    needs = _needs(table, 2) if sum(needs) > LETTERS else needs
     grid.autofit = False
     for column, need in zip(grid.columns, needs, strict=True):
         column.width = width = Emu(int(whole * need / sum(needs)))
@@ -247,9 +245,8 @@ def _needs(table: Table, lines: int) -> list[float]:
     needs = []
     for c, head in enumerate(table.heads):
         cells = [row[c] for row in table.rows]
-        words = max((len(word) for cell in cells for word in cell.split()), default=0)
-        cell = max((len(cell) / lines for cell in cells), default=0)
-        needs.append(2 + max(5, len(head) / 2, *(1.2 * len(word) for word in head.split()), words, cell))
+        words = [len(word) for cell in cells for word in cell.split()] + [1.2 * len(word) for word in head.split()]
+        needs.append(2 + max(5, len(head) / 2, *words, *(len(cell) / lines for cell in cells)))
     needs[0] = min(needs[0], max(12.0, sum(needs[1:]) / 2))
     return needs
 

@@ -4,23 +4,19 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
 from improvable.question.checks import check_folder
-from improvable.report.latex import latex_document, latex_table
-from improvable.report.markdown import markdown_document, markdown_table
+from improvable.report.document import make_document
+from improvable.report.latex import latex_table
+from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts
 from improvable.results.numbers import p_text
-from improvable.results.result import Result
-from improvable.results.tidy import P_VALUES, tidy_columns
+from improvable.results.result import P_VALUES, Result, tidy_columns
 from improvable.showing import in_cell, json_text, shown
 
-if TYPE_CHECKING:
-    from improvable.report.document import Document
-
-REPORTS = (".html", ".pdf", ".docx", ".md", ".tex", ".json")
+REPORTS = (".html", ".pdf", ".docx", ".md", ".json")
 TABLES = (".tex", ".csv", ".md")
 
 
@@ -31,7 +27,7 @@ def write_report(
     runs: str | None = None,
     data: str | None = None,
 ) -> None:
-    """Write a report: .html, one page that needs no network; .pdf, .docx, .md or .tex; or the result itself, .json.
+    """Write a report: .html, one page that needs no network; .pdf, .docx or .md; or the result itself, .json.
 
     Parameters
     ----------
@@ -44,18 +40,25 @@ def write_report(
     data : str, optional
         What the data are called.
     """
-    from improvable.report.document import make_document
-
     place = checked_report(path)
-    if place.suffix.lower() == ".json":
-        write_whole(place, f"{json_text(result.facts)}\n".encode())
-        return
-    if place.suffix.lower() == ".html":
+    suffix = place.suffix.lower()
+    if suffix == ".json":
+        content = f"{json_text(result.facts)}\n".encode()
+    elif suffix == ".html":
         from improvable.report.html import html_page
 
-        write_whole(place, html_page(result, command, runs, data).encode())
-        return
-    write_whole(place, _written(make_document(result, command, runs, data), place.suffix.lower()))
+        content = html_page(result, command, runs, data).encode()
+    elif suffix == ".pdf":
+        from improvable.report.pdf import pdf_document
+
+        content = pdf_document(make_document(result, command, runs, data))
+    elif suffix == ".docx":
+        from improvable.report.word import word_document
+
+        content = word_document(make_document(result, command, runs, data))
+    else:
+        content = markdown(result, command, runs, data).encode()
+    write_whole(place, content)
 
 
 def checked_report(path: str | Path) -> Path:
@@ -70,19 +73,6 @@ def checked_report(path: str | Path) -> Path:
 
         word.require()
     return place
-
-
-def _written(document: "Document", suffix: str) -> bytes:
-    """A document in the format of a file's ending."""
-    if suffix == ".pdf":
-        from improvable.report.pdf import pdf_document
-
-        return pdf_document(document)
-    if suffix == ".docx":
-        from improvable.report.word import word_document
-
-        return word_document(document)
-    return (latex_document if suffix == ".tex" else markdown_document)(document).encode()
 
 
 def write_table(result: Result, path: str | Path) -> None:

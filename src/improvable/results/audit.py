@@ -17,9 +17,8 @@ from improvable.inference.estimates import Disparity
 from improvable.question.checks import check_folder
 from improvable.question.design import Question
 from improvable.results import storage
-from improvable.results.comparison import Comparison, change_question
+from improvable.results.comparison import Census, Comparison, change_question
 from improvable.results.facts import Facts
-from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
 from improvable.results.stating import state
 from improvable.showing import in_cell
@@ -49,7 +48,7 @@ class Audit(Result):
     refit : callable or None
         Applies the rule to all rows, or to the rows before each block of a repetition, for `substitute` and `mixture`;
         a loaded audit has none.
-    rows : callable or None
+    find_rows : callable or None
         Every row in some repetitions, as `repetition_rows` gives it; a loaded audit has none.
     made : Provenance or None
         Of a loaded run from the command line: the command, the data's name and the line of the ledger.
@@ -64,12 +63,17 @@ class Audit(Result):
     data: HasDigest | str | None = field(repr=False)
     refit: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
-    rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
+    find_rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
     made: storage.Provenance | None = field(default=None, repr=False, compare=False)
 
     @property
     def groups(self) -> tuple[str, ...]:
         return self.repetitions[0].groups
+
+    @property
+    def rows(self) -> int:
+        """How many rows were used."""
+        return int(self.setting["rows"])
 
     @property
     def p_value(self) -> float:
@@ -164,9 +168,9 @@ class Audit(Result):
         decisions, the candidate's being that of the block. Candidates are found again, which takes as long as the audit
         did.
         """
-        if self.rows is None:
+        if self.find_rows is None:
             raise OptionError("a loaded audit has no rows.", "Run the audit again, and ask for them then.")
-        return self.rows([one.repetition for one in self.repetitions])
+        return self.find_rows([one.repetition for one in self.repetitions])
 
     def export_rows(self, path: str | Path) -> None:
         """Write `repetition_rows` to a file.

@@ -21,9 +21,23 @@ from improvable.question.claim import MEANINGS, check_claim, every_delta, make_c
 from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.facts import Facts
-from improvable.results.findings import Census
 from improvable.results.result import HasDigest, Result
 from improvable.results.stating import state
+
+
+@dataclass(frozen=True)
+class Census:
+    """All rows of an audit or a comparison, by stratum.
+
+    Attributes
+    ----------
+    rows, weight, selected : array of shape (strata,)
+        How many there are, their weight, and how many the status quo selects.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    selected: IntArray
 
 
 @dataclass(frozen=True, repr=False)

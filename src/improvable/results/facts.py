@@ -1,13 +1,17 @@
 """A result as one dictionary of plain numbers and text: the JSON, and the source of every other output.
 
-The types below are the JSON's; `docs/reference/result.schema.json` says what each key means.
+The types below are the JSON's: `docs/result_schema.py` makes its schema from them, and says what each key means. What
+`Annotated` adds are the texts to choose from, the limits of a number, or the least and the most items of a list.
 """
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from improvable.inference.evidence import AlgorithmName
-from improvable.results.firmness import RerunFacts, ShortfallFacts
+from improvable.inference.evidence import ALGORITHMS, EVERYONE, AlgorithmName
+
+Probability = Annotated[float, (0, 1)]
+Kind = Annotated[str, ("accuracy", "fairness")]
+Range = Annotated[list[Probability], (2, 2)]
 
 
 class Pair(TypedDict):
@@ -25,9 +29,9 @@ class UtilityFacts(TypedDict):
     words: str
     outcome: str
     higher_is_better: bool
-    worse_off: str
+    worse_off: Annotated[str, ("lower", "higher")]
     sense: str
-    between: str
+    between: Annotated[str, ("difference", "ratio")]
     formula: str
 
 
@@ -37,25 +41,46 @@ class DisparityFacts(TypedDict):
     higher: str
     lower: str
     gap: float
-    interval: list[float | None]
+    interval: Annotated[list[float | None], (2, 2)]
     worse_off: str
     better_off: str
 
 
+class SpreadFacts(TypedDict):
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+class EstimateFacts(TypedDict):
+    kind: Annotated[str, ("utility", "difference", "gap")]
+    utility: str
+    group: str
+    status_quo: SpreadFacts
+    candidate: SpreadFacts
+
+
+class BoundFacts(TypedDict):
+    what: str
+    value: float | None
+    size: str
+    words: str
+
+
 class ComponentFacts(TypedDict):
-    kind: str
+    kind: Kind
     utility: str
     group: str
     status_quo: float | None
     candidate: float | None
-    p_value: float
-    p_other: float | None
+    p_value: Probability
+    p_other: Probability | None
 
 
 class IntervalFacts(TypedDict):
     measure: str
     group: str
-    quantity: str
+    quantity: Annotated[str, ("status_quo", "candidate", "ratio", "difference")]
     estimate: float | None
     low: float | None
     high: float | None
@@ -66,38 +91,73 @@ class ChangeFacts(TypedDict):
     mean_outcome: float | None
 
 
+class DifferingFacts(TypedDict):
+    rows: float
+    status_quo: float
+    candidate: float
+    effective: float
+
+
+class CorrectionFacts(TypedDict):
+    why: Annotated[str, ("two values", "long tail", "margin", "weights", "clusters")]
+    utility: str
+    group: str
+
+
 class RepetitionFacts(TypedDict):
     repetition: int
     rows: int
     clusters: int | None
     method: str
-    p_value: float
+    p_value: Probability
     p_value_text: str
-    p_accuracy: dict[str, float]
-    p_fairness: float | None
-    p_fairness_other: float | None
+    p_accuracy: dict[str, Probability]
+    p_fairness: Probability | None
+    p_fairness_other: Probability | None
     accuracy: dict[str, Pair]
     fairness: dict[str, Pair]
     gap: Pair
     components: list[ComponentFacts]
     intervals: list[IntervalFacts]
-    reference: list[str]
+    reference: Annotated[list[str], (2, 2)]
     selected: dict[str, CountPair]
     share_selected: dict[str, dict[str, float]]
     share_selected_by_group: dict[str, dict[str, float]]
     effective_rows: dict[str, dict[str, float]]
-    differing_rows: dict[str, dict[str, float]]
-    corrections: list[dict[str, str]]
-    p_plain: float | None
+    differing_rows: dict[str, DifferingFacts]
+    corrections: list[CorrectionFacts]
+    p_plain: Probability | None
     changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
-    selection: dict[str, Any]
+    rule_notes: dict[str, Any]
+
+
+class RerunFacts(TypedDict):
+    otherwise: Probability
+    otherwise_range: Range
+    share: Probability
+    share_range: Range
+    repetitions: int
+    rejecting: int
+
+
+class ShortfallFacts(TypedDict):
+    repetition: int
+    kind: Kind
+    utility: str
+    group: str
+    candidate: float | None
+    needed: float | None
+    above: bool
+    standard_errors: float | None
+    rows: int | None
+    detectable: float | None
 
 
 class EigenvalueFacts(TypedDict):
     repetition: int
-    covariance: float
-    correlation: float
+    covariance: Annotated[float, (0, None)]
+    correlation: Probability
 
 
 class CandidateGapFacts(TypedDict):
@@ -112,7 +172,7 @@ class CandidateGapFacts(TypedDict):
 
 
 class WelfareFacts(TypedDict):
-    criterion: str
+    criterion: Annotated[str, ("utilitarian", "Rawlsian")]
     utility: str
     status_quo: float | None
     candidate: float | None
@@ -123,7 +183,7 @@ class SelectionRateFacts(TypedDict):
     group: str
     rows: int
     selected: int
-    rate: float
+    rate: Probability
     ratio: float | None
     below_four_fifths: bool
     best_off: bool
@@ -137,30 +197,105 @@ class DiagnosticFacts(TypedDict):
     selection_rates: list[SelectionRateFacts]
 
 
+class LookRows(TypedDict):
+    total: int
+    used: int
+    looked_at: int
+
+
+class LookRoles(TypedDict):
+    outcome: list[str]
+    group: list[str]
+    target: str
+    weight: str | None
+    cluster: str | None
+    row_id: str | None
+
+
+class LookOutcome(TypedDict):
+    column: str
+    values: int
+    mean: float
+    least: float
+    most: float
+
+
+class LookGroup(TypedDict):
+    attribute: str
+    group: str
+    rows: int
+    mean_outcome: float | None
+    selected: float | None
+    mean_outcome_selected: float | None
+
+
+class LookDirection(TypedDict):
+    selected: float
+    others: float
+    standard_errors: float
+
+
+class LookFeature(TypedDict):
+    treatment: str
+    missing: int
+    tells_outcome: dict[str, float | None]
+    tells_group: dict[str, float | None]
+
+
+class LookFacts(TypedDict):
+    rows: LookRows
+    roles: LookRoles
+    outcomes: list[LookOutcome]
+    groups: list[LookGroup]
+    direction: LookDirection | None
+    features: dict[str, LookFeature]
+    left_out: dict[str, str]
+    features_tell_group: dict[str, float | None]
+
+
+class AboutFacts(TypedDict, total=False):
+    organization: str
+    system: str
+    author: str
+    date: str
+    labels: dict[str, str]
+    simulated: bool
+
+
+class BlockFacts(TypedDict):
+    cuts: Annotated[list[float], (1, None)]
+    grown_for: str | None
+
+
+class ProtocolFacts(TypedDict):
+    digest: str
+    declared: dict[str, Any]
+
+
 class Facts(TypedDict):
     """Everything a result says. What only an audit says is not required."""
 
-    kind: str
-    p_value: float
+    kind: Annotated[str, ("audit", "comparison")]
+    p_value: Probability
     p_value_text: str
-    threshold: float
+    threshold: Probability
     reject: bool
-    alpha: float
+    alpha: Probability
     groups: list[str]
-    about: dict[str, Any]
+    about: AboutFacts
     outcome: str
     lower_is_better: bool
-    outcome_range: list[float] | None
-    selection: str
+    outcome_range: Annotated[list[float], (2, 2)] | None
+    selection: Annotated[str, ("benefit", "burden")]
     group: list[str]
     accuracy_utilities: list[UtilityFacts]
     fairness_utilities: list[UtilityFacts]
-    ask: str
+    ask: Annotated[str, ("both", "accuracy", "fairness")]
     delta_accuracy: float | dict[str, float | dict[str, float]]
     no_worse: float | None
     delta_fairness: float | dict[str, float]
-    form: str
-    gap_statistic: str
+    form: Annotated[str, ("ratio", "difference")]
+    gap_statistic: Annotated[str, ("signed", "absolute")]
     protected: list[str]
     overall: str | dict[str, float] | None
     weight: str | None
@@ -176,7 +311,9 @@ class Facts(TypedDict):
     seal: str | None
     disparity: DisparityFacts
     disparities: list[DisparityFacts]
-    repetitions: list[RepetitionFacts]
+    estimates: list[EstimateFacts]
+    bounds: list[BoundFacts]
+    repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
     diagnostics: DiagnosticFacts
@@ -185,16 +322,16 @@ class Facts(TypedDict):
     status_quo: NotRequired[str]
     rule: NotRequired[str]
     features: NotRequired[dict[str, str]]
-    look: NotRequired[dict[str, Any]]
+    look: NotRequired[LookFacts]
     target: NotRequired[str]
     capacity: NotRequired[float | str | None]
-    ties: NotRequired[str]
-    direction: NotRequired[str | None]
-    monotone: NotRequired[dict[str, str]]
+    ties: NotRequired[Annotated[str, ("random", "strict")]]
+    direction: NotRequired[Annotated[str | None, ("as stated", None)]]
+    monotone: NotRequired[dict[str, Annotated[str, ("+", "-")]]]
     selection_gap: NotRequired[float | None]
     group_blind: NotRequired[bool]
-    scheme: NotRequired[str]
-    blocks: NotRequired[dict[str, Any]]
+    scheme: NotRequired[Annotated[str, ("forward", "split")]]
+    blocks: NotRequired[BlockFacts]
     train_fraction: NotRequired[float | None]
     train_rows: NotRequired[int]
     row_id: NotRequired[str | None]
@@ -202,7 +339,7 @@ class Facts(TypedDict):
     challenge_source: NotRequired[str | None]
     challenge: NotRequired[str | None]
     asked_again: NotRequired[bool]
-    protocol: NotRequired[dict[str, Any] | None]
+    protocol: NotRequired[ProtocolFacts | None]
     versions: NotRequired[dict[str, str]]
 
 
@@ -216,3 +353,29 @@ def mean_of(component: Sequence[ComponentFacts], algorithm: AlgorithmName) -> fl
     values = [repetition[algorithm] for repetition in component]
     defined = [value for value in values if value is not None]
     return sum(defined) / len(defined) if len(defined) == len(values) else None
+
+
+def deciding(facts: Facts) -> RepetitionFacts:
+    """The repetition whose p-value is the combined one."""
+    return next(one for one in facts["repetitions"] if one["p_value"] == facts["p_value"])
+
+
+def estimate_of(facts: Facts, component: ComponentFacts) -> EstimateFacts:
+    """A condition's utility or gap with its intervals, over all repetitions."""
+    kind = "utility" if component["kind"] == "accuracy" else "gap"
+    wanted = kind, component["utility"], component["group"]
+    return next(one for one in facts["estimates"] if (one["kind"], one["utility"], one["group"]) == wanted)
+
+
+def mean_shares(facts: Facts) -> dict[str, tuple[float, float]] | None:
+    """Shares selected by either algorithm, of everyone and by group, as means over repetitions; None of prices."""
+    repetitions = facts["repetitions"]
+    whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
+    if min(map(min, whole)) == 1:
+        return None
+    by_group = {
+        group: [[one["share_selected_by_group"][group][name] for one in repetitions] for name in ALGORITHMS]
+        for group in facts["groups"]
+    }
+    found = {EVERYONE: whole, **by_group}
+    return {name: (sum(before) / len(before), sum(after) / len(after)) for name, (before, after) in found.items()}

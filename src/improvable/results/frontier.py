@@ -1,9 +1,9 @@
 """How large an improvement the data support: p-values of every delta, the exact edge, bounds in words (Figure 3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,7 @@ from improvable.inference.evidence import Evidence
 from improvable.question.checks import check_choice
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
-
-BOTH = ("signed", "absolute")
+from improvable.results.numbers import confidence, number_or_null
 
 
 @dataclass(frozen=True)
@@ -147,9 +146,7 @@ class Frontier:
             edge = largest_delta(own, self.level)
             edges.append(edge if holds else -np.inf)
         value = self._combined(edges)
-        size = ""
-        if np.isfinite(value) and value > 0:
-            size = f"{100 * _floor(value):g}%" if self.form == "ratio" else _floored(value)
+        size = _floored(value, self.form) if np.isfinite(value) and value > 0 else ""
         return value, self._words(what, group, size), size
 
     def _combined(self, edges: Sequence[float]) -> float:
@@ -157,21 +154,18 @@ class Frontier:
         return sorted(edges, reverse=True)[(len(edges) - 1) // 2]
 
     def _words(self, what: str, group: str | None, size: str) -> str:
-        sure = f"With {100 * (1 - self.alpha):g}% confidence{' in all bounds at once' if self.simultaneous else ''}"
-        whose = "accuracy of every group" if group is None else f"accuracy of {group}"
-        whose = "accuracy" if self.groups == ("everyone",) else whose
         kept, rise = "", "improve" if self.lower_is_better else "rise"
         if self.ask == "accuracy" and group is not None and len(self.groups) > 1:
             kept = " with no loss to another group"
         if self.ask == "both":
             kept = " with no loss of accuracy" if what == "fairness" else " with no wider gap"
+        whose = "accuracy of every group" if group is None else f"accuracy of {group}"
+        whose = "accuracy" if self.groups == ("everyone",) else whose
+        change = "the gap can be cut" if what == "fairness" else f"the {whose} can {rise}"
         if not size:
-            if what == "fairness":
-                return f"The data do not show that the gap can be cut{kept}."
-            return f"The data do not show that the {whose} can {rise}{kept}."
-        if what == "fairness":
-            return f"{sure}, the gap can be cut by at least {size}{kept}."
-        return f"{sure}, the {whose} can {rise} by at least {size}{kept}."
+            return f"The data do not show that {change}{kept}."
+        sure = f"With {confidence(self.alpha)} confidence{' in all bounds at once' if self.simultaneous else ''}"
+        return f"{sure}, {change} by at least {size}{kept}."
 
     def of_accuracy(self, repetition: CriticalDeltas, groups: Sequence[str] | None = None) -> Conditions:
         """The conditions on the accuracy of some groups, by default of all; none where it is not asked for."""
@@ -197,26 +191,15 @@ class Frontier:
         return {
             "alpha": self.alpha,
             "form": self.form,
-            "bounds": [{"what": b.what, "value": _plain(b.value), "words": b.words} for b in self.bounds()],
-            "edge": {gap: [[_plain(a), _plain(f)] for a, f in self.edge(_as_gap(gap))] for gap in BOTH},
+            "bounds": [asdict(bound) | {"value": number_or_null(bound.value)} for bound in self.bounds()],
+            "edge": {gap: [list(map(number_or_null, corner)) for corner in self.edge(gap)] for gap in get_args(Gap)},
         }
 
 
-def _as_gap(name: str) -> Gap:
-    return "signed" if name == "signed" else "absolute"
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _floor(share: float) -> float:
-    """Down to a tenth of a percent: a bound is never rounded up."""
-    return float(np.floor(share * 1000 + 1e-9) / 1000)
-
-
-def _floored(amount: float) -> str:
-    """Down to three digits: a bound is never rounded up."""
+def _floored(amount: float, form: Form) -> str:
+    """Down to a tenth of a percent, or to three digits: a bound is never rounded up."""
+    if form == "ratio":
+        return f"{100 * float(np.floor(amount * 1000 + 1e-9) / 1000):g}%"
     step = Decimal(1).scaleb(Decimal(amount).adjusted() - 2)
     return f"{Decimal(amount).quantize(step, ROUND_FLOOR):f}"
 

@@ -17,10 +17,18 @@ from improvable.question.checks import check_types, conforms
 from improvable.question.design import Question
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit
-from improvable.results.comparison import Comparison
-from improvable.results.counts import counts_from
-from improvable.results.findings import Census
-from improvable.results.storage import FORMAT, RESULT, RUN, chain_of, read_json, read_provenance, repetition_path
+from improvable.results.comparison import Census, Comparison
+from improvable.results.storage import (
+    FORMAT,
+    KEPT,
+    RESULT,
+    RUN,
+    chain_of,
+    counts_from,
+    read_json,
+    read_provenance,
+    repetition_path,
+)
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
@@ -78,17 +86,10 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
     result = Comparison(
         question=question,
         evidence=evidence,
-        rows=meta["rows"],
-        clusters=meta["clusters"],
+        **{name: meta[name] for name in KEPT} | {"corrections": tuple(meta["corrections"])},
         selected=arrays["selected"],
         sizes=arrays["sizes"],
         weight=arrays["weight"],
-        shares=meta["shares"],
-        group_shares=meta["group_shares"],
-        effective=meta["effective"],
-        differing=meta["differing"],
-        corrections=tuple(meta["corrections"]),
-        p_plain=meta["p_plain"],
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         repetition=meta["repetition"],

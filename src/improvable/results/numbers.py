@@ -82,6 +82,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
+def confidence(alpha: float) -> str:
+    """The confidence of intervals and bounds, in percent.
+
+    Examples
+    --------
+    >>> confidence(0.05)
+    '95%'
+    """
+    return f"{100 * (1 - alpha):g}%"
+
+
+def capital(text: str) -> str:
+    """A text that begins a line."""
+    return text[:1].upper() + text[1:]
+
+
 def number_or_null(value: float) -> float | None:
     """JSON has no NaN and no infinity: what is undefined is null."""
     return float(value) if math.isfinite(value) else None

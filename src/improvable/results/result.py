@@ -7,15 +7,32 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from improvable.data.frames import build_frame
 from improvable.errors import Caution
+from improvable.inference.evidence import ALGORITHMS
 from improvable.question.checks import check_choice
 from improvable.question.design import Question
-from improvable.results.facts import Facts
-from improvable.results.findings import Tested
+from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
 from improvable.results.frontier import Bound, Frontier, make_frontier
 from improvable.results.numbers import p_equals, p_text
 from improvable.results.storage import Provenance
-from improvable.results.tidy import COLUMNS, tidy_columns
 from improvable.results.words import alternative_hypothesis, null_hypothesis
+
+if TYPE_CHECKING:
+    from improvable.results.comparison import Comparison
+
+NUMBERS = tuple(f"{name}{end}" for name in (*ALGORITHMS, "difference", "ratio") for end in ("", "_low", "_high"))
+P_VALUES = ("p_value", "p_other", "p_repetition")
+COUNTS = tuple(f"{what}_{name}" for what in ("selected", "share", "effective") for name in ALGORITHMS)
+COLUMNS: dict[str, type] = {
+    "repetition": int,
+    "block": str,
+    "kind": str,
+    "utility": str,
+    "group": str,
+    **dict.fromkeys((*NUMBERS, *P_VALUES), float),
+    "rows": int,
+    **dict.fromkeys(COUNTS, float),
+}
+"""Every column and what it holds; `Result.table` says what each means."""
 
 
 class HasDigest(Protocol):
@@ -37,7 +54,7 @@ class Result(ABC):
     if TYPE_CHECKING:  # a field of one class and a property of the other: at run time it may not be here
 
         @property
-        def repetitions(self) -> "tuple[Tested, ...]": ...
+        def repetitions(self) -> "tuple[Comparison, ...]": ...
 
     @property
     def data_fingerprint(self) -> str | None:
@@ -167,14 +184,13 @@ class Result(ABC):
 
         Parameters
         ----------
-        picture : {"dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"}
+        picture : {"dumbbells", "utilities", "surface", "people", "p_values"}
             Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
-            delta (Figure 3); the sizes of improvement that are shown; whom either algorithm selects; p-values by
-            condition. None where there is nothing to draw.
+            delta (Figure 3); whom either algorithm selects; p-values by condition. None where there is nothing to draw.
         """
         from improvable.report import plots
 
-        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "improvement_map", "people", "p_values"))
+        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "people", "p_values"))
         return getattr(plots, picture)(self)
 
     def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:
@@ -183,8 +199,8 @@ class Result(ABC):
         Parameters
         ----------
         path : str or path
-            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md, .tex or
-            .json (the result itself).
+            Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md or .json
+            (the result itself).
         command : str, optional
             The command that made the result; by default what its run folder says.
         data : str, optional
@@ -199,3 +215,39 @@ class Result(ABC):
         from improvable.report.html import notebook_html
 
         return notebook_html(self.facts)
+
+
+def tidy_columns(facts: Facts) -> dict[str, list[Any]]:
+    """The columns of `Result.table`; None where there is no such number."""
+    rows = [
+        _row(facts, repetition, component)
+        for repetition in facts["repetitions"]
+        for component in repetition["components"]
+    ]
+    return {name: [row.get(name) for row in rows] for name in COLUMNS}
+
+
+def _row(facts: Facts, repetition: RepetitionFacts, one: ComponentFacts) -> dict[str, Any]:
+    before, after = one["status_quo"], one["candidate"]
+    # What the numbers are about: all blocks of a repetition together, its only block, or the rows of a comparison.
+    block = "all rows" if facts["kind"] != "audit" else "mixture" if len(facts["blocks"]["cuts"]) > 1 else "1"
+    row: dict[str, Any] = {
+        "repetition": repetition["repetition"],
+        "block": block,
+        **one,
+        "p_repetition": repetition["p_value"],
+        "rows": repetition["rows"],
+        **{f"share_{name}": repetition["share_selected"][name]["test"] for name in ALGORITHMS},
+    }
+    if before is not None and after is not None:
+        row |= {"difference": after - before, "ratio": after / before if before else None}
+    if one["kind"] == "accuracy" and facts["overall"] is None:
+        for found in repetition["intervals"]:
+            if (found["measure"], found["group"]) == (one["utility"], one["group"]):
+                name = found["quantity"]
+                row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+        for name in ALGORITHMS:
+            row[f"selected_{name}"] = repetition["selected"][one["group"]][name]
+            row[f"share_{name}"] = repetition["share_selected_by_group"][one["group"]][name]
+            row[f"effective_{name}"] = repetition["effective_rows"][one["group"]][name]
+    return row

@@ -1,37 +1,48 @@
 """What was found, stated: a result becomes the plain numbers and texts of its `Facts`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from improvable.inference.assessment import Component
 from improvable.inference.diagnostics import candidate_gaps, changes, selection_rates, smallest_eigenvalues, welfare
 from improvable.inference.estimates import Disparity, disparities, estimates
+from improvable.inference.reruns import rerun_risk
+from improvable.inference.shortfall import detectable, rows_needed, shortfall
+from improvable.inference.spread import combine_all
 from improvable.inference.statistics import unfairness
 from improvable.question.utilities import Measure
 from improvable.results.facts import (
-    ChangeFacts,
     ComponentFacts,
     CountPair,
     DiagnosticFacts,
     DisparityFacts,
+    EstimateFacts,
     Facts,
     Pair,
     RepetitionFacts,
+    RerunFacts,
+    ShortfallFacts,
     UtilityFacts,
 )
-from improvable.results.findings import Findings, Tested
-from improvable.results.firmness import rerun_facts, shortfall_facts
+from improvable.results.frontier import make_frontier
 from improvable.results.numbers import number_or_null, p_text, steady
 from improvable.results.versions import VERSION
 
+if TYPE_CHECKING:
+    from improvable.results.audit import Audit
+    from improvable.results.comparison import Comparison
 
-def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
+MOST_ROWS = 1e9
+"""More rows than these are as good as none."""
+
+
+def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
     """Everything that a result says: what it has of its own, and what all results have."""
-    question, claim = result.question, result.question.claim
-    plain = [_disparity_facts(gap) for gap in gaps]
-    rows = int(own["rows"])
+    question, claim, repetitions = result.question, result.question.claim, result.repetitions
+    plain, every = [_disparity_facts(gap) for gap in gaps], [repetition.evidence for repetition in repetitions]
     facts: Facts = {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
         "kind": kind,
@@ -41,7 +52,7 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "reject": bool(result.reject),
         "alpha": question.alpha,
         "groups": list(result.groups),
-        "about": dict(question.about),
+        "about": _plain(question.about),
         "outcome": question.outcome,
         "lower_is_better": question.lower_is_better,
         "outcome_range": None if question.outcome_range is None else list(question.outcome_range),
@@ -62,14 +73,16 @@ def state(kind: str, result: Findings, own: Mapping[str, Any], gaps: Sequence[Di
         "stratum": question.stratum,
         "draws": question.draws,
         # Repetitions with many cells and others may differ in how their draws are made.
-        "method": " and ".join(sorted({repetition.evidence.method for repetition in result.repetitions})),
+        "method": " and ".join(sorted({evidence.method for evidence in every})),
         "seed": question.seed,
         "version": VERSION,
         "disparity": plain[0],
         "disparities": plain,
-        "repetitions": [repetition_facts(repetition) for repetition in result.repetitions],
-        "rerun": rerun_facts(result) if kind == "audit" and len(result.repetitions) > 1 else None,
-        "shortfall": None if result.reject else shortfall_facts(result, rows),
+        "estimates": _estimate_facts(result, gaps),
+        "bounds": make_frontier(question, every).to_dict()["bounds"],
+        "repetitions": [repetition_facts(repetition) for repetition in repetitions],
+        "rerun": rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
+        "shortfall": None if result.reject else shortfall_facts(result, int(own["rows"])),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
         "verdict_warnings": list(result.verdict_warnings),
@@ -107,10 +120,30 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
     }
 
 
-def repetition_facts(result: Tested) -> RepetitionFacts:
+def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> list[EstimateFacts]:
+    """What reports print: every utility and gap over all repetitions, with its interval."""
+    every = [repetition.evidence for repetition in result.repetitions]
+    found = combine_all(every, result.question.claim, gaps, 1 - result.threshold)
+    return [
+        {
+            "kind": one.kind,
+            "utility": one.measure,
+            "group": one.group,
+            "status_quo": _fields(one.spreads[0]),
+            "candidate": _fields(one.spreads[1]),
+        }
+        for one in found
+    ]
+
+
+def repetition_facts(result: "Comparison") -> RepetitionFacts:
     """One repetition: the paper's row of numbers, and every component and interval behind it."""
     evidence, assessment = result.evidence, result.assessment
     reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
+    crossed: Any = {} if result.crossed is None else changes(result.crossed, evidence.attributes)
+    for group, kinds in crossed.items():
+        crossed[group] = {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
+    differing: Any = result.differing
     return {
         "repetition": result.repetition,
         "rows": result.rows,
@@ -125,28 +158,18 @@ def repetition_facts(result: Tested) -> RepetitionFacts:
         "fairness": _by_group(result, evidence.fairness[0]),
         "gap": _first_gap(result),
         "components": [component_facts(component) for component in assessment.components],
-        "intervals": [
-            {
-                "measure": one.measure,
-                "group": one.group,
-                "quantity": one.quantity,
-                "estimate": number_or_null(one.estimate),
-                "low": number_or_null(one.low),
-                "high": number_or_null(one.high),
-            }
-            for one in estimates(evidence, result.question.alpha)
-        ],
+        "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
         "reference": [reference.higher, reference.lower],
         "selected": _selected(result),
         "share_selected": result.shares,
         "share_selected_by_group": result.group_shares,
         "effective_rows": result.effective,
-        "differing_rows": result.differing,
-        "corrections": [dict(one) for one in result.corrections],
+        "differing_rows": differing,
+        "corrections": [_plain(one) for one in result.corrections],
         "p_plain": result.p_plain,
-        "changes": _change_facts(result),
+        "changes": crossed,
         "undefined_draws": assessment.undefined,
-        "selection": dict(result.notes),
+        "rule_notes": dict(result.notes),
     }
 
 
@@ -162,7 +185,12 @@ def component_facts(component: Component) -> ComponentFacts:
     }
 
 
-def _by_group(result: Tested, measure: int) -> dict[str, Pair]:
+def _fields(one: Any) -> Any:
+    """The fields of a dataclass, as JSON can hold them."""
+    return {key: number_or_null(value) if isinstance(value, float) else value for key, value in asdict(one).items()}
+
+
+def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
     return {
         group: {"status_quo": number_or_null(values[g, measure, 0]), "candidate": number_or_null(values[g, measure, 1])}
         for values, attribute in zip(result.evidence.values, result.evidence.attributes, strict=True)
@@ -170,7 +198,7 @@ def _by_group(result: Tested, measure: int) -> dict[str, Pair]:
     }
 
 
-def _first_gap(result: Tested) -> Pair:
+def _first_gap(result: "Comparison") -> Pair:
     """Under both algorithms; also where fairness is not asked for."""
     evidence = result.evidence
     measure, protected = evidence.fairness[0], evidence.attributes[0].place_of(result.question.claim.protected)
@@ -180,17 +208,7 @@ def _first_gap(result: Tested) -> Pair:
     return {"status_quo": before, "candidate": after}
 
 
-def _change_facts(result: Tested) -> dict[str, dict[str, ChangeFacts]]:
-    """Of every group, whom both algorithms select, one of them, or neither; nothing where it was not counted."""
-    if result.crossed is None:
-        return {}
-    return {
-        group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
-        for group, kinds in changes(result.crossed, result.evidence.attributes).items()
-    }
-
-
-def _selected(result: Tested) -> dict[str, CountPair]:
+def _selected(result: "Comparison") -> dict[str, CountPair]:
     out: dict[str, CountPair] = {}
     for attribute in result.evidence.attributes:
         for g, group in enumerate(attribute.levels):
@@ -199,12 +217,47 @@ def _selected(result: Tested) -> dict[str, CountPair]:
     return out
 
 
-def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
+def rerun_facts(result: "Audit | Comparison") -> RerunFacts:
+    """How another seed would fare, from the audit's own repetitions."""
+    p_values = [repetition.p_value for repetition in result.repetitions]
+    risk = rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha)
+    return {
+        "otherwise": round(risk.otherwise, 6),
+        "otherwise_range": [round(end, 6) for end in risk.otherwise_range],
+        "share": round(risk.share, 6),
+        "share_range": [round(end, 6) for end in risk.share_range],
+        "repetitions": risk.repetitions,
+        "rejecting": risk.rejecting,
+    }
+
+
+def shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
+    """The condition that failed in the deciding repetition, whose p-value is the combined one."""
+    repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
+    lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
+    enough = rows_needed(rows, lack.standard_errors, result.threshold)
+    component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
+    above = component.kind == "accuracy" and measures[component.measure].higher_is_better
+    reach = detectable(lack.needed, lack.error, result.threshold, above)
+    return {
+        "repetition": repetition.repetition,
+        "kind": component.kind,
+        "utility": component.measure,
+        "group": component.group,
+        "candidate": number_or_null(component.candidate),
+        "needed": number_or_null(lack.needed),
+        "above": above,
+        "standard_errors": None if lack.standard_errors is None else steady(lack.standard_errors),
+        "rows": None if enough is None or enough > MOST_ROWS else int(float(f"{enough:.2g}")),
+        "detectable": None if reach is None else steady(reach),
+    }
+
+
+def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
     """Assumption 3, Theorem 2, Remark 3 and selection rates of the status quo."""
-    first = result.repetitions[0].evidence
-    rows, weight, selected = result.census.rows, result.census.weight, result.census.selected
-    member, levels = first.attributes[0].member, range(len(first.attributes[0].levels))
-    sizes = np.array([float(weight[member == g].sum()) for g in levels])
+    attributes, census = result.repetitions[0].evidence.attributes, result.census
+    levels = range(len(attributes[0].levels))
+    sizes = np.array([float(census.weight[attributes[0].member == g].sum()) for g in levels])
     out: DiagnosticFacts = {"eigenvalues": [], "candidate_gaps": [], "welfare": [], "selection_rates": []}
     for repetition in result.repetitions:
         least = smallest_eigenvalues(repetition.evidence, repetition.clusters or repetition.rows)
@@ -233,18 +286,6 @@ def _diagnostic_facts(result: Findings) -> DiagnosticFacts:
         out["welfare"].append(
             {"criterion": one.criterion, "utility": one.measure, "status_quo": before, "candidate": after}
         )
-    for rate in selection_rates(first.attributes, rows, selected, result.question.selection):
-        out["selection_rates"].append(
-            {
-                "attribute": rate.attribute,
-                "group": rate.group,
-                "rows": rate.rows,
-                "selected": rate.selected,
-                "rate": rate.rate,
-                "ratio": rate.ratio,
-                "below_four_fifths": rate.below_four_fifths,
-                "best_off": rate.best_off,
-                "standard_deviations": rate.standard_deviations,
-            }
-        )
+    rates = selection_rates(attributes, census.rows, census.selected, result.question.selection)
+    out["selection_rates"] = [_fields(rate) for rate in rates]
     return out

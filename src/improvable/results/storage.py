@@ -18,22 +18,30 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from improvable.data.files import make_folder, write_whole
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
+from improvable.inference.cells import Cells
+from improvable.inference.normal_limit import Moments
+from improvable.inference.tally import Counted
 from improvable.question.checks import check_types
 from improvable.question.declaration import gone
-from improvable.results.counts import plain_counts
-from improvable.results.findings import Tested
 from improvable.results.versions import VERSION
 from improvable.showing import json_text
 
+if TYPE_CHECKING:
+    from improvable.results.comparison import Comparison
+
 FORMAT = 7
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
+KEPT = ("rows", "clusters", "shares", "group_shares", "effective", "differing", "corrections", "p_plain")
+"""Fields of a repetition that are plain data, and are kept as they are."""
+MOST_KEPT = 5_000
+"""With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def chain_of(arrays: Mapping[str, Any], run: str) -> str:
     return found.hexdigest()
 
 
-def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
+def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
     """Keep one repetition, chained to its run."""
     evidence = result.evidence
     meta = {
@@ -118,14 +126,7 @@ def write_repetition(result: Tested, folder: Path, run: str = "") -> None:
         "version": VERSION,
         "repetition": result.repetition,
         "seed": result.question.seed,
-        "rows": result.rows,
-        "clusters": result.clusters,
-        "shares": result.shares,
-        "group_shares": result.group_shares,
-        "effective": result.effective,
-        "differing": result.differing,
-        "corrections": result.corrections,
-        "p_plain": result.p_plain,
+        **{name: getattr(result, name) for name in KEPT},
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
@@ -216,3 +217,69 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
     make_folder(place)
     write_whole(place / RUN, mine)
     return place
+
+
+def few_enough(counted: Counted) -> bool:
+    """Whether there are few enough distinct contributions to keep them."""
+    return isinstance(counted.strata, Moments) or sum(len(cells.counts) for cells in counted.strata) <= MOST_KEPT
+
+
+def plain_counts(counted: Counted | None) -> dict[str, Any] | None:
+    """Cells or moments as plain data; None where there are too many.
+
+    Distinct contributions and how often each occurs; no row, no feature, no person. All that draws, and so p-values,
+    are made from: others can draw again without the data (`improvable bundle`).
+    """
+    if counted is None or not few_enough(counted):
+        return None
+    if isinstance(counted.strata, Moments):
+        moments = counted.strata
+        exact = {name: [hex(total) for total in getattr(moments, name)] for name in ("first", "second")}
+        return {"rows": moments.rows, "blocks": moments.blocks, "width": moments.width, **exact}
+    strata = [
+        {
+            "blocks": cells.blocks,
+            "silent": cells.silent,
+            "width": cells.values.shape[1],
+            "cells": [
+                [int(block), int(count), *map(float, values)]
+                for block, count, values in zip(cells.block, cells.counts, cells.values, strict=True)
+            ],
+        }
+        for cells in counted.strata
+    ]
+    return {"strata": strata, "clusters": counted.clusters}
+
+
+def counts_from(plain: Mapping[str, Any] | None) -> Counted | None:
+    """The same, back; whatever is not as `plain_counts` writes it is a `ValueError` or a `TypeError`."""
+    if plain is None:
+        return None
+    if "strata" not in plain:
+        first, second = (tuple(int(total, 16) for total in plain[name]) for name in ("first", "second"))
+        rows, blocks, width = (_whole(plain[name], 0) for name in ("rows", "blocks", "width"))
+        if len(first) != blocks * width or len(second) != blocks * width * (width + 1) // 2:
+            raise ValueError("moments of another shape")
+        return Counted(Moments(rows, blocks, width, first, second), None)
+    clusters = None if plain["clusters"] is None else _whole(plain["clusters"], 1)
+    return Counted(tuple(_cells_from(one) for one in plain["strata"]), clusters)
+
+
+def _cells_from(plain: Mapping[str, Any]) -> Cells:
+    blocks, silent, width = (_whole(plain[name], low) for name, low in (("blocks", 1), ("silent", 0), ("width", 1)))
+    lines = [(_whole(line[0], 0), _whole(line[1], 1), *map(float, line[2:])) for line in plain["cells"]]
+    if any(len(line) != width + 2 or line[0] >= blocks for line in lines) or lines != sorted(
+        lines, key=lambda line: (line[0], *line[2:])
+    ):
+        raise ValueError("cells of another shape or order")
+    values = np.asfortranarray(np.array([line[2:] for line in lines], dtype=np.float64).reshape(-1, width))
+    if not np.isfinite(values).all():
+        raise ValueError("cells that are not numbers")
+    block, counts = (np.array([line[j] for line in lines], dtype=np.int64) for j in range(2))
+    return Cells(values, block, counts, silent, blocks)
+
+
+def _whole(value: Any, low: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value < 1 << 62:
+        raise ValueError(f"{value!r} is not a count")
+    return value

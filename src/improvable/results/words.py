@@ -1,4 +1,4 @@
-"""The sentences of every output: hypotheses, verdict, what the verdict does not say, and what the theory assumes."""
+"""The sentences of every output: claim, hypotheses, verdict, what it does not say, and what the theory assumes."""
 
 import math
 from collections.abc import Mapping
@@ -6,10 +6,17 @@ from typing import Any
 
 from improvable.inference.assessment import lower_median
 from improvable.inference.diagnostics import NEAR_ZERO
-from improvable.inference.evidence import ALGORITHMS
-from improvable.results.claim_words import claim_conditions, claim_words
-from improvable.results.facts import ComponentFacts, DisparityFacts, Facts, UtilityFacts, by_component
-from improvable.results.firmness import RerunFacts, ShortfallFacts
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.question.claim import delta_in
+from improvable.results.facts import (
+    ComponentFacts,
+    DisparityFacts,
+    Facts,
+    RerunFacts,
+    ShortfallFacts,
+    UtilityFacts,
+    mean_shares,
+)
 from improvable.results.numbers import p_equals, p_text, value_text
 
 SELDOM = 0.01
@@ -44,11 +51,9 @@ def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> 
     """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
     accuracy = component["kind"] == "accuracy"
     measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
-    attributes = {
-        repetitions[0]["group"] for repetitions in by_component(facts) if repetitions[0]["kind"] == "fairness"
-    }
+    columns = {one["group"] for one in facts["repetitions"][0]["components"] if one["kind"] == "fairness"}
     name = f"accuracy of {component['group']}" if accuracy else "gap"
-    name += f" by {component['group']}" if not accuracy and len(attributes) > 1 else ""
+    name += f" by {component['group']}" if not accuracy and len(columns) > 1 else ""
     return name + (f", {component['utility']}" if len(measures) > 1 else "")
 
 
@@ -98,6 +103,101 @@ def seal_words(facts: Mapping[str, Any]) -> str:
             "sealed."
         )
     return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
+
+
+def claim_words(facts: Facts) -> str:
+    """The claim after "an algorithm": what it is, or what holds with it."""
+    conditions = claim_conditions(facts)
+    if facts["no_worse"] is not None:
+        than = " than under the status quo" if len(conditions) > 1 else ""
+        return f"with which {', and '.join(conditions)}{than}"
+    joined = ", and " if any("," in one for one in conditions) else " and "
+    return f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the status quo"
+
+
+def claim_conditions(facts: Facts) -> list[str]:
+    """The conditions asked for, each as a clause about the candidate."""
+    if facts["no_worse"] is not None:
+        accuracy, gap = _loss(facts), _gap_clause(facts)
+    else:
+        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {_gap_claim(facts)}"
+    return [clause for kind, clause in (("accuracy", accuracy), ("fairness", gap)) if facts["ask"] in ("both", kind)]
+
+
+def _accuracy_claim(facts: Facts) -> str:
+    """What the candidate is to be, after "is"."""
+    labels = [utility["name"] for utility in facts["accuracy_utilities"]]
+    claims = {label: _claim_in(delta_in(facts["delta_accuracy"], label), facts) for label in labels}
+    if len(set(claims.values())) == 1:
+        return claims[labels[0]]
+    return ", and ".join(f"{claim} in {label}" for label, claim in claims.items())
+
+
+def _claim_in(deltas: float | Mapping[str, float], facts: Facts) -> str:
+    """The accuracy claim in one utility."""
+    if facts["overall"] is not None:
+        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
+        return f"{_more_accurate(_one(deltas), facts['form'])} {whom}"
+    if not isinstance(deltas, Mapping):
+        deltas = dict.fromkeys(facts["groups"], deltas)
+    if len(set(deltas.values())) == 1:
+        return f"{_more_accurate(_one(deltas), facts['form'])} for every group"
+    return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
+
+
+def _one(deltas: float | Mapping[str, float]) -> float:
+    return next(iter(deltas.values())) if isinstance(deltas, Mapping) else deltas
+
+
+def _more_accurate(delta: float, form: str) -> str:
+    if delta == 0:
+        return "more accurate"
+    if delta > 0:
+        return f"more accurate by over {_amount(delta, form)}"
+    return f"less accurate by no more than {_amount(delta, form)}"
+
+
+def _loss(facts: Facts) -> str:
+    """The margin of non-inferiority, as a clause: "no group loses more than 1% of its accuracy"."""
+    amount = _amount(facts["no_worse"] or 0.0, facts["form"])
+    if facts["overall"] is None:
+        of = "of its accuracy" if facts["form"] == "ratio" else "of accuracy"
+        return f"no group loses more than {amount} {of}"
+    whose = "overall accuracy" if facts["overall"] == "population" else "the weighted mean of the groups' accuracies"
+    return f"{whose} falls by no more than {amount}"
+
+
+def _gap_claim(facts: Facts) -> str:
+    """What is claimed of the gap, after "it": "has a smaller gap between groups"."""
+    said = []
+    for delta, where in _gaps(facts):
+        size = _gap_size(delta, facts["form"])
+        said.append(f"a smaller gap {where}" if delta == 0 else f"a gap {where} {size}")
+    return "has " + " and ".join(said)
+
+
+def _gap_clause(facts: Facts) -> str:
+    """The gap that is claimed, as a clause: "the gap between groups is smaller"."""
+    return " and ".join(f"the gap {where} is {_gap_size(delta, facts['form'])}" for delta, where in _gaps(facts))
+
+
+def _gap_size(delta: float, form: str) -> str:
+    if delta == 0:
+        return "smaller"
+    return f"smaller by over {_amount(delta, form)}" if delta > 0 else f"wider by no more than {_amount(delta, form)}"
+
+
+def _gaps(facts: Facts) -> list[tuple[float, str]]:
+    """The deltas of the gap, each with where it is: one for all utilities, or one for each."""
+    delta, protected = facts["delta_fairness"], facts["protected"]
+    where = f"to the disadvantage of {' and '.join(protected)}" if protected else "between groups"
+    if not isinstance(delta, Mapping):
+        return [(delta, where)]
+    return [(one, f"{where} in {label}") for label, one in delta.items()]
+
+
+def _amount(delta: float, form: str) -> str:
+    return f"{abs(delta):.4g}" if form == "difference" else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
 
 
 def null_hypothesis(facts: Facts) -> str:
@@ -191,15 +291,15 @@ def shortfall_words(facts: Facts) -> str:
     side = "above" if lack["above"] else "below"
     value, needed, errors = value_text(lack["candidate"]), value_text(lack["needed"]), lack["standard_errors"]
     if errors <= 0:
-        return (
-            f"{where} {name} fell short: it is {value}, {abs(errors):.1f} standard errors on the wrong side of the "
-            f"{needed} that it had to be {side}; if that estimate is right, more rows would not show it. "
-            f"{_detectable_words(lack, name, audit)}"
-        )
-    rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
+        far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
+        then = "more rows would not show it"
+    else:
+        far = f"only {errors:.1f} standard errors {side} {needed}"
+        rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
+        then = f"{rows} would show it with probability 0.8"
     return (
-        f"{where} {name} fell short: it is {value}, only {errors:.1f} standard errors {side} {needed}; if that "
-        f"estimate is right, {rows} would show it with probability 0.8. {_detectable_words(lack, name, audit)}"
+        f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. "
+        f"{_detectable_words(lack, name, audit)}"
     )
 
 
@@ -259,22 +359,12 @@ def rates_words(facts: Facts) -> str:
 
 def shares_words(facts: Facts) -> str:
     """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
-    repetitions = facts["repetitions"]
-
-    def mean(shares: list[float]) -> str:
-        return f"{sum(shares) / len(shares):.1%}"
-
-    before, after = ([repetition["share_selected"][name]["test"] for repetition in repetitions] for name in ALGORITHMS)
-    if min(before) == 1 and min(after) == 1:
+    shares = mean_shares(facts)
+    if shares is None:
         return ""
-    by_group = []
-    for group in facts["groups"]:
-        pair = [
-            mean([repetition["share_selected_by_group"][group][name] for repetition in repetitions])
-            for name in ALGORITHMS
-        ]
-        by_group.append(f"{group} {' -> '.join(pair)}")
-    return f"Selected: status quo {mean(before)}, candidate {mean(after)} of test rows ({', '.join(by_group)})."
+    before, after = shares[EVERYONE]
+    by_group = [f"{group} {shares[group][0]:.1%} -> {shares[group][1]:.1%}" for group in facts["groups"]]
+    return f"Selected: status quo {before:.1%}, candidate {after:.1%} of test rows ({', '.join(by_group)})."
 
 
 def effective_words(facts: Facts) -> str:
@@ -283,10 +373,8 @@ def effective_words(facts: Facts) -> str:
         return ""
     least = []
     for group in facts["groups"]:
-        pair = [
-            min(repetition["effective_rows"][group][name] for repetition in facts["repetitions"]) for name in ALGORITHMS
-        ]
-        least.append(f"{group} {pair[0]:.1f} -> {pair[1]:.1f}")
+        before, after = (min(one["effective_rows"][group][name] for one in facts["repetitions"]) for name in ALGORITHMS)
+        least.append(f"{group} {before:.1f} -> {after:.1f}")
     fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
     return (
         f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
@@ -337,10 +425,8 @@ def corrections_words(facts: Facts) -> str:
 
 def limits(facts: Facts) -> str:
     """What the verdict does not say; part of every output."""
-    return limits_of_rejecting(facts) if facts["reject"] else limits_of_not_rejecting(facts)
-
-
-def limits_of_rejecting(facts: Facts) -> str:
+    if not facts["reject"]:
+        return limits_of_not_rejecting(facts)
     return f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
 
 

@@ -39,9 +39,9 @@ from improvable.question.checks import check_types, conforms
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.question.design import Design, Question, make_design
 from improvable.results.comparison import Comparison
-from improvable.results.counts import counts_from, plain_counts
 from improvable.results.loading import MALFORMED, load
 from improvable.results.stating import component_facts
+from improvable.results.storage import counts_from, plain_counts
 from improvable.results.versions import versions
 from improvable.showing import json_text
 from improvable.trust.seal import other_versions

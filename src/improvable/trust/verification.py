@@ -21,8 +21,7 @@ from improvable.procedure.running import run_prepared
 from improvable.question.challenge import parse_source
 from improvable.question.checks import conforms
 from improvable.question.declaration import Declaration, digest_of, from_declaration, gone
-from improvable.report.embedding import read_embedded
-from improvable.report.html import html_page
+from improvable.report.html import html_page, read_embedded
 from improvable.results.audit import Audit
 from improvable.results.loading import MALFORMED, load
 from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance

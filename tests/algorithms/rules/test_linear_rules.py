@@ -67,9 +67,9 @@ def test_constraints_hold_on_the_training_rows(people: pl.DataFrame, objective: 
     assert not any("no candidate" in text for text in result.warnings)
     for repetition in result.to_dict()["repetitions"]:
         assert repetition["share_selected"]["candidate"]["train"] <= 0.25 + 1e-9
-        assert repetition["selection"]["reached"]["monotone_violations"] == 0
-        assert len(repetition["selection"]["blocks"]) == 4
-        for block in repetition["selection"]["blocks"]:
+        assert repetition["rule_notes"]["reached"]["monotone_violations"] == 0
+        assert len(repetition["rule_notes"]["blocks"]) == 4
+        for block in repetition["rule_notes"]["blocks"]:
             assert block["reached"]["selection_gap"] <= 0.1 + 1e-9
             assert block["reached"]["monotone_violations"] == 0
     assert "Selection rates may differ by 0.1" in result.summary(verbose=True)
@@ -83,7 +83,7 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
         repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=-0.5),
     )  # fmt: skip
-    notes = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+    notes = result.to_dict()["repetitions"][0]["rule_notes"]["blocks"]
     assert len(notes) == 2
     for note in notes:
         assert note["status"] == "optimal"
@@ -131,7 +131,7 @@ def test_an_infeasible_program_is_said_plainly_and_has_p_one(people: pl.DataFram
         repetitions=1, draws=200,
         status_quo=improvable.threshold("score", above=0.5),
     )  # fmt: skip
-    (note,) = result.to_dict()["repetitions"][0]["selection"]["blocks"]
+    (note,) = result.to_dict()["repetitions"][0]["rule_notes"]["blocks"]
     assert note["status"] == "infeasible"
     assert result.p_value == 1.0
     assert "Solver: infeasible in 1 block." in result.summary(verbose=True)
@@ -141,7 +141,7 @@ def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -
     """Twice as accurate for everyone is out of reach; the best that was found falls short of it by .3 and more."""
     result = audited(people, rule="linear_search:fairest:iota=0", delta_accuracy=1.0)
     for repetition in result.to_dict()["repetitions"]:
-        for block in repetition["selection"]["blocks"]:
+        for block in repetition["rule_notes"]["blocks"]:
             assert block["status"] == "nothing feasible found"
             assert block["violation"] > 0.3
         assert repetition["p_value"] == 1.0

@@ -47,7 +47,7 @@ def test_the_multiple_is_the_best_of_all(customers: pl.DataFrame) -> None:
     """Against every multiple of the same predictions: what everybody pays on new rows, over what is predicted."""
     result = audited(customers, rule="price:linear", repetitions=2)
     for repetition in result.to_dict()["repetitions"]:
-        for block in repetition["selection"]["blocks"]:
+        for block in repetition["rule_notes"]["blocks"]:
             assert 0.4 < block["multiple"] < 0.9
     algorithm = result.substitute()
     prices, pays = algorithm.decide(customers), customers["pays"].to_numpy()
@@ -66,7 +66,7 @@ def test_a_utility_of_ones_own_is_what_prices_are_set_for(customers: pl.DataFram
         audited(customers, rule="price:linear", accuracy=accuracy, form="difference").to_dict()["repetitions"][0]
         for accuracy in ("profit", margin)
     )
-    for most, least in zip(dear["selection"]["blocks"], cheap["selection"]["blocks"], strict=True):
+    for most, least in zip(dear["rule_notes"]["blocks"], cheap["rule_notes"]["blocks"], strict=True):
         assert most["multiple"] > least["multiple"]
 
 

@@ -71,7 +71,7 @@ def test_the_better_rule_wins_and_is_what_gets_tested(many: pl.DataFrame) -> Non
     contest = audited(many, rule=as_tournament([By("noise"), By("need")]), repetitions=7)
     alone = audited(many, rule=By("need"), repetitions=7)
     for repetition, expected in zip(contest.to_dict()["repetitions"], alone.to_dict()["repetitions"], strict=True):
-        for block in repetition["selection"]["blocks"]:
+        for block in repetition["rule_notes"]["blocks"]:
             assert block["winner"] == "by need"
             assert block["margins"]["by need"] > block["margins"]["by noise"]
         assert repetition["components"] == expected["components"]

@@ -2,11 +2,10 @@
 
 from improvable.report.plots.attempts import attempts
 from improvable.report.plots.dumbbells import dumbbells
-from improvable.report.plots.files import Chart, chart_png, chart_svg, save_chart
-from improvable.report.plots.improvement_map import improvement_map
 from improvable.report.plots.p_values import p_values
 from improvable.report.plots.people import people
 from improvable.report.plots.power import learning_curves, power_curves
+from improvable.report.plots.style import Chart, chart_png, chart_svg, save_chart
 from improvable.report.plots.surface import default_grids, intercepts, surface
 from improvable.report.plots.utilities import utilities
 
@@ -17,7 +16,6 @@ __all__ = [
     "chart_svg",
     "default_grids",
     "dumbbells",
-    "improvement_map",
     "intercepts",
     "learning_curves",
     "p_values",

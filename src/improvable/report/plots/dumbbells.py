@@ -1,11 +1,10 @@
 """Every group's utility as a dumbbell, status quo to candidate, with intervals over all repetitions; the gap below."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.inference.evidence import ALGORITHMS
 from improvable.report.labels import in_words
-from improvable.report.opening import mean_shares
 from improvable.report.plots.style import (
     AFTER,
     ALGORITHM_NAMES,
@@ -19,9 +18,8 @@ from improvable.report.plots.style import (
     room_for,
     with_title,
 )
-from improvable.report.spread import Key, Spread, gap_by, spreads
-from improvable.results.facts import Facts, by_component
-from improvable.results.numbers import value_text
+from improvable.results.facts import EstimateFacts, Facts, by_component, estimate_of, mean_shares
+from improvable.results.numbers import capital, confidence, value_text
 from improvable.showing import shown
 
 if TYPE_CHECKING:
@@ -40,62 +38,55 @@ def dumbbells(result: "Result") -> "alt.VConcatChart":
     result : Audit or Comparison
     """
     facts = in_words(result.facts)
-    drawn = with_title(draw_dumbbells(facts, spreads(result), WIDE), *dumbbell_words(facts))
-    whole: alt.VConcatChart = drawn
+    whole: alt.VConcatChart = with_title(draw_dumbbells(facts, WIDE), *dumbbell_words(facts))
     return whole
 
 
 def dumbbell_words(facts: Facts) -> tuple[str, list[str]]:
     """Title and how to read the picture."""
-    level = f"{100 * (1 - facts['alpha']):g}%"
     over = " over all repetitions" if len(facts["repetitions"]) > 1 else ""
     lower = not facts["accuracy_utilities"][0]["higher_is_better"]
     better = f"{'Further left' if lower else 'Further right'} is more accurate."
     percent = " Under each group: the share of it that either algorithm selects." if mean_shares(facts) else ""
-    return "Accuracy of every group, and the gap", [f"Thin lines: {level} intervals{over}. {better}{percent}"]
+    return "Accuracy of every group, and the gap", [
+        f"Thin lines: {confidence(facts['alpha'])} intervals{over}. {better}{percent}"
+    ]
 
 
-def dumbbell_panels(facts: Facts, found: Mapping[Key, Spread]) -> list[tuple[str, list[dict[str, Any]], bool]]:
+def dumbbell_panels(facts: Facts) -> list[tuple[str, list[dict[str, Any]], bool]]:
     """Title, rows and whether it is a gap, for every panel."""
     panels: list[tuple[str, list[dict[str, Any]], bool]] = []
-    shares = mean_shares(facts)
+    shares = mean_shares(facts) or {}
     for measure in dict.fromkeys(one["name"] for one in facts["accuracy_utilities"]):
-        named = [group for name, group, _ in found if name == measure]
-        groups = [g for g in dict.fromkeys(named) if g in facts["groups"] or g == EVERYONE]
-        rows = [_row(group, [found[measure, group, one] for one in ALGORITHMS]) for group in groups]
-        rows = [row for row in rows if row]
+        mine = [one for one in facts["estimates"] if one["kind"] == "utility" and one["utility"] == measure]
+        rows = [row for one in mine if (row := _row(one["group"], one))]
         for row in rows:
-            if shares is not None and row["group"] in shares:
+            if row["group"] in shares:
                 before, after = shares[row["group"]]
                 row["label"] = f"{shown(row['group'])}\nselected {before:.1%} → {after:.1%}"
         panels.append((measure, sorted(rows, key=lambda row: -row["status_quo"]), False))
-    panels += [_gap_panel(one, facts, found) for one in by_component(facts) if one[0]["kind"] == "fairness"]
+    several = len({gap["group"] for gap in facts["disparities"]}) > 1
+    for component in (one[0] for one in by_component(facts) if one[0]["kind"] == "fairness"):
+        row = _row(f"Gap by {component['group']}" if several else "Gap", estimate_of(facts, component))
+        panels.append((f"Gap between groups: {component['utility']}", [row] if row else [], True))
     return [panel for panel in panels if panel[1]]
 
 
-def _gap_panel(one: Any, facts: Facts, found: Mapping[Key, Spread]) -> tuple[str, list[dict[str, Any]], bool]:
-    """The gap, the widest of more than two groups, with its interval."""
-    name, attribute = one[0]["utility"], one[0]["group"]
-    several = len({g["group"] for g in facts["disparities"]}) > 1
-    pair = [found[name, gap_by(attribute), algorithm] for algorithm in ALGORITHMS]
-    row = _row(f"Gap by {attribute}" if several else "Gap", pair)
-    return f"Gap between groups: {name}", [row] if row else [], True
-
-
-def _row(group: str, pair: Sequence[Spread]) -> dict[str, Any]:
-    if pair[0].estimate is None or pair[1].estimate is None:
+def _row(name: str, one: EstimateFacts) -> dict[str, Any]:
+    if one["status_quo"]["estimate"] is None or one["candidate"]["estimate"] is None:
         return {}
-    row: dict[str, Any] = {"group": group, "label": group}
-    for name, one in zip(ALGORITHMS, pair, strict=True):
-        row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+    row: dict[str, Any] = {"group": name, "label": name}
+    for algorithm in ALGORITHMS:
+        spread = one[algorithm]
+        row |= {algorithm: spread["estimate"], f"{algorithm}_low": spread["low"], f"{algorithm}_high": spread["high"]}
     return row
 
 
-def draw_dumbbells(facts: Facts, found: Mapping[Key, Spread], width: int) -> Any:
-    """The picture for a page of so many pixels, without a title."""
+def draw_dumbbells(facts: Facts, width: int) -> Any:
+    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
-    panels = dumbbell_panels(facts, found)
+    panels = dumbbell_panels(facts)
     if width < WIDE:
         panels = [(title, [_shorter(row) for row in rows], gap) for title, rows, gap in panels]
     room = room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
@@ -148,7 +139,7 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
         text = chart(some).mark_text(align="right" if left else "left", dx=-11 if left else 11, fontSize=12, color=INK)
         layers.append(text.encode(x=x, y=y, text="text:N"))
     height = STEP * len(rows)
-    return alt.layer(*layers).properties(width=width, height=height, title=title[:1].upper() + title[1:])
+    return alt.layer(*layers).properties(width=width, height=height, title=capital(title))
 
 
 def _left(row: dict[str, Any], name: str) -> bool:
@@ -157,12 +148,12 @@ def _left(row: dict[str, Any], name: str) -> bool:
     return row[name] < row[other] or (row[name] == row[other] and name == "status_quo")
 
 
-def dumbbell_alt(facts: Facts, found: Mapping[Key, Spread]) -> str:
+def dumbbell_alt(facts: Facts) -> str:
     """The numbers of the picture in words."""
     parts = []
-    for title, rows, _ in dumbbell_panels(facts, found):
+    for title, rows, _ in dumbbell_panels(facts):
         said = "; ".join(
             f"{row['group']} from {value_text(row['status_quo'])} to {value_text(row['candidate'])}" for row in rows
         )
-        parts.append(f"{title[:1].upper()}{title[1:]}, status quo to candidate: {said}.")
+        parts.append(f"{capital(title)}, status quo to candidate: {said}.")
     return " ".join(parts)

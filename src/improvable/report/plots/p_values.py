@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from improvable.report.labels import in_words
 from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, chart, plain_style, room_for, with_title
 from improvable.results.facts import Facts, by_component
-from improvable.results.numbers import p_text
+from improvable.results.numbers import capital, p_text
 from improvable.results.words import component_name
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
         named.append((ALL, [repetition["p_value"] for repetition in facts["repetitions"]]))
     return [
         {
-            "component": name[:1].upper() + name[1:],
+            "component": capital(name),
             "repetition": repetition["repetition"],
             "p": max(p, least),
             "zero": p == 0,
@@ -59,7 +59,7 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
 
 
 def draw_p_values(facts: Facts, width: int) -> Any:
-    """The picture for a page of so many pixels, without a title."""
+    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     rows, least = p_rows(facts), 1 / facts["draws"]

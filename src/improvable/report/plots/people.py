@@ -44,7 +44,7 @@ def people(result: "Result") -> "alt.LayerChart | None":
 
 
 def draw_people(facts: Facts, width: int) -> Any:
-    """The picture for a page of so many pixels, without a title."""
+    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     found = people_by_group(facts)

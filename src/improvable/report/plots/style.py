@@ -1,22 +1,28 @@
-"""What every picture shares: colors, shapes, frame.
+"""What every picture shares: colors, shapes, frame, and how it becomes a file.
 
 Colors are those of Okabe and Ito, which color-blind readers can tell apart, and every color comes with a shape, so
 that a picture printed in gray says the same.
 """
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from improvable.data.files import write_whole
+from improvable.errors import OptionError, nearest
+from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     import altair as alt
 
+Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
+SUFFIXES = (".svg", ".png", ".pdf", ".html")
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 ALGORITHM_NAMES = ("status quo", "candidate")
 WIDTH = 420
 FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
-
-
 INK, SOFT, LINE, BEFORE, AFTER, BOTH, REGION, LIMIT, PAPER = (
     "#16202a", "#5b6773", "#dfe4e9", "#76838f", "#0b6e8a", "#3f5462", "#cbe4ec", "#b34701",
     "#fefefe",
@@ -28,6 +34,13 @@ A page replaces each by a variable of its own, so that the same picture can be r
 """
 WIDE, NARROW = 660, 340
 """Pixels that a picture has on a screen and on a phone."""
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>improvable</title><link rel="icon" href="data:,"></head>
+<body><div id="chart"></div>
+<script>{bundle}</script>
+<script>vegaEmbed("#chart", {spec}, {{actions: false}});</script>
+</body></html>
+"""
 
 
 def paired_scales() -> "tuple[alt.Color, alt.Shape]":
@@ -106,3 +119,56 @@ def padded(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.05
     return low - room, high + room
+
+
+def save_chart(chart: "Chart", path: str | Path) -> None:
+    """Write a chart to a file, in the format its name ends with; the HTML works with no network.
+
+    Parameters
+    ----------
+    chart : altair chart
+    path : str or path
+        Ends with .svg, .png, .pdf or .html.
+    """
+    import vl_convert
+
+    place, suffix = Path(path), Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
+    if not place.resolve().parent.is_dir():
+        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
+    spec = drawable(chart)
+    if suffix == ".png":
+        content = vl_convert.vegalite_to_png(spec, scale=2)
+    elif suffix == ".pdf":
+        content = vl_convert.vegalite_to_pdf(spec)
+    else:
+        content = (_page(spec) if suffix == ".html" else vl_convert.vegalite_to_svg(spec)).encode()
+    write_whole(place, content)
+
+
+def drawable(chart: "Chart") -> str:
+    """A chart as Vega-Lite, every text in it as it may be looked at; a raw one can break the drawing."""
+    return json.dumps(shown_all(chart.to_dict(), lines=True))
+
+
+def chart_svg(chart: "Chart") -> str:
+    """A chart as the text of an SVG element."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(drawable(chart)))
+
+
+def chart_png(chart: "Chart", scale: float = 3) -> bytes:
+    """A chart as the content of a PNG file, on white."""
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_png(drawable(chart.properties(background="white")), scale=scale))
+
+
+def _page(spec: str) -> str:
+    """A chart as a page that needs no network: the libraries are in it, and no text of the data can end a script."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    return _PAGE.format(bundle=bundle, spec=json.dumps(json.loads(spec)).replace("<", "\\u003c"))

@@ -1,4 +1,4 @@
-"""Figure 3: p-values over the plane of deltas, and the edge of what is rejected."""
+"""How large an improvement the data support: Figure 3, and its plain look in reports, one shaded region."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,8 +9,20 @@ from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
-from improvable.report.plots.style import OKABE_ITO, WIDTH, chart, finished
-from improvable.results.facts import by_component
+from improvable.report.plots.style import (
+    AFTER,
+    INK,
+    LIMIT,
+    OKABE_ITO,
+    REGION,
+    SOFT,
+    WIDTH,
+    chart,
+    finished,
+    plain_style,
+)
+from improvable.results.facts import Facts, by_component
+from improvable.results.numbers import confidence
 
 if TYPE_CHECKING:
     import altair as alt
@@ -21,6 +33,10 @@ if TYPE_CHECKING:
 
 BANDS = ("#08306b", "#2b7bba", "#8fc1de", "#d5e5f2", "#f7f7f7")
 """From small p-values, dark, to large ones, light: one hue, so that gray print keeps the order."""
+FINE = 0.1
+"""An axis that spans less has ticks of a tenth of a percent."""
+APART, NEAR_AXIS = 0.12, 0.45
+"""Shares of a region's height that two labels need, and of its width that one does."""
 OTHER_EDGE = {
     "absolute": "Black dashes: the paper's absolute statistic, which may claim too much near perfect fairness.",
     "signed": "Black dashes: the signed statistic, which does not claim too much near perfect fairness.",
@@ -177,3 +193,84 @@ def _edge_layers(frontier: "Frontier", cells: Sequence[dict[str, Any]]) -> list[
 def _down(value: float) -> str:
     """Three digits, never rounded up: the edge itself is not rejected."""
     return f"{np.floor(value * 1000) / 1000:.3f}" if abs(value) < 100 else f"{np.floor(value):,.0f}"
+
+
+def has_region(frontier: "Frontier") -> bool:
+    """Whether some improvement in both respects is shown."""
+    return frontier.ask == "both" and None not in intercepts(frontier)
+
+
+def region_words(facts: Facts) -> tuple[str, list[str]]:
+    """Title and how to read the picture."""
+    return "Which sizes of improvement are shown", [
+        f"Shaded: pairs of improvements that are shown at once, each with {confidence(facts['alpha'])} confidence. "
+        "The cross is what was asked for."
+    ]
+
+
+def region_alt(frontier: "Frontier") -> str:
+    """The corners of the region in words."""
+    said = [
+        f"gap smaller by {_amount(f, frontier)} with accuracy higher by {_amount(a, frontier)}"
+        for a, f in _corners(frontier)
+    ]
+    return f"Shown up to: {'; '.join(said)}."
+
+
+def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
+    """Draw the chart at the given width in pixels, without a title."""
+    import altair as alt
+
+    corners, deltas = _corners(frontier), (facts["delta_accuracy"], facts["delta_fairness"])
+    asked = [delta if isinstance(delta, int | float) else 0.0 for delta in deltas]
+    ends = [1.18 * max(*(one[i] for one in corners), asked[i]) for i in (0, 1)]
+    starts = [min(0.0, 1.3 * delta) for delta in asked]
+    spans = [end - start for start, end in zip(starts, ends, strict=True)]
+    every = "of every group " if len(frontier.groups) > 1 else ""
+    better = "better" if frontier.lower_is_better else "higher"
+    y, x = (
+        kind(field, title=title, scale=alt.Scale(domain=[start, end], nice=False), axis=_axis(frontier, span))
+        for kind, field, title, start, end, span in zip(
+            (alt.Y, alt.X), ("a:Q", "f:Q"), (f"accuracy {every}{better} by", "gap smaller by"), starts, ends, spans,
+            strict=True,
+        )
+    )  # fmt: skip
+    steps, path = [], [{"a": corners[0][0], "f": starts[1], "order": 0}]
+    lower = [*(a for a, _ in corners[1:]), starts[0]]
+    for (a, f), below in zip(corners, lower, strict=True):
+        steps.append({"a": starts[0], "a2": a, "f": path[-1]["f"], "f2": f})
+        path += [{"a": a, "f": f, "order": len(path)}, {"a": below, "f": f, "order": len(path) + 1}]
+    region = chart(steps).mark_rect(color=REGION, opacity=1).encode(x=x, x2="f2:Q", y=y, y2="a2:Q")
+    edge = chart(path).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y, order="order:Q")
+    # Both ends are labeled, or one where the labels would overlap.
+    few = [corners[-1]] if corners[0][0] - corners[-1][0] < APART * spans[0] else [corners[0], corners[-1]]
+    marks = [{"a": a, "f": f, "text": f"gap -{_amount(f, frontier)}, accuracy +{_amount(a, frontier)}"} for a, f in few]
+    layers = [region, edge, chart(marks).mark_point(filled=True, size=90, color=AFTER, opacity=1).encode(x=x, y=y)]
+    for mark, (_, f) in zip(marks, few, strict=True):
+        # Below and left of its corner a text is inside of the region, where no line is; near the axis, outside of it.
+        place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -8}
+        if f - starts[1] > NEAR_AXIS * spans[1]:
+            place = {"align": "right", "baseline": "top", "dx": -8, "dy": 8}
+        layers.append(chart([mark]).mark_text(color=INK, fontSize=12, **place).encode(x=x, y=y, text="text:N"))
+    cross = chart([{"a": asked[0], "f": asked[1]}]).mark_point(
+        shape="cross", size=150, color=LIMIT, filled=True, opacity=1, clip=False
+    )
+    drawn = alt.layer(*layers, cross.encode(x=x, y=y))
+    return plain_style(drawn.properties(width=min(width - 70, 430), height=250))
+
+
+def _corners(frontier: "Frontier") -> list[tuple[float, float]]:
+    """Corners of the region with no loss in either respect: accuracy, falling, and gap."""
+    return [(a, f) for a, f in frontier.edge() if a > 0 and f > 0]
+
+
+def _axis(frontier: "Frontier", span: float) -> Any:
+    import altair as alt
+
+    form = (".0%" if span > FINE else ".1%") if frontier.form == "ratio" else "~g"
+    return alt.Axis(format=form, labelColor=SOFT, tickCount=5)
+
+
+def _amount(value: float, frontier: "Frontier") -> str:
+    """Never rounded up: the edge itself is not shown."""
+    return f"{np.floor(value * 1000 + 1e-9) / 10:g}%" if frontier.form == "ratio" else f"{float(f'{value:.4g}'):g}"

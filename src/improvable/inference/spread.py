@@ -13,19 +13,14 @@ values differ; how often the interval covers their mean is simulated, not proven
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from improvable.data.arrays import FloatArray
-from improvable.inference.estimates import gap_interval, interval, utility_interval
+from improvable.inference.estimates import Disparity, gap_interval, interval, utility_interval
 from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
 from improvable.inference.statistics import gap_between, unfairness
-from improvable.report.labels import utility_words
-from improvable.results.numbers import value_text
-
-if TYPE_CHECKING:
-    from improvable.results.result import Result
+from improvable.question.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -36,21 +31,26 @@ class Spread:
     low: float | None
     high: float | None
 
-    @property
-    def ends(self) -> str:
-        """The interval in words."""
-        if self.low is None or self.high is None:
-            return "not bounded"
-        return f"{value_text(self.low)} to {value_text(self.high)}"
 
+@dataclass(frozen=True)
+class Combined:
+    """One number under either algorithm, from all repetitions.
 
-Key = tuple[str, str, str]
-"""Utility in words; group, "A minus B" or "gap by G"; algorithm."""
+    Attributes
+    ----------
+    kind : {"utility", "difference", "gap"}
+        A utility of a group, the difference of two groups, or the gap between the groups of a column.
+    measure : str
+    group : str
+        The group, "A minus B", or the column.
+    spreads : (Spread, Spread)
+        Of the status quo and of the candidate.
+    """
 
-
-def gap_by(attribute: str) -> str:
-    """What stands in a key in place of a group for the gap between the groups of a column."""
-    return f"gap by {attribute}"
+    kind: str
+    measure: str
+    group: str
+    spreads: tuple[Spread, ...]
 
 
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
@@ -95,44 +95,38 @@ def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | N
     return voted(estimates, ends)
 
 
-def spreads(result: "Result") -> dict[Key, Spread]:
+def difference(every: Sequence[Evidence], a: int, m: int, t: int, pair: tuple[int, int], level: float) -> Spread:
+    """The difference of one utility between two groups under one algorithm, from all repetitions; with its sign."""
+    relative = int(every[0].measures[m].between == "ratio")
+
+    def between(x: FloatArray) -> FloatArray:
+        return gap_between(x[..., pair[0], m, t], x[..., pair[1], m, t], relative)
+
+    return combined([float(between(one.values[a])) for one in every], [between(one.drawn[a]) for one in every], level)
+
+
+def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparity], level: float) -> list[Combined]:
     """Every utility of every group under both algorithms, every gap, and of two groups their difference."""
-    level, facts = 1 - result.threshold, result.facts
-    labels = facts["about"].get("labels", {})
-    words = {
-        one["name"]: utility_words(one, labels) for one in (*facts["accuracy_utilities"], *facts["fairness_utilities"])
-    }
-    every = [repetition.evidence for repetition in result.repetitions]
-    found: dict[Key, Spread] = {}
-    for m, measure in enumerate(every[0].measures):
-        if measure.label not in words:
-            continue  # a mean that a formula reads, which nobody asked about
-        name = words[measure.label]
-        for t, algorithm in enumerate(ALGORITHMS):
-            for a, attribute in enumerate(every[0].attributes):
-                for g, group in enumerate(attribute.levels):
-                    found[name, group, algorithm] = utility(every, a, g, m, t, level)
-            if result.question.claim.overall is not None and m in every[0].accuracy:
-                pairs = [one.overall(result.question.claim.overall, m) for one in every]
-                whole = combined([value[t] for value, _ in pairs], [drawn[:, t] for _, drawn in pairs], level)
-                found[name, EVERYONE, algorithm] = whole
-    for gap in facts["disparities"]:
-        m = next(m for m, measure in enumerate(every[0].measures) if measure.label == gap["utility"])
-        a = next(a for a, attribute in enumerate(every[0].attributes) if attribute.name == gap["group"])
-        levels, name = every[0].attributes[a].levels, words[gap["utility"]]
-        high, low = levels.index(gap["higher"]), levels.index(gap["lower"])
-        relative = int(every[0].measures[m].between == "ratio")
-        protected = every[0].attributes[a].place_of(result.question.claim.protected)
-        for t, algorithm in enumerate(ALGORITHMS):
-            # Of more groups the rows chose the pair, and an interval of it alone would be too narrow.
-            if len(levels) == 2:
-                values, draws = (
-                    [gap_between(x[..., high, m, t], x[..., low, m, t], relative) for x in parts]
-                    for parts in ([one.values[a] for one in every], [one.drawn[a] for one in every])
-                )
-                found[name, f"{gap['higher']} minus {gap['lower']}", algorithm] = combined(
-                    [float(value) for value in values], draws, level
-                )
-            by = gap_by(labels.get(gap["group"], gap["group"]))
-            found[name, by, algorithm] = widest(every, a, m, t, protected, level)
-    return found
+    first, both = every[0], range(len(ALGORITHMS))
+    out = []
+    for m in first.asked:
+        label = first.measures[m].label
+        for a, attribute in enumerate(first.attributes):
+            for g, group in enumerate(attribute.levels):
+                found = tuple(utility(every, a, g, m, t, level) for t in both)
+                out.append(Combined("utility", label, group, found))
+        if claim.overall is not None and m in first.accuracy:
+            pairs = [one.overall(claim.overall, m) for one in every]
+            found = tuple(combined([v[t] for v, _ in pairs], [drawn[:, t] for _, drawn in pairs], level) for t in both)
+            out.append(Combined("utility", label, EVERYONE, found))
+    for gap in gaps:
+        m = next(m for m, measure in enumerate(first.measures) if measure.label == gap.measure)
+        a = next(a for a, attribute in enumerate(first.attributes) if attribute.name == gap.attribute)
+        levels, protected = first.attributes[a].levels, first.attributes[a].place_of(claim.protected)
+        if len(levels) == 2:  # of more groups the rows chose the pair: an interval of it alone would be too narrow
+            pair = levels.index(gap.higher), levels.index(gap.lower)
+            found = tuple(difference(every, a, m, t, pair, level) for t in both)
+            out.append(Combined("difference", gap.measure, f"{gap.higher} minus {gap.lower}", found))
+        found = tuple(widest(every, a, m, t, protected, level) for t in both)
+        out.append(Combined("gap", gap.measure, gap.attribute, found))
+    return out

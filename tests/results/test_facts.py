@@ -1,0 +1,108 @@
+"""The JSON holds every number that a report prints, under names with one meaning each."""
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import improvable
+from improvable.errors import CAPACITY, CODE, COPIES, LEVER, SHARES
+from improvable.procedure.cautions import MEANINGS, meaning
+from improvable.question.catalog import UTILITIES, short_words
+from improvable.report.blocks import Tiles, flat
+from improvable.report.document import make_document
+from improvable.results.numbers import ends_text, value_text
+from reported import SHAPES, compare_case, make_audit, many_groups
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(improvable.__file__).parent
+
+
+@pytest.mark.parametrize("shape", [{}, *SHAPES])
+def test_every_interval_of_the_first_screen_is_in_the_json(shape: dict[str, object]) -> None:
+    result = compare_case(**shape)
+    facts = result.to_dict()
+    spreads = [one[name] for one in facts["estimates"] for name in ("status_quo", "candidate")]
+    known = {ends_text(one["low"], one["high"]) for one in spreads}
+    values = {value_text(one["estimate"]) for one in spreads}
+    tiles = next(block for block in flat(make_document(result).blocks) if isinstance(block, Tiles)).tiles
+    changes = [tile for tile in tiles if " intervals " in tile.words]
+    assert changes
+    for tile in changes:
+        before, after = tile.words.split(" intervals ")[1].split("; ")[0].split(" → ")
+        assert {before, after} <= known
+        assert {tile.before, tile.after} <= values
+
+
+def test_estimates_are_means_of_the_repetitions_with_their_gaps_and_everyone() -> None:
+    facts = make_audit().facts
+    named = [(one["kind"], one["group"]) for one in facts["estimates"]]
+    assert named == [("utility", "black"), ("utility", "white"), ("difference", "black minus white"), ("gap", "race")]
+    for one in facts["estimates"][:2]:
+        means = [repetition["accuracy"][one["group"]]["candidate"] or 0.0 for repetition in facts["repetitions"]]
+        assert one["candidate"]["estimate"] == pytest.approx(sum(means) / len(means))
+    assert "everyone" in [one["group"] for one in compare_case(overall="population").facts["estimates"]]
+
+
+def test_bounds_of_the_json_are_those_of_the_frontier() -> None:
+    result = many_groups(2)
+    assert result.to_dict()["bounds"] == result.frontier().to_dict()["bounds"]
+    assert [one["words"] for one in result.facts["bounds"]] == [bound.words for bound in result.bounds()]
+
+
+def test_rows_are_a_number_and_selection_is_what_it_means() -> None:
+    audit, comparison = make_audit(), compare_case()
+    for result in (audit, comparison):
+        assert result.rows == result.facts["rows"]
+        assert result.facts["selection"] == "benefit"
+        for repetition in result.facts["repetitions"]:
+            assert "selection" not in repetition
+    assert len(audit.facts["repetitions"][0]["rule_notes"]["blocks"]) == 4
+    assert comparison.facts["repetitions"][0]["rule_notes"] == {}
+
+
+def test_every_utility_of_the_catalog_has_words() -> None:
+    names = [*UTILITIES, "f2_score", "f0.5_score"]
+    said = {name: short_words(name) for name in names}
+    assert not [words for words in said.values() if re.fullmatch(r"[a-z0-9_.]+", words)]
+    assert len(set(said.values())) == len(names), "no two look the same"
+    document = repr(make_document(compare_case(accuracy="lift", fairness="adverse_impact_ratio")).blocks)
+    assert "adverse_impact_ratio" not in re.sub(r"functools\.partial\(.*?\)\)", "", document)
+
+
+def test_the_schema_is_made_from_the_types() -> None:
+    spec = importlib.util.spec_from_file_location("result_schema", ROOT / "docs" / "result_schema.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    text = made.SCHEMA.read_text(encoding="utf-8")
+    assert made.schema(text) == text, "run python docs/result_schema.py"
+
+
+def kinds_of(path: Path) -> set[str]:
+    """The first words of the kinds of caution that a module makes."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Caution" and node.args:
+            first = node.args[0]
+            first = first.values[0] if isinstance(first, ast.JoinedStr) else first
+            if isinstance(first, ast.Constant):
+                found.add(str(first.value).strip())
+    return found
+
+
+def test_every_kind_of_caution_has_a_meaning() -> None:
+    kinds = set().union(*map(kinds_of, SOURCE.rglob("*.py")))
+    assert len(kinds) > 20
+    assert not [kind for kind in kinds if not meaning(kind)]
+    for kind in (CAPACITY, SHARES, LEVER, COPIES, CODE):
+        assert meaning(kind)
+    names = list(MEANINGS)
+    for place, name in enumerate(names):
+        hidden = [other for other in names[place + 1 :] if f"{other} ".startswith(f"{name} ")]
+        assert not hidden, "the longer name comes first"
+    assert meaning("few of a group, candidate") == MEANINGS["few"]
+    assert meaning("fewest") == ""
