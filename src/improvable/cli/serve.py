@@ -29,14 +29,14 @@ def serve(
     from pathlib import Path
 
     try:
-        from improvable.web import serve as run
+        from improvable.web.app import serve as run
     except ModuleNotFoundError as error:
         raise OptionError(
             f"'{error.name}' is missing.", "pip install 'improvable[web]' installs what the page needs."
         ) from None
     place = Path(folder)
     if demo:
-        from improvable.web.demo import put_example
+        from improvable.web.files import put_example
 
         say(f"The example data are in {put_example(place)}.", err=True)
     try:
