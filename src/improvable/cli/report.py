@@ -13,10 +13,11 @@ def report(
         str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md, .tex or .json.")
     ],
 ) -> int:
-    """Write the report of a finished run, in any format, without data and without running it again.
+    """Write the report of a finished run, in any format.
 
-    It says what audit --report would have said: the same numbers, the file, the line of the ledger, the command and
-    the seal. The ending chooses the format; .json is the result itself, as audit --json writes it.
+    It needs no data, and runs nothing again. It says what audit --report would have said: the same numbers, the file,
+    the line of the ledger, the command and the seal. The ending chooses the format; .json is the result itself, as
+    audit --json writes it.
 
     Example:
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from improvable.cli import run
-from improvable.cli.settings import options_of
+from improvable.cli.options import options_of
 from improvable.question.describing import Setting
 from improvable.question.kinds import FLAG
 
