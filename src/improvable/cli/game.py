@@ -79,7 +79,7 @@ def game(
     ] = None,
     json: Json = None,
 ) -> int:
-    """Say how well an audit resists an analyst who repeats it in secret.
+    """Say how well an audit resists secret repetition.
 
     The null is true. The analyst repeats the procedure as often as pays, and reports the smallest p-value; the
     policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). Forward repetitions

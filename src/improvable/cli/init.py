@@ -73,15 +73,7 @@ def init(
 
 
 def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> tuple[Places, Places]:
-    """What a protocol can say of these columns, and what somebody must fill in, in words.
-
-    Parameters
-    ----------
-    columns : sequence of mapping
-        As `web.preview` describes them.
-    roles : mapping
-        Its guess at what they are.
-    """
+    """What a protocol can say of columns that `web.preview` describes, and what somebody must fill in, in words."""
     by_role = {role: name for name, role in roles.items()}
     facts = {column["name"]: column for column in columns}
     if "cluster" not in by_role:

@@ -102,7 +102,7 @@ def show(
     return 1 if exit_code and result.reject else 0
 
 
-def check_documents(report: str | None, table: str | None) -> None:
+def check_documents(report: str | None, table: str | None = None) -> None:
     """Refuse a report or a table that cannot be written before the work is done, not after."""
     from improvable.report.write import TABLES, checked_path, checked_report
 

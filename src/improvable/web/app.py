@@ -29,19 +29,7 @@ HOST = "127.0.0.1"
 
 
 def serve(folder: Path, *, say: Callable[[str], None], port: int = 0, browser: bool = True) -> None:
-    """Serve a folder until interrupted.
-
-    Parameters
-    ----------
-    folder : Path
-        Whose files may be audited; audits are kept in it.
-    say : callable
-        Gets the address to print.
-    port : int
-        0 for any that is free.
-    browser : bool
-        Whether to open it.
-    """
+    """Serve a folder until interrupted; `say` gets the address, and port 0 is any that is free."""
     if not folder.is_dir():
         raise OptionError(f"there is no folder '{folder}'.", "Name the folder that has your data files.")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -129,5 +117,4 @@ def _missing(request: Request, error: Exception) -> Response:
 
 
 async def _alive(_: Request) -> Response:
-    """Tell the page that the server is there."""
-    return Response(status_code=204)
+    return Response(status_code=204)  # the page asks whether the server is still there

@@ -45,11 +45,10 @@ class Folder:
 
     @property
     def audits(self) -> Path:
-        """Where audits are kept."""
         return self.root / AUDITS
 
     def make_audits(self) -> Path:
-        """The same, made if it is not there: for its owner alone, since it shows people's data."""
+        """Make the folder of audits for its owner alone, since it shows people's data."""
         self.audits.mkdir(mode=0o700, exist_ok=True)
         return self.audits
 
@@ -156,14 +155,9 @@ def put_example(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Case:
-    """One audit of the page: what was answered, declared, sealed and found, in a folder of its own.
+    """One audit of the page: what was answered, declared, sealed and found, in a folder of its own ("loans-1").
 
-    Parameters
-    ----------
-    folder
-        The served folder, in which all commands run.
-    name
-        The name of its own folder: "loans-1".
+    All commands run in the served folder.
     """
 
     folder: Folder
@@ -171,7 +165,6 @@ class Case:
 
     @property
     def home(self) -> Path:
-        """Its own folder."""
         return self.folder.audits / self.name
 
     def path(self, file: str) -> str:
@@ -179,7 +172,6 @@ class Case:
         return f"{AUDITS}/{self.name}/{file}"
 
     def has(self, file: str) -> bool:
-        """Whether a file is there."""
         return (self.home / file).exists()
 
     def read(self, file: str) -> dict[str, Any]:
@@ -208,7 +200,6 @@ class Case:
 
     @property
     def asked(self) -> bool:
-        """Whether its question is answered."""
         return bool(self.answers.get("question"))
 
     @property
@@ -218,12 +209,10 @@ class Case:
 
     @property
     def finished(self) -> bool:
-        """Whether there is an answer."""
         return self.has("result.json") and self.has("report.html")
 
     @property
     def repetitions_done(self) -> int:
-        """How many repetitions are finished."""
         return len(list((self.home / "run").glob("repetition-*.npz")))
 
 

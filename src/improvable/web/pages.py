@@ -35,7 +35,6 @@ SEALED = OptionError("this audit is sealed.", "Begin another to ask something el
 
 
 async def show_files(request: Request) -> Response:
-    """List the data files and the audits begun."""
     site = site_of(request)
     files = [{"name": path.name, "size": _size(path.stat().st_size)} for path in site.folder.files()]
     begun = [site.standing(case) for case in list_cases(site.folder)[:5]]
@@ -208,7 +207,6 @@ def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
 
 
 async def show_question(request: Request) -> Response:
-    """The sentence."""
     site, case = opened(request)
     if "roles" not in case.answers:
         return to(case, "columns")
@@ -257,7 +255,6 @@ async def show_command(request: Request) -> Response:
 
 
 async def show_history(request: Request) -> Response:
-    """Audits, ledgers, and the form to verify a run."""
     site = site_of(request)
     kept, files = site.kept(request), site.folder.files()
     ledgers = [path.name for path in files if path.with_name(f"{path.name}.ledger").exists()]
@@ -273,7 +270,6 @@ async def show_history(request: Request) -> Response:
 
 
 async def verify(request: Request) -> Response:
-    """Recompute a run that is in the folder."""
     site = site_of(request)
     form = {name: value.strip() for name, value in (await fields_of(request)).items()}
     try:

@@ -38,7 +38,6 @@ MADE = ("report.pdf", "report.docx")
 
 
 async def show_power(request: Request) -> Response:
-    """The plan, or the offer to make one."""
     site, case = opened(request)
     if not case.asked:
         return to(case, "question")
@@ -49,14 +48,12 @@ async def show_power(request: Request) -> Response:
 
 
 async def start_power(request: Request) -> Response:
-    """Make the plan."""
     site, case = opened(request)
     site.jobs.add(case, "power", [*_power_words(case), "--json", case.path("power.json")])
     return to(case, "power")
 
 
 async def draw_power(request: Request) -> Response:
-    """Its picture."""
     return FileResponse(opened(request)[1].home / "power.svg", media_type="image/svg+xml")
 
 
@@ -114,7 +111,6 @@ def _seal_words(case: Case, challenge: str) -> list[str]:
 
 
 async def show_run(request: Request) -> Response:
-    """Where the run stands."""
     site, case = opened(request)
     if not case.asked:
         return to(case, "question")
@@ -122,7 +118,6 @@ async def show_run(request: Request) -> Response:
 
 
 async def start_run(request: Request) -> Response:
-    """Start or resume."""
     site, case = opened(request)
     if case.finished:
         return to(case, "answer")
@@ -132,7 +127,6 @@ async def start_run(request: Request) -> Response:
 
 
 async def stop_run(request: Request) -> Response:
-    """Stop; what is finished stays."""
     site, case = opened(request)
     site.jobs.stop(case, "audit")
     return to(case, "run")
@@ -179,7 +173,6 @@ def _run_words(case: Case) -> list[str]:
 
 
 async def show_answer(request: Request) -> Response:
-    """The report and its downloads."""
     site, case = opened(request)
     if not case.finished:
         return to(case, "run")
@@ -197,7 +190,6 @@ async def show_report(request: Request) -> Response:
 
 
 async def download(request: Request) -> Response:
-    """A file to keep."""
     _, case = opened(request)
     name = request.path_params["file"]
     if name in MADE and case.finished and not case.has(name):

@@ -140,12 +140,8 @@ def _can_be(role: str, column: Mapping[str, Any]) -> bool:
 def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Rows that lack a value in a column that is needed, and the cutoff that selects a score of so much or more.
 
-    Parameters
-    ----------
-    rows : Rows
-    asked : mapping
-        The columns of numbers (`numeric`) and of labels (`labels`, the groups first among them in `group`); what
-        values mean (`positive`, `na`, `strip`); and of a score, its column and the least that is selected.
+    What is asked names columns of numbers (`numeric`), of labels (`labels`) and of groups (`group`), says what values
+    mean (`positive`, `na`, `strip`), and has of a score its column and the least that is selected.
     """
     said = Values((), asked["positive"], tuple(asked["na"]), asked["strip"])
     engine = recode(Memory(rows, 1), said, asked["recoded"], asked["group"])
