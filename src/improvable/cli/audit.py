@@ -68,7 +68,7 @@ def audit(
 
     Each of several repetitions puts the rows into a random order and cuts it into blocks. The first block only teaches;
     each later one is tested by what the rule learned from all rows before it. With --scheme split, as in the paper, one
-    half of the rows teaches and the other is tested.
+    half of the rows teaches and the other is tested. Every run leaves a line in DATA.ledger, beside the data.
 
     The status quo selects the top share of a score (--score and --capacity), scores above a fixed cutoff
     (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but

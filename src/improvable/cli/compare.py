@@ -35,7 +35,8 @@ def compare(
     """Test one candidate against the status quo.
 
     Use rows that neither was fitted on. Each algorithm is a column of decisions (--status-quo, --candidate), or selects
-    the top share of a score (--status-quo-score, --candidate-score, with --capacity).
+    the top share of a score (--status-quo-score, --candidate-score, with --capacity). Every run leaves a line in
+    DATA.ledger, beside the data.
 
     {utilities}
 

@@ -62,18 +62,14 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
     import polars as pl
 
     from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
-    from improvable.report.layout import paragraph
 
     people = diabetes_screening()
-    say(
-        paragraph(
-            f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
-            "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
-            "Force, 2021). A group's accuracy is the share of its people with diabetes who are screened. Could a score "
-            "of age, sex, body measures and family history that screens the same share of people find more of them in "
-            "all four groups, and more evenly?"
-        )
-        + "\n"
+    _tell(
+        f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
+        "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
+        "Force, 2021). A group's accuracy is the share of its people with diabetes who are screened. Could a score "
+        "of age, sex, body measures and family history that screens the same share of people find more of them in "
+        "all four groups, and more evenly?"
     )
     asked = {**DIABETES_SCREENING, "draws": draws, "seed": seed}
     result = _audited(people, asked)
@@ -82,9 +78,10 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
     _say_summary(result)
     unknown = people.filter(pl.col("diagnosed") == 0)
-    say("\n" + paragraph(both_in_words(result, _audited(unknown, asked), int(unknown["diabetes"].sum()))))
+    say("")
+    _tell(both_in_words(result, _audited(unknown, asked), int(unknown["diabetes"].sum())))
     say(
-        "\nNext, the same on a file (replace it with your own), kept in a folder, with a report:\n"
+        "Next, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
         "  improvable audit screening.csv --outcome diabetes --group race --decision guideline \\\n"
         f"      --capacity same --rule logistic --features {','.join(DIABETES_SCREENING_FEATURES)} \\\n"
@@ -123,15 +120,11 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
 
 def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
     import improvable
-    from improvable.report.layout import paragraph
 
-    say(
-        paragraph(
-            f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
-            "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following "
-            "year. Could the hospital reach sicker patients in both groups, and more evenly?"
-        )
-        + "\n"
+    _tell(
+        f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
+        "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following year. "
+        "Could the hospital reach sicker patients in both groups, and more evenly?"
     )
     asked = {
         "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.03),
@@ -155,6 +148,13 @@ def _audited(people: Any, asked: dict[str, Any]) -> "Audit":
     import improvable
 
     return quietly(lambda: improvable.audit(people, **asked, n_jobs=-1))
+
+
+def _tell(text: str) -> None:
+    """Print a paragraph, and an empty line after it."""
+    from improvable.report.layout import paragraph
+
+    say(f"{paragraph(text)}\n")
 
 
 def _say_summary(result: "Audit") -> None:

@@ -221,10 +221,11 @@ def has_two(column: Mapping[str, Any], two: Sequence[str], role: str) -> bool:
         raise OptionError(f"'{name}' {always}.", another)
     if len(two) != 2 and column["kind"] != "number":
         held = ", ".join(f"'{one}'" for one in two[:5]) + (", ..." if len(two) > 5 else "")
+        held = held or f"{column['values']:,} texts"
         needed = "A decision is one of two values, and a score is a number."
         needed = "An outcome is an amount or one of two values." if is_outcome else needed
         raise OptionError(
-            f"'{name}' holds {held or str(column['values']) + ' texts'}. {needed}",
+            f"'{name}' holds {held}. {needed}",
             "Choose another column; or name those that mean missing under “Values that mean missing”.",
         )
     return len(two) == 2
