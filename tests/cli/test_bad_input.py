@@ -276,7 +276,7 @@ VALUES = {
     "candidate to read: the data have none but outcomes, groups",
     "audit bare_missing.csv --outcome outcome --group group --decision decision --capacity 0.2": "7 in 'outcome'",
     "audit nothing_to_read.csv --outcome outcome --group group --decision decision --capacity 0.2": "'minus', 'ids'",
-    "audit long.csv --outcome outcome --group group --score score --capacity 0.2": "'long' are constant, empty, nested",
+    "audit long.csv --outcome outcome --group group --score score --capacity 0.2": "'long' is constant, empty, nested",
     f"audit infinite_need.csv {SCORE}": "column 'need' has 7 infinite values",
     f"audit good.csv {SCORE} --features outcome": "'outcome' is an outcome and cannot be a feature",
     f"audit good.csv {SCORE} --groups a": "one level, 'a'",
