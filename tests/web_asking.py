@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 from starlette.types import Message
 
 from improvable.web.app import make_app
-from improvable.web.cases import Case, find_case
-from improvable.web.folder import Folder
+from improvable.web.files import Case, Folder, find_case
 
 
 class Page:

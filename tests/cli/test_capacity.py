@@ -5,9 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from improvable.cli import app, run
+from improvable.cli import run
 from people import make_people
 
 COLUMNS = ["--outcome", "visits", "--group", "group", "--features", "signal,small"]
@@ -45,19 +44,3 @@ def test_a_score_alone_selects_no_share_to_be_the_same(capsys: pytest.CaptureFix
     assert "--capacity is 'some'. Write 0.03 or same." in capsys.readouterr().err
     assert run(["audit", "people.csv", *COLUMNS, "--decision", "chosen", "--capacity", "3", *SHORT]) == 2
     assert "capacity is 3. It is a share of the rows" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("room")
-def test_init_proposes_the_same_share() -> None:
-    answers = ["visits", "", "group", "", "", "n", "chosen", "", "linear", "", "person,cost", *[""] * 9]
-    result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
-    assert result.exit_code == 0, result.output
-    assert 'capacity = "status_quo"' in Path("new.toml").read_text()
-
-
-@pytest.mark.usefixtures("room")
-def test_init_proposes_the_default_rule() -> None:
-    answers = ["visits", "n", "group", "", "", "n", "chosen", *[""] * 20]
-    result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
-    assert result.exit_code == 0, result.output
-    assert 'name = "lasso"' in Path("new.toml").read_text()

@@ -149,7 +149,7 @@ def test_the_demo_tells_both_audits_and_its_next_commands_run(
     assert "status quo" in told
     assert "improvable audit screening.csv" in following
     assert "REJECTED at level 0.05" in told
-    breath = " ".join(told.partition("In one breath: ")[2].split())
+    breath = " ".join(told.partition("In short: ")[2].split())
     assert "p = 0.00" in breath
     assert "an improvement is shown (p = 0.00" in breath
     assert "Without the diagnosed (15,202 people, 465 cases)" in breath

@@ -46,7 +46,7 @@ def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[s
     assert len(table) == 5
     for line in table:
         assert line.strip() in printed
-    breath = " ".join(" ".join(printed).partition("In one breath: ")[2].split())
+    breath = " ".join(" ".join(printed).partition("In short: ")[2].split())
     both = re.search(r"shown \(p = (\S+)\).*?not shown \(p = (\S+)\)", README, flags=re.DOTALL)
     assert both is not None
     found = re.findall(r"p = (\d\.\d+)", breath)

@@ -13,7 +13,7 @@ import typer.main
 
 import improvable
 from improvable.cli import app, run
-from improvable.cli.settings import options_of, parsed
+from improvable.cli.options import options_of, parsed
 from improvable.data.engines import ENGINES
 from improvable.errors import one_of
 from improvable.question.checks import FLAG, Setting

@@ -18,7 +18,7 @@ from improvable.report.document import make_document
 from improvable.results.storage import PROVENANCE, Provenance
 from improvable.trust.ledger import ledger_path
 from improvable.trust.seal import read_seal
-from improvable.web import commands
+from improvable.web import jobs
 from protocol_room import OPTIONS, said
 
 FORMATS = ("html", "pdf", "docx", "md", "json")
@@ -92,7 +92,7 @@ def test_a_report_is_the_one_that_the_audit_would_have_written() -> None:
 
 def test_the_page_writes_the_same_pdf() -> None:
     """Its downloads are made by the command line, in a process of their own."""
-    made = asyncio.run(commands.run(["report", "run", "--to", "page.pdf"], Path()))
+    made = asyncio.run(jobs.run(["report", "run", "--to", "page.pdf"], Path()))
     assert (made.code, made.refusal) == (0, "")
     assert run(["report", "run", "--to", "mine.pdf"]) == 0
     assert Path("page.pdf").read_bytes() == Path("mine.pdf").read_bytes()

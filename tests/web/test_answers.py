@@ -25,7 +25,7 @@ from improvable.web.answers import (
     options,
     quoted,
 )
-from improvable.web.commands import shown
+from improvable.web.jobs import shown
 from improvable.web.preview import guess
 from improvable.web.sentences import measure_words
 

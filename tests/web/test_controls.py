@@ -7,13 +7,13 @@ import pytest
 
 from improvable.question.argument_names import KNOWN
 from improvable.question.settings import SETTINGS
-from improvable.web import answers, roles
-from improvable.web.controls import CONTROLS, OFFERED_VALUES, sentence, spoken
+from improvable.web import answers
+from improvable.web.sentences import CONTROLS, OFFERED_VALUES, sentence, spoken
 
 HOME = Path(answers.__file__).parent
-ON_THE_PAGES = " ".join(
-    path.read_text() for path in (*HOME.glob("templates/*.html"), HOME / "pages" / "columns.py")
-) + " ".join([*roles.OTHERS.values(), *(words[0] for words in answers.PROCEDURES.values())])
+ON_THE_PAGES = " ".join(path.read_text() for path in (*HOME.glob("templates/*.html"), HOME / "pages.py")) + " ".join(
+    [*answers.OTHERS.values(), *(words[0] for words in answers.PROCEDURES.values())]
+)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,9 @@ from starlette.datastructures import UploadFile
 
 from improvable.datasets import diabetes_screening
 from improvable.errors import DataError
-from improvable.web import commands, serving
-from improvable.web.cases import PAGE, find_case, list_cases, open_case
-from improvable.web.folder import Folder
+from improvable.web import app, jobs
+from improvable.web.files import PAGE, Folder, find_case, keep, list_cases, open_case
 from improvable.web.jobs import Jobs
-from improvable.web.uploads import _keep
 
 
 @pytest.fixture
@@ -89,11 +87,11 @@ def test_answers_to_the_questions_of_an_earlier_version_are_asked_again(folder: 
 
 
 def test_uploads_of_one_name_at_the_same_time_are_all_kept(folder: Folder) -> None:
-    def keep(i: int) -> str:
-        return _keep(UploadFile(io.BytesIO(f"a\n{i}\n".encode())), "loans.csv", folder)
+    def send(i: int) -> str:
+        return keep(UploadFile(io.BytesIO(f"a\n{i}\n".encode())), "loans.csv", folder)
 
     with ThreadPoolExecutor(16) as pool:
-        names = [*pool.map(keep, range(48))]
+        names = [*pool.map(send, range(48))]
     assert len(set(names)) == 48
     assert {(folder.root / name).read_text() for name in names} == {f"a\n{i}\n" for i in range(48)}
 
@@ -104,7 +102,7 @@ def test_what_the_page_keeps_is_readable_by_its_owner_alone(folder: Folder, monk
     assert [stat.S_IMODE(place.stat().st_mode) for place in (folder.audits, home)] == [0o700, 0o700]
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    file = serving._open("http://127.0.0.1:1/?token=secret", folder.root)
+    file = app.open_browser("http://127.0.0.1:1/?token=secret", folder)
     assert opened == [file.as_uri()]
     assert "secret" in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -117,9 +115,9 @@ def test_no_file_of_the_folder_is_run(folder: Folder) -> None:
     people = diabetes_screening().select("diabetes", "sex", "guideline", "age", "bmi").drop_nulls()
     people.head(1_500).write_csv(folder.root / "people.csv")
     words = ["check", "people.csv", "--outcome", "diabetes", "--group", "sex", "--decision", "guideline"]
-    checked = asyncio.run(commands.run(words, folder.root))
+    checked = asyncio.run(jobs.run(words, folder.root))
     assert checked.code == 0, checked.err
-    checked = asyncio.run(commands.run([*words, "--rule", "their_rule:rule"], folder.root))
+    checked = asyncio.run(jobs.run([*words, "--rule", "their_rule:rule"], folder.root))
     assert checked.code == 2
     assert "it ran" not in checked.err
     assert "the code of the rule's module" in checked.refusal, "it is not even on the path"
@@ -130,9 +128,9 @@ def test_a_log_is_not_written_through_a_link(folder: Folder, tmp_path: Path) -> 
     (case.home / "audit.log").symlink_to(secret)
 
     async def run() -> None:
-        jobs = Jobs()
-        jobs.add(case, "audit", ["--version"])
-        while jobs.state(case, "audit") in ("waiting", "running"):
+        queue = Jobs()
+        queue.add(case, "audit", ["--version"])
+        while queue.state(case, "audit") in ("waiting", "running"):
             await asyncio.sleep(0.05)
 
     asyncio.run(run())

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from improvable.web.pages.history import verify_words
+from improvable.web.pages import verify_words
 from web_asking import Asker
 
 COLUMNS, QUESTION = "/audit/loans-1/columns", "/audit/loans-1/question"
@@ -132,10 +132,10 @@ def test_a_run_that_was_stopped_is_titled_so(asker: Asker) -> None:
     case.answer(roles={"default": "outcome"}, positive={"default": "no"}, question={"rule": "linear"})
     (case.home / "protocol.toml").write_text("")
     (case.home / "run").mkdir()
-    case.write("audit-exit.json", {"code": 130, "said": "", "warnings": []})
+    case.write("audit-exit.json", {"code": 130, "said": ""})
     page = asker.get("/audit/loans-1/run")
     assert (page.title, "<h1>Stopped</h1>" in page.body) == ("Stopped · improvable", True)
-    case.write("audit-exit.json", {"code": 2, "said": "raise `train_rows=5`.", "warnings": []})
+    case.write("audit-exit.json", {"code": 2, "said": "raise `train_rows=5`."})
     page = asker.get("/audit/loans-1/run")
     assert page.title == "It could not run · improvable"
     assert "only the command line offers" in page.alert

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from improvable.errors import OptionError
-from improvable.web.roles import answers_from, form_of, hint_of, number, roles_of
+from improvable.web.answers import answers_from, form_of, hint_of, number, roles_of
 
 
 def column(name: str, *levels: str, kind: str = "text", **facts: Any) -> dict[str, Any]:

@@ -18,13 +18,16 @@ from improvable.cli.frontier import frontier
 from improvable.cli.game import game
 from improvable.cli.init import init
 from improvable.cli.ledger import ledger
+from improvable.cli.options import add_command
 from improvable.cli.output import say, spelled
-from improvable.cli.panels import add_command
 from improvable.cli.power import power
 from improvable.cli.report import report
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
 from improvable.cli.verify import bundle, verify
+from improvable.errors import ImprovableError, OptionError
+from improvable.question.declaration import GONE, gone
+from improvable.showing import shown
 
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
@@ -73,39 +76,34 @@ def program(
     pass
 
 
+def _refuse_broken(arguments: Sequence[str]) -> None:
+    """Refuse what a shell passed on but no text file can hold: bytes that are not UTF-8, half of a character."""
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
+
+
 def _kept(arguments: Sequence[str]) -> str:
     """What an interrupted audit leaves behind."""
     if "audit" not in arguments[:1]:
         return ""
     if "--out" in arguments:
-        return "Finished repetitions are kept; run the same command again to resume."
-    return "Nothing was kept; --out FOLDER keeps finished repetitions."
-
-
-def _refuse_broken(arguments: Sequence[str]) -> None:
-    """Refuse what a shell passed on but no text file can hold: bytes that are not UTF-8, half of a character."""
-    from improvable.errors import OptionError
-
-    for argument in arguments:
-        if not argument.isascii() and any("\ud800" <= character <= "\udfff" for character in argument):
-            raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
+        return " Finished repetitions are kept; run the same command again to resume."
+    return " Nothing was kept; --out FOLDER keeps finished repetitions."
 
 
 def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """What is wrong with the usage, in one line; an option of an earlier version says what became of it."""
-    from improvable.question.declaration import GONE, gone
-    from improvable.showing import shown
-
     option = str(getattr(error, "option_name", ""))
     if option in RENAMED:
         return f"{option} is now {RENAMED[option]}."
     if option.removeprefix("--").replace("-", "_") in GONE:
         return str(gone(option))
-    message = " ".join(error.format_message().split())
+    message = shown(" ".join(error.format_message().split()))
     for name in arguments:
         if name.startswith("-") and option and name.startswith(option) and Path(name).exists():
-            return f"{shown(message).rstrip('.')}. To name the file '{shown(name)}', write './{shown(name)}'."
-    return f"{shown(message) if message.endswith(('.', '?')) else f'{shown(message)}.'} Try --help."
+            return f"{message.rstrip('.')}. To name the file '{shown(name)}', write './{shown(name)}'."
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try --help."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -114,29 +112,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    from improvable.errors import ImprovableError
-    from improvable.showing import shown
-
+    """Run a command; its exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        _refuse_broken(sys.argv[1:] if arguments is None else arguments)
+        _refuse_broken(words)
         status = int(app(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status
     except ImprovableError as error:
-        say(f"improvable: {spelled(error)}", err=True)
+        message = spelled(error)
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             say(error.format_message())
-        else:
-            say(f"improvable: {_usage(error, sys.argv[1:] if arguments is None else arguments)}", err=True)
+            return 2
+        message = _usage(error, words)
     except OSError as error:
-        say(f"improvable: cannot write: {shown(str(error))}", err=True)
+        message = f"cannot write: {shown(str(error))}"
     except RecursionError:
-        say("improvable: a file is nested too deeply to be one of ours.", err=True)
+        message = "a file is nested too deeply to be one of ours."
     except MemoryError:
-        say("improvable: not enough memory. Use fewer draws or rows, or an engine: --engine arrow.", err=True)
+        message = "not enough memory. Use fewer draws or rows, or an engine: --engine arrow."
     except (KeyboardInterrupt, typer.Abort):
-        say(f"improvable: interrupted. {_kept(arguments or sys.argv[1:])}".rstrip(), err=True)
+        say(f"improvable: interrupted.{_kept(words)}", err=True)
         return INTERRUPTED
+    say(f"improvable: {message}", err=True)
     return 2

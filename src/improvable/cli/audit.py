@@ -19,44 +19,42 @@ from improvable.cli.output import (
     warn_of_code,
     write_documents,
 )
-from improvable.cli.panels import of_data, of_output
-from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 from improvable.trust.recording import open_recorder, reading_facts
 
 if TYPE_CHECKING:
-    from improvable.question.settings import Settings
     from improvable.results.audit import Audit
     from improvable.results.storage import Provenance
     from improvable.trust.seal import Seal
 
+DECLARED = {*SETTINGS, *STATUS_QUO_KEYS, "candidates", "write_protocol"} - {"challenge"}
+"""Options that cannot be given beside a protocol, which declares all of this."""
 
-@with_settings("audit")
+
+@o.with_settings("audit")
 def audit(
     context: typer.Context,
-    source: Annotated[
-        str,
-        typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{o.DATA_FILE}; or a protocol."),
-    ],
-    data: Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")] = None,
+    source: o.Source,
+    data: o.ProtocolData = None,
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
     out: Annotated[
-        str | None, of_output(metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume.")
+        str | None, o.of_output(metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume.")
     ] = None,
     export: Annotated[
-        str | None, of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
+        str | None, o.of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
     ] = None,
     export_rows: Annotated[
         str | None,
-        of_output(
+        o.of_output(
             metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
         ),
     ] = None,
     write_protocol: Annotated[
-        str | None, of_output(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
+        str | None, o.of_output(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
     ] = None,
     ledger: o.Ledger = None,
     report: o.Report = None,
@@ -66,11 +64,11 @@ def audit(
     verbose: o.Verbose = False,
     quiet: o.Quiet = False,
 ) -> int:
-    """Let a rule look for a better algorithm, and test what it finds on rows that it has not learned from.
+    """Look for a better algorithm, and test it on rows it has not seen.
 
     Each of several repetitions puts the rows into a random order and cuts it into blocks. The first block only teaches;
-    each later one is tested by what all rows before it taught. With --scheme split, as in the paper, one half of the
-    rows teaches and the other is tested.
+    each later one is tested by what the rule learned from all rows before it. With --scheme split, as in the paper, one
+    half of the rows teaches and the other is tested. Every run leaves a line in DATA.ledger, beside the data.
 
     The status quo selects the top share of a score (--score and --capacity), scores above a fixed cutoff
     (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but
@@ -83,10 +81,7 @@ def audit(
     tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament alone lets
     linear, lasso and boosting.
 
-    Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
-    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate; for
-    decisions that are prices, profit: the price where the outcome, the most that a person would pay, reaches it, and
-    otherwise 0. An unknown name lists them all.
+    {utilities}
 
     Example: a hospital selects the 3% of patients with the highest risk score. Could it reach sicker patients in
     both groups, and more evenly?
@@ -120,11 +115,7 @@ def audit(
         check_rows_path(export_rows)
     check_documents(report, table)
     o.check_loudness(verbose, quiet)
-    if source.endswith(".toml"):
-        refuse_options_beside_protocol(context)
-        settings, seal, file = settings_of_protocol(source, data, asked.get("challenge"))
-    else:
-        settings, seal, file = settings_of_options(asked, candidates, data), None, source
+    settings, seal, file = settings_from(context, source, data, asked, candidates)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
     warn_of_early_run(settings)
@@ -138,7 +129,7 @@ def audit(
 
 
 def run_recorded(
-    settings: "Settings", seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
+    settings: Settings, seal: "Seal | None", file: str, jobs: int, out: str | None, ledger: str | None
 ) -> "tuple[Audit, Provenance]":
     """Run an audit and record it in the ledger; the result, and where it comes from, which a run folder keeps."""
     from improvable.data.engines import as_engine
@@ -181,7 +172,7 @@ def run_recorded(
     return result, made
 
 
-def warn_of_early_run(settings: "Settings") -> None:
+def warn_of_early_run(settings: Settings) -> None:
     """Say that a run is out of order where its challenge is a value that nobody can know yet."""
     from improvable.question.challenge import parse_source
     from improvable.trust.ledger import now
@@ -196,57 +187,32 @@ def warn_of_early_run(settings: "Settings") -> None:
         )
 
 
-def settings_of_options(asked: dict[str, Any], candidates: str | None, data: str | None) -> "Settings":
-    """What the options ask."""
-    from improvable.question.settings import Settings
+def settings_from(
+    context: typer.Context, source: str, data: str | None, asked: dict[str, Any], candidates: str | None
+) -> "tuple[Settings, Seal | None, str]":
+    """What the options ask or a protocol declares, the seal where there is one beside it, and the data file."""
+    from improvable.trust.seal import read_protocol, settings_of
 
+    if source.endswith(".toml"):
+        for option in context.command.params:
+            origin = context.get_parameter_source(option.name or "")
+            if option.name in DECLARED and origin is not None and origin.name == "COMMANDLINE":
+                raise OptionError(
+                    f"{option.opts[0]} is given beside a protocol.",
+                    "Everything that can change the result is in the protocol; change it there, before you seal it.",
+                )
+        if data is None:
+            raise OptionError("a protocol needs data.", f"improvable audit {source} --data FILE.")
+        warn_of_code(read_protocol(source))
+        return (*settings_of(source, asked.get("challenge")), data)
     if data is not None:
         raise OptionError("--data goes with a protocol.", "Write improvable audit DATA, or audit PROTOCOL.toml --data.")
     if not {"outcome", "group"} <= asked.keys():
         raise OptionError("an audit needs --outcome and --group.", "Give both, or a protocol (improvable init).")
-    return Settings(**completed(asked, candidates))
+    return Settings(**o.completed(asked, candidates)), None, source
 
 
-def refuse_options_beside_protocol(context: typer.Context) -> None:
-    """What a protocol declares cannot be given again beside it."""
-    free = {
-        "source",
-        "data",
-        "out",
-        "export",
-        "export_rows",
-        "report",
-        "table",
-        "json",
-        "exit_code",
-        "verbose",
-        "quiet",
-        "jobs",
-        "ledger",
-        "challenge",
-    }
-    for option in context.command.params:
-        origin = context.get_parameter_source(option.name or "")
-        if option.name not in free and origin is not None and origin.name == "COMMANDLINE":
-            raise OptionError(
-                f"{option.opts[0]} is given beside a protocol.",
-                "Everything that can change the result is in the protocol; change it there, before you seal it.",
-            )
-
-
-def settings_of_protocol(
-    protocol: str, data: str | None, challenge: str | None = None
-) -> "tuple[Settings, Seal | None, str]":
-    """What a protocol declares, its seal where there is one beside it, and the data file."""
-    from improvable.trust.seal import read_protocol, settings_of
-
-    if data is None:
-        raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
-    warn_of_code(read_protocol(protocol))
-    return (*settings_of(protocol, challenge), data)
-
-
-def write_declared(settings: "Settings", data: str, path: str) -> int:
+def write_declared(settings: Settings, data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
     from improvable.procedure.preparing import prepare_audit
     from improvable.question.declaration import declare

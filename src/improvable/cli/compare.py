@@ -5,31 +5,25 @@ from typing import Annotated, Any
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
-from improvable.cli.panels import of_question, of_test
-from improvable.cli.settings import with_settings
 from improvable.errors import OptionError
 from improvable.trust.recording import open_recorder, reading_facts
 
 
-@with_settings("compare", required=True)
+def _column(words: str) -> Any:
+    return o.of_question(metavar="COLUMN", help=f"Column with the {words}.")
+
+
+@o.with_settings("compare", required=True)
 def compare(
     data: o.Data,
     *,
-    status_quo: Annotated[
-        str | None, of_question(metavar="COLUMN", help="Column with the status quo's decisions.")
-    ] = None,
-    candidate: Annotated[
-        str | None, of_question(metavar="COLUMN", help="Column with the candidate's decisions.")
-    ] = None,
-    status_quo_score: Annotated[
-        str | None, of_question(metavar="COLUMN", help="Column with the status quo's score.")
-    ] = None,
-    candidate_score: Annotated[
-        str | None, of_question(metavar="COLUMN", help="Column with the candidate's score.")
-    ] = None,
-    capacity: Annotated[float | None, of_question(help="With scores: share of rows to select.")] = None,
+    status_quo: Annotated[str | None, _column("status quo's decisions")] = None,
+    candidate: Annotated[str | None, _column("candidate's decisions")] = None,
+    status_quo_score: Annotated[str | None, _column("status quo's score")] = None,
+    candidate_score: Annotated[str | None, _column("candidate's score")] = None,
+    capacity: Annotated[float | None, o.of_question(help="With scores: share of rows to select.")] = None,
     asked: dict[str, Any],
-    jobs: Annotated[int | None, of_test(help="Threads that draw.", show_default="all cores")] = None,
+    jobs: Annotated[int | None, o.of_test(help="Threads that draw.", show_default="all cores")] = None,
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
@@ -38,15 +32,13 @@ def compare(
     verbose: o.Verbose = False,
     quiet: o.Quiet = False,
 ) -> int:
-    """Test one candidate against the status quo on rows that neither was fitted on.
+    """Test one candidate against the status quo.
 
-    Each algorithm is a column of decisions (--status-quo, --candidate), or selects the top share of a score
-    (--status-quo-score, --candidate-score, with --capacity).
+    Use rows that neither was fitted on. Each algorithm is a column of decisions (--status-quo, --candidate), or selects
+    the top share of a score (--status-quo-score, --candidate-score, with --capacity). Every run leaves a line in
+    DATA.ledger, beside the data.
 
-    Utilities: calibration is the mean outcome among the selected; for 0/1 outcomes classification_rate,
-    true_positive_rate, true_negative_rate, positive_predictive_value and others; selection_rate; for
-    decisions that are prices, profit: the price where the outcome, the most that a person would pay, reaches it, and
-    otherwise 0. An unknown name lists them all.
+    {utilities}
 
     Example: would selecting by last year's conditions reach sicker patients, more evenly, than the risk score?
 

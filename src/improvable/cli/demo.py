@@ -10,13 +10,11 @@ from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, say, spelled, write_documents
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from improvable import Audit
     from improvable.inference.evidence import AlgorithmName
 
 PATIENTS, FEWER_PATIENTS = 48_784, 16_000
-QUICK_DRAWS = 2_000
+DRAWS, QUICK_DRAWS = 10_000, 2_000
 SCREENING_WORDS: dict[str, Any] = {
     "system": "the diabetes screening guideline",
     "labels": {
@@ -38,7 +36,7 @@ def demo(
     report: o.Report = None,
     seed: o.Seed = 0,
 ) -> int:
-    """Audit a guideline on real data, and explain the answer: who is screened for diabetes?
+    """Audit a guideline on real data: who is screened for diabetes?
 
     The data are a survey that examined 17,067 US adults. With --simulated: a hospital's care program.
 
@@ -53,47 +51,37 @@ def demo(
 
     check_documents(report, None)
     check_integer("seed", seed, 0)
+    rows = FEWER_PATIENTS if quick else PATIENTS
     if write is not None:
-        return _write(write, simulated, quick, seed)
-    return _care_program(quick, seed, report) if simulated else _screening(quick, seed, report)
+        return _write(write, rows if simulated else None, seed)
+    draws = QUICK_DRAWS if quick else DRAWS
+    return _care_program(rows, draws, seed, report) if simulated else _screening(draws, seed, report)
 
 
-def _screening(quick: bool, seed: int, report: str | None) -> int:
+def _screening(draws: int, seed: int, report: str | None) -> int:
     import polars as pl
 
-    import improvable
     from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
-    from improvable.report.layout import paragraph
-    from improvable.report.text import summary
 
     people = diabetes_screening()
-    say(
-        paragraph(
-            f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
-            "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
-            "Force, 2021). A group's accuracy is the share of its people with diabetes who are screened. Could a score "
-            "of age, sex, body measures and family history that screens the same share of people find more of them in "
-            "all four groups, and more evenly?"
-        )
-        + "\n"
+    _tell(
+        f"REAL data: {len(people):,} adults of 18 to 70, examined in a US health survey (NHANES 2011-2018). The "
+        "guideline is to screen for diabetes at age 35 to 70 with a BMI of 25 or more (US Preventive Services Task "
+        "Force, 2021). A group's accuracy is the share of its people with diabetes who are screened. Could a score "
+        "of age, sex, body measures and family history that screens the same share of people find more of them in "
+        "all four groups, and more evenly?"
     )
-
-    def audited(rows: "pl.DataFrame") -> "Audit":
-        return quietly(
-            lambda: improvable.audit(
-                rows, **DIABETES_SCREENING, draws=QUICK_DRAWS if quick else 10_000, seed=seed, n_jobs=-1
-            )
-        )
-
-    result = audited(people)
+    asked = {**DIABETES_SCREENING, "draws": draws, "seed": seed}
+    result = _audited(people, asked)
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
-    say(summary(result, spell=spelled))
+    _say_summary(result)
     unknown = people.filter(pl.col("diagnosed") == 0)
-    say("\n" + paragraph(both_in_words(result, audited(unknown), int(unknown["diabetes"].sum()))))
+    say("")
+    _tell(both_in_words(result, _audited(unknown, asked), int(unknown["diabetes"].sum())))
     say(
-        "\nNext, the same on a file (replace it with your own), kept in a folder, with a report:\n"
+        "Next, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
         "  improvable audit screening.csv --outcome diabetes --group race --decision guideline \\\n"
         f"      --capacity same --rule logistic --features {','.join(DIABETES_SCREENING_FEATURES)} \\\n"
@@ -108,65 +96,44 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     """What was found on everybody and without those already diagnosed: neither is told without the other."""
     from improvable.results.numbers import p_equals, p_text
 
-    def found(result: "Audit") -> str:
+    def verdict(result: "Audit") -> str:
         shown = "shown" if result.reject else "not shown"
         return f"{shown} ({p_equals(p_text(result.p_value, result.facts['draws']))})"
 
-    def told(result: "Audit") -> str:
-        repetitions = result.facts["repetitions"]
+    repetitions = undiagnosed.facts["repetitions"]
 
-        def mean(group: str, which: "AlgorithmName") -> float:
-            return sum(repetition["accuracy"][group][which] or 0.0 for repetition in repetitions) / len(repetitions)
+    def mean(which: "AlgorithmName", group: str | None = None) -> float:
+        values = (one["gap"][which] if group is None else one["accuracy"][group][which] for one in repetitions)
+        return sum(value or 0.0 for value in values) / len(repetitions)
 
-        def gap(which: "AlgorithmName") -> float:
-            return sum(repetition["gap"][which] or 0.0 for repetition in repetitions) / len(repetitions)
-
-        rises = ", ".join(
-            f"{group} {mean(group, 'status_quo'):.3f} → {mean(group, 'candidate'):.3f}"
-            for group in result.facts["groups"]
-        )
-        return f"{rises}, gap {gap('status_quo'):.3f} → {gap('candidate'):.3f}"
-
+    rises = ", ".join(
+        f"{group} {mean('status_quo', group):.3f} → {mean('candidate', group):.3f}"
+        for group in undiagnosed.facts["groups"]
+    )
     return (
-        f"In one breath: among everybody with diabetes an improvement is {found(everybody)}. But most of them knew "
+        f"In short: among everyone with diabetes, an improvement is {verdict(everybody)}. But most of them knew "
         f"already, and a screening is for those who do not. Without the diagnosed ({undiagnosed.facts['rows']:,} "
-        f"people, {cases} cases) it is {found(undiagnosed)}: {told(undiagnosed)}. With so few cases the first answer "
-        "does not settle the second."
+        f"people, {cases} cases) it is {verdict(undiagnosed)}: {rises}, gap {mean('status_quo'):.3f} → "
+        f"{mean('candidate'):.3f}. With so few cases the first answer does not settle the second."
     )
 
 
-def _care_program(quick: bool, seed: int, report: str | None) -> int:
+def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
     import improvable
-    from improvable.report.layout import paragraph
-    from improvable.report.text import summary
 
-    rows = FEWER_PATIENTS if quick else PATIENTS
-    people = improvable.datasets.care_management(rows, seed=seed)
-    say(
-        paragraph(
-            f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
-            "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following "
-            "year. Could the hospital reach sicker patients in both groups, and more evenly?"
-        )
-        + "\n"
+    _tell(
+        f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
+        "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following year. "
+        "Could the hospital reach sicker patients in both groups, and more evenly?"
     )
-    result = quietly(
-        lambda: improvable.audit(
-            people,
-            outcome="gagne_sum_t",
-            group="race",
-            status_quo=improvable.threshold("risk_score_t", capacity=0.03),
-            rule="linear",
-            features=improvable.datasets.CARE_MANAGEMENT_COVARIATES,
-            draws=QUICK_DRAWS if quick else 10_000,
-            seed=seed,
-            n_jobs=-1,
-            system="the care score",
-            simulated=True,
-        )
-    )
+    asked = {
+        "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.03),
+        "rule": "linear", "features": improvable.datasets.CARE_MANAGEMENT_COVARIATES, "draws": draws, "seed": seed,
+        "system": "the care score", "simulated": True,
+    }  # fmt: skip
+    result = _audited(improvable.datasets.care_management(rows, seed=seed), asked)
     write_documents(result, report, None, made_here())
-    say(summary(result, spell=spelled))
+    _say_summary(result)
     say(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --simulated --write patients.csv\n"
@@ -177,7 +144,26 @@ def _care_program(quick: bool, seed: int, report: str | None) -> int:
     return 0
 
 
-def _write(file: str, simulated: bool, quick: bool, seed: int) -> int:
+def _audited(people: Any, asked: dict[str, Any]) -> "Audit":
+    import improvable
+
+    return quietly(lambda: improvable.audit(people, **asked, n_jobs=-1))
+
+
+def _tell(text: str) -> None:
+    """Print a paragraph, and an empty line after it."""
+    from improvable.report.layout import paragraph
+
+    say(f"{paragraph(text)}\n")
+
+
+def _say_summary(result: "Audit") -> None:
+    from improvable.report.text import summary
+
+    say(summary(result, spell=spelled))
+
+
+def _write(file: str, simulated_rows: int | None, seed: int) -> int:
     from improvable.datasets import care_management, diabetes_screening
     from improvable.errors import OptionError
 
@@ -185,10 +171,10 @@ def _write(file: str, simulated: bool, quick: bool, seed: int) -> int:
     path = Path(file)
     if path.suffix not in (".csv", ".parquet"):
         raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
-    if simulated:
-        people, whom = care_management(FEWER_PATIENTS if quick else PATIENTS, seed=seed), "simulated patients"
-    else:
+    if simulated_rows is None:
         people, whom = diabetes_screening(), "adults of a real survey"
+    else:
+        people, whom = care_management(simulated_rows, seed=seed), "simulated patients"
     if path.suffix == ".csv":
         people.write_csv(path)
     else:

@@ -1,15 +1,13 @@
 """`improvable frontier`."""
 
-import json as json_module
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from improvable.cli import options as o
-from improvable.cli.output import say
+from improvable.cli.output import put_json, say
 from improvable.errors import OptionError
 from improvable.question.checks import check_choice, parse_names
 from improvable.question.settings import SETTINGS
@@ -41,10 +39,10 @@ def frontier(
     ] = False,
     json: o.Json = None,
 ) -> int:
-    """Say how large an improvement a finished audit supports, without data and without running it again.
+    """Say how large an improvement a finished audit supports.
 
-    Bounds use the signed statistic. The edge is a list of corners: with smaller deltas than a corner's, the null is
-    rejected.
+    It needs no data, and runs nothing again. Bounds use the signed statistic. The edge is a list of corners: with
+    smaller deltas than a corner's, the null is rejected.
 
     Example:
 
@@ -56,16 +54,14 @@ def frontier(
       improvable frontier run --at 0.05,0.25
     """
     import improvable
-    from improvable.data.files import write_whole
     from improvable.report.layout import paragraph
     from improvable.showing import shown
 
     for path in (json, plot):
         o.check_writable(path)
-    if gap is not None:
-        check_choice("--gap", gap, SETTINGS["gap"].choices)
-    if form is not None:
-        check_choice("--form", form, SETTINGS["form"].choices)
+    for name, value in (("gap", gap), ("form", form)):
+        if value is not None:
+            check_choice(f"--{name}", value, SETTINGS[name].choices)
     result = improvable.load(folder)
     changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
     result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
@@ -77,10 +73,7 @@ def frontier(
         save_chart(surface(result), plot)
     if at is not None:
         return _one_point(found, at, result.question.draws, json)
-    if json is not None and json != "-":
-        write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
-    if json == "-":
-        say(json_module.dumps(facts, indent=2))
+    if put_json(facts, json):
         return 0
     for bound in facts["bounds"]:
         say(paragraph(shown(bound["words"])))
@@ -107,7 +100,6 @@ def _short(value: float | None) -> str:
 
 def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
     """The p-value of one size of improvement."""
-    from improvable.data.files import write_whole
     from improvable.results.numbers import p_equals, p_text
 
     try:
@@ -116,12 +108,11 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
         raise OptionError(f"--at is '{at}'.", "Write two numbers, such as --at 0.05,0.25.") from None
     p = found.p_value(accuracy, fairness)
     facts = {"delta_accuracy": accuracy, "delta_fairness": fairness, "p_value": p, "gap_statistic": found.gap}
-    document = json_module.dumps(facts, indent=2)
-    if json is not None and json != "-":
-        write_whole(Path(json), f"{document}\n".encode())
+    if put_json(facts, json):
+        return 0
     words = (
         f"{p_equals(p_text(p, draws))} for accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
     )
     verdict = "rejected" if p < found.level else "not rejected"
-    say(document if json == "-" else f"{words}: {verdict} at {found.level:g}.")
+    say(f"{words}: {verdict} at {found.level:g}.")
     return 0

@@ -57,7 +57,7 @@ def game(
     ] = None,
     json: Json = None,
 ) -> int:
-    """Say how well one repetition and the median of K resist an analyst who secretly repeats them.
+    """Say how well an audit resists secret repetition.
 
     The null is true. The analyst repeats the procedure as often as pays, and reports the smallest p-value; the
     policymaker, who wants no false rejection, picks the procedure first (Section 5 of the paper). Forward repetitions

@@ -1,28 +1,46 @@
 """`improvable init`."""
 
-import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from improvable.cli.options import check_writable
-from improvable.cli.output import say, spelled, warn
-from improvable.errors import ImprovableError, StorageError
+from improvable.cli.output import in_command, say
+from improvable.errors import StorageError
+from improvable.question.checks import COLUMNS, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
+from improvable.question.settings import SETTINGS, section_keys
+from improvable.showing import shown
 
-MOST_COLUMNS = 20
+HEAD = """\
+# What an audit will ask and do, declared before it runs. Fill in the lines that are marked, and check what was guessed.
+# A line that begins with # is not read. If it shows a value, that value holds while nothing else is said.
+# Check it: improvable check {name} --data DATA
+# Seal it:  improvable seal {name} --data DATA --challenge 'a text the other side draws'
+# Run it:   improvable audit {name} --data DATA --out FOLDER
+"""
+MEANINGS = {
+    "outcome": "Whom should the algorithm select: those whose {name} is {levels}?",
+    "decision": "Which {name} means selected: {levels}?",
+}
+LEFT_OUT = ("seed", "rule_source")
+"""A sealed protocol has no seed, and a digest of code is written by --write-protocol."""
+NOTHING: dict[str, Any] = {"rows": 0, "columns": [], "roles": {}}
+Places = dict[tuple[str, str], Any]
+"""By a protocol's section and key."""
 
 
 def init(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The protocol to write, such as care.toml.")],
-    data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The data: lists its columns and checks your answers.")
-    ] = None,
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="The data, to guess which column is which.")] = None,
 ) -> int:
-    """Ask what an audit needs to know, and write a protocol.
+    """Write a commented protocol, with the roles of columns guessed.
 
-    Press Enter to accept what is in brackets. Each answer is checked as it is given. If the data contradict the answers
-    in the end, they are asked again, with what you answered in brackets. The protocol is a short text file.
+    Which column is the outcome, the group, the algorithm in use or a weight is guessed by names and values. What a
+    value means is never guessed, since a wrong guess would answer the opposite question. Lines to fill in are marked;
+    every other setting is there too, with what it means and what holds if nothing is said. The protocol is a short text
+    file: edit it, then look at the data with improvable check.
 
     Example:
 
@@ -30,49 +48,97 @@ def init(
       improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
-    from dataclasses import replace
-
-    from improvable.algorithms.rules.source import source_digest
-    from improvable.cli.glimpse import Glimpse
-    from improvable.cli.interview import Interview
-    from improvable.data.engines import as_engine
-    from improvable.data.engines.memory import Memory
+    from improvable.data.files import write_whole
     from improvable.data.frames import read_rows
-    from improvable.procedure.planning import make_plan
-    from improvable.procedure.preparing import prepare_audit
-    from improvable.question.declaration import declare
-    from improvable.trust.seal import write_protocol
+    from improvable.web.preview import preview
 
     check_writable(file)
-    if Path(file).exists():
+    place = Path(file)
+    if place.exists():
         raise StorageError(f"'{file}' already exists.", "Name another file; a declared protocol is not overwritten.")
-    glimpse = None
-    if data is not None:
-        engine = as_engine(data, None, 1)
-        rows = engine.rows if isinstance(engine, Memory) else read_rows(data)
-        glimpse = Glimpse(engine, rows)
-        more = len(rows.columns) - MOST_COLUMNS
-        say(f"Columns: {', '.join(rows.columns[:MOST_COLUMNS])}{f' and {more} more' if more > 0 else ''}")
-    interview = Interview(glimpse)
-    while True:
-        try:
-            settings = interview.conduct()
-            make_plan(settings)
-            if glimpse is not None:
-                for caution in prepare_audit(glimpse.engine, settings).cautions:
-                    warn(caution.text)
-            break
-        except ImprovableError as error:
-            say(f"\n{spelled(error)}\nNothing is written yet. Your answers are in brackets; change what is wrong.\n")
-    declared = declare(replace(settings, rule_source=source_digest(settings.rule)))
-    assert declared is not None, "answers are names and numbers"
-    declared["test"].pop("seed", None)
-    write_protocol(declared, file)
-    given = "DATA" if data is None else shlex.quote(data)
-    say(
-        f"Wrote {file}.\n"
-        f"Run it:  improvable audit {shlex.quote(file)} --data {given} --out {shlex.quote(Path(file).stem)}\n"
-        f"Or first let the other side choose the order of the rows:  improvable seal {shlex.quote(file)} "
-        f"--data {given} --challenge 'what they choose'"
-    )
+    found = NOTHING if data is None else preview(read_rows(data))
+    given, missing = guess_roles(found["columns"], found["roles"])
+    write_whole(place, protocol_template(given, missing, place.name).encode())
+    say(f"Wrote {file}. Check what was guessed:" if given else f"Wrote {file}.")
+    for (section, key), value in given.items():
+        say(f"  [{section}] {key} = {value!r}")
+    if missing:
+        say("Fill in:")
+    for (section, key), words in missing.items():
+        say(f"  [{section}] {key}: {words}")
+    name, given_data = in_command(file), "DATA" if data is None else in_command(data)
+    say(f"Then: improvable check {name} --data {given_data}")
     return 0
+
+
+def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> tuple[Places, Places]:
+    """What a protocol can say of columns that `web.preview` describes, and what somebody must fill in, in words."""
+    by_role = {role: name for name, role in roles.items()}
+    facts = {column["name"]: column for column in columns}
+    if "cluster" not in by_role:
+        by_role.pop("stratum", None)  # a stratum is one of clusters
+    given: Places = {}
+    missing: Places = {}
+    for role in ("outcome", "group", "weight", "cluster", "stratum", "row_id"):
+        if role in by_role:
+            section = SETTINGS[role].section
+            given[section, role] = [by_role[role]] if role == "group" else by_role[role]
+        elif SETTINGS[role].required:
+            missing[COLUMNS, role] = SETTINGS[role].help
+    if "decision" in by_role:
+        given |= {(STATUS_QUO, "decision"): by_role["decision"], (RULE, "capacity"): SAME_SHARE}
+    elif "score" in by_role:
+        given[STATUS_QUO, "score"] = by_role["score"]
+        missing[STATUS_QUO, "capacity"] = (
+            "The share of people that the score selects, such as 0.03; or above, a cutoff."
+        )
+    else:
+        missing[STATUS_QUO, "decision"] = "The column of decisions; or score, with capacity or above."
+    asked = {}
+    for role, words in MEANINGS.items():
+        levels = facts[by_role[role]]["kinds"] if role in by_role else []
+        if len(levels) == 2 and (role, levels) != ("decision", ["0", "1"]):
+            asked[by_role[role]] = words.format(name=by_role[role], levels=" or ".join(map(repr, levels)))
+    if asked:
+        table = ", ".join(f'"{name}" = "..."' for name in asked)
+        missing[COLUMNS, "positive"] = (
+            f"{' '.join(asked.values())} Write positive = {{ {table} }}; of 0 and 1 it is 1 otherwise."
+        )
+    lacking = [name for name in by_role.values() if facts[name]["missing"]]
+    if lacking:
+        counts = ", ".join(f"{facts[name]['missing']:,} in '{name}'" for name in lacking)
+        missing[COLUMNS, "drop_missing"] = f"Values are missing: {counts}. true leaves these rows out."
+    return given, missing
+
+
+def protocol_template(given: Places, missing: Places, name: str) -> str:
+    """A protocol with every setting: what is given, what is to be filled in, and the others as comments."""
+    from improvable.trust.seal import protocol_text
+
+    given = {(RULE, "name"): SETTINGS["rule"].default, **given}
+    known = {
+        (section, key): setting
+        for section in SECTIONS
+        for key, setting in section_keys(section).items()
+        if setting.name not in LEFT_OUT
+    }
+    every: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for (section, key), setting in known.items():
+        default = None if setting.default is None else setting.kind.plain(setting.default)
+        every[section][key] = given.get((section, key), default)
+    lines, section = [HEAD.format(name=name)], ""
+    for line in protocol_text(every).partition("\n\n")[2].splitlines():
+        key, equals, value = line.partition(" = ")
+        if line.startswith("["):
+            section = line[1:-1]
+            lines.append(f"# {SECTIONS[section]}\n{line}")
+        elif not equals:
+            lines.append(line)
+        else:
+            setting, here = known[section, key], (section, key)
+            if here in missing:
+                lines.append(f"# FILL IN. {shown(missing[here])}")
+            choices = f" ({' or '.join(setting.choices)})" if setting.choices else ""
+            value = f"<{setting.kind.words}>" if value == "None" else value
+            lines.append(f"{'' if here in given else '# '}{key} = {value}  # {setting.help}{choices}")
+    return "\n".join(lines) + "\n"

@@ -29,7 +29,7 @@ def ledger(
     ] = None,
     json: Json = None,
 ) -> int:
-    """List the runs on a data file, and check that no line was changed, moved or removed.
+    """List the runs on a data file, and check that none was changed.
 
     improvable audit and compare write a line beside the data before a run tests anything, and when it ends;
     improvable seal, power and verify write one each. For every seal the order of events is shown: protocol, seal,

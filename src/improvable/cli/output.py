@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from improvable.errors import ImprovableWarning
 from improvable.question.argument_names import as_options
+from improvable.showing import json_text, shown, shown_all
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
@@ -23,8 +25,6 @@ SPELLING = "IMPROVABLE_SPELLING"
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
     """Print lines: every command prints through here, so that no text from data or files can steer a terminal."""
-    from improvable.showing import shown
-
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
     safe = shown(text, lines=True)
     try:
@@ -44,8 +44,6 @@ def spelled(text: object) -> str:
 
 def warn(text: str) -> None:
     """Print one warning, on one line."""
-    from improvable.showing import shown
-
     say(f"warning: {spelled(shown(text))}", err=True)
 
 
@@ -62,34 +60,29 @@ def in_command(path: str | Path) -> str:
 
 def quietly(work: Callable[[], Result]) -> Result:
     """Run without Python's own display of our warnings: `show` prints them once, as plain lines."""
-    from improvable.errors import ImprovableWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
         return work()
 
 
+def put_json(facts: Any, path: str | None) -> bool:
+    """Write facts where --json says; whether they are all that is to be printed."""
+    if path == "-":
+        say(json_text(facts))
+    elif path is not None:
+        from improvable.data.files import write_whole
+
+        write_whole(Path(path), f"{json_text(facts)}\n".encode())
+    return path == "-"
+
+
 def show(
-    result: "Audit | Comparison",
-    json_path: str | None,
-    exit_code: bool,
-    runs: str = "",
-    *,
-    verbose: bool = False,
-    quiet: bool = False,
+    result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    from improvable.data.files import write_whole
-    from improvable.showing import json_text, shown, shown_all
-
     facts = result.facts
-    if json_path is not None:
-        document = json_text(facts)
-        if json_path == "-":
-            say(document)
-        else:
-            write_whole(Path(json_path), f"{document}\n".encode())
-    if json_path != "-":
+    alone = put_json(facts, json)
+    if not alone:
         from improvable.report.layout import paragraph
         from improvable.report.text import summary
         from improvable.results.words import verdict_line
@@ -104,12 +97,12 @@ def show(
     if not quiet:
         for text in facts["warnings"]:
             # What stands beside the verdict is not said twice.
-            if json_path == "-" or text not in facts["verdict_warnings"]:
+            if alone or text not in facts["verdict_warnings"]:
                 warn(text)
     return 1 if exit_code and result.reject else 0
 
 
-def check_documents(report: str | None, table: str | None) -> None:
+def check_documents(report: str | None, table: str | None = None) -> None:
     """Refuse a report or a table that cannot be written before the work is done, not after."""
     from improvable.report.write import TABLES, checked_path, checked_report
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from improvable.cli import options as o
+from improvable.cli.options import completed, with_settings
 from improvable.cli.output import quietly, say, warn
-from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError, one_of
 from improvable.question.checks import parse_names
 from improvable.trust.recording import open_recorder, reading_facts
@@ -58,7 +58,7 @@ def power(
     ledger: o.Ledger = None,
     json: o.Json = None,
 ) -> int:
-    """Plan an audit: its power, and how many rows forward repetitions and the paper's split need.
+    """Plan an audit: its power, and how many rows it needs.
 
     With a pilot, the rule is fitted on samples of several sizes and judged on the other rows; then whole audits are
     simulated from their sums. Use other rows for the audit itself: settings chosen because they do well on some rows

@@ -11,10 +11,11 @@ def report(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
     to: Annotated[str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json.")],
 ) -> int:
-    """Write the report of a finished run, in any format, without data and without running it again.
+    """Write the report of a finished run, in any format.
 
-    It says what audit --report would have said: the same numbers, the file, the line of the ledger, the command and
-    the seal. The ending chooses the format; .json is the result itself, as audit --json writes it.
+    It needs no data, and runs nothing again. It says what audit --report would have said: the same numbers, the file,
+    the line of the ledger, the command and the seal. The ending chooses the format; .json is the result itself, as
+    audit --json writes it.
 
     Example:
 

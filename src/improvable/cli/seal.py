@@ -27,7 +27,7 @@ def seal(
     ledger: Ledger = None,
     json: Json = None,
 ) -> int:
-    """Bind a protocol to its data before it runs, and the order of the rows to a challenge from the other side.
+    """Bind a protocol to its data before it runs, and to a challenge.
 
     Prints digests to exchange, and keeps them beside the protocol (care.seal for care.toml). They do not depend on the
     file format or the order of rows. improvable audit then refuses any other protocol or data, and orders the

@@ -16,10 +16,11 @@ def serve(
     port: Annotated[int, typer.Option(help="Port on this computer.", show_default="any that is free")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")] = True,
 ) -> int:
-    """Open a page in your browser that leads from a data file to a report, without programming.
+    """Open a page in your browser that needs no programming.
 
-    Everything stays on this computer: the page answers only to its own browser, and sends nothing anywhere. Audits are
-    kept in FOLDER/improvable-audits. Close the page or stop the server whenever you like; a run resumes.
+    It leads from a data file to a report. Everything stays on this computer: the page answers only to its own browser,
+    and sends nothing anywhere. Audits are kept in FOLDER/improvable-audits. Close the page or stop the server whenever
+    you like; a run resumes.
 
     Example:
 
@@ -29,14 +30,14 @@ def serve(
     from pathlib import Path
 
     try:
-        from improvable.web import serve as run
+        from improvable.web.app import serve as run
     except ModuleNotFoundError as error:
         raise OptionError(
             f"'{error.name}' is missing.", "pip install 'improvable[web]' installs what the page needs."
         ) from None
     place = Path(folder)
     if demo:
-        from improvable.web.demo import put_example
+        from improvable.web.files import put_example
 
         say(f"The example data are in {put_example(place)}.", err=True)
     try:

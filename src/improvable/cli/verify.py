@@ -63,7 +63,7 @@ def verify(
     every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
     jobs: Jobs = -1,
 ) -> int:
-    """Recompute a result from the protocol it carries, and say for each number whether it is the same.
+    """Recompute a result, and say whether each number is the same.
 
     Exit status 0 where everything is the same, to the byte. Exit status 1 where anything differs or was not agreed:
     another seal than yours, none without --unsealed, a public value that you did not give with --challenge, a ledger

@@ -1,9 +1,6 @@
 """The local page: `improvable serve` for people who do not program.
 
-`app` puts the parts together; `pages/` has one file for each page; `guard` decides who may ask; `cases` keeps what was
-answered and found in the served folder; `commands` and `jobs` run our own command line, each run in its own process.
+`app` starts it and puts it together; `site` draws pages, `pages` and `pages_run` are they; `guard` decides who may
+ask; `files` keeps what was answered and found in the served folder; `answers` turns answers into options of our own
+command line, and `jobs` runs it, each command in a process of its own.
 """
-
-from improvable.web.serving import serve
-
-__all__ = ["serve"]

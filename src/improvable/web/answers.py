@@ -1,15 +1,42 @@
-"""What was answered on the pages, as the options of our commands. Only choices that the pages offer become options."""
+"""What was answered on the pages: from forms to answers, and from answers to the options of our commands.
+
+A form is what a page holds, answers are what is kept, and only choices that the pages offer become options. The page
+proposes columns by their names; what a value means is never proposed, because a wrong guess would answer the opposite
+question.
+"""
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from improvable.data.recoding import same_value
+from improvable.datasets import DIABETES_SCREENING
 from improvable.errors import OptionError
 from improvable.question.checks import parse_names
-from improvable.web.demo import EXAMPLE, EXAMPLE_MEASURE
-from improvable.web.roles import FORMAT, Roles, number, roles_of
+from improvable.web.files import EXAMPLE
 
+OTHERS = {
+    "feature": "a candidate may read it",
+    "left_out": "leave it out",
+    "group": "more groups to compare",
+    "row_id": "id of a row",
+    "weight": "sampling weight",
+    "cluster": "which rows belong together",
+    "stratum": "survey stratum",
+}
+"""What a column can be that is none of the three."""
+SINGLE = ("row_id", "weight", "cluster", "stratum")
+FORMAT = ("sheet", "separator", "decimal", "encoding")
+READING = ("na", "spelling", "drop", "duplicates")
+BAD_NEWS = (
+    "default", "churn", "fraud", "delinquen", "charge", "late", "recid", "rearrest", "arrest", "dropout", "died",
+    "death", "bad", "sick", "diabet", "disease", "readmi",
+)  # fmt: skip
+"""How names begin whose yes is no good news; whether it is to be found or to be avoided, only a person knows."""
+REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 RULES = {
     "lasso": "LASSO",
     "linear": "linear regression",
@@ -48,8 +75,206 @@ CHOICES: dict[str, Sequence[str]] = {
     "share": ("same", "own"), "better": ("more", "no_worse"), "selection": ("benefit", "burden"),
     "procedure": tuple(PROCEDURES), "rule": tuple(RULES), "allow_group": ("", "yes"),
 }  # fmt: skip
-PERCENT = {"margin": (0.0, 100.0), "shrink": (0.0, 100.0), "alpha": (0.0, 50.0)}
+MAX_PERCENT = {"margin": 100, "shrink": 100, "alpha": 50}
 FOR_THE_REPORT = ("organization", "system", "author", "date")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column is.
+
+    Attributes
+    ----------
+    by_name : mapping
+        From a column to its role.
+    positive : mapping
+        From the outcome and the decisions to the value that should be, or is, selected, where they have two.
+    better : str
+        Of an amount, whether those with "higher" or "lower" ones should be selected.
+    score : mapping
+        Of a score: "top" with a percentage, or "least" with a number and the cutoff "above" that amounts to it.
+    """
+
+    by_name: Mapping[str, str]
+    positive: Mapping[str, str] = field(default_factory=dict)
+    better: str = ""
+    score: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, role: str) -> list[str]:
+        """The columns of a role."""
+        return [name for name, its in self.by_name.items() if its == role]
+
+    def one(self, role: str) -> str:
+        """The column of a role; empty where there is none."""
+        return next(iter(self.of(role)), "")
+
+    @property
+    def algorithm(self) -> str:
+        """The column of the algorithm in use."""
+        return self.one("decision") or self.one("score")
+
+
+def roles_of(answers: Mapping[str, Any]) -> Roles:
+    """The roles that were answered."""
+    roles, positive, score = (dict(answers.get(name, {})) for name in ("roles", "positive", "score"))
+    return Roles(roles, positive, str(answers.get("better", "")), score)
+
+
+# Forms. ----
+
+
+def form_of(answers: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:
+    """The form as it was answered; where nothing was, with columns that their names suggest."""
+    places = {column["name"]: str(place) for place, column in enumerate(found.get("columns", []))}
+    roles = roles_of(answers if "roles" in answers else {"roles": found.get("roles", {})})
+    outcome, group = roles.one("outcome"), roles.one("group")
+    chosen = {"outcome": outcome, "group": group, "algorithm": roles.algorithm}
+    form = {role: places.get(name, "") for role, name in chosen.items()}
+    for name, value in roles.positive.items():
+        form[f"{'outcome' if name == outcome else 'decision'}-{places[name]}"] = value
+    for name, role in roles.by_name.items():
+        if role in OTHERS and name != group:
+            form[f"role-{places[name]}"] = role
+    form |= {"better": roles.better, **{name: str(roles.score.get(name, "")) for name in ("cut", "top", "least")}}
+    return form | {name: str(answers.get("reading", {}).get(name, "")) for name in READING}
+
+
+def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers that a form amounts to; what makes no question is refused, in the page's own words."""
+    columns = {str(place): column for place, column in enumerate(found["columns"])}
+    lacking = {
+        "outcome": "no column says how each person fared.",
+        "group": "no column has the groups to compare.",
+        "algorithm": "no column says what the algorithm in use decided.",
+    }
+    for role, words in lacking.items():
+        if form.get(role, "") not in columns:
+            raise OptionError(words, "Choose one.")
+    three = [form[role] for role in lacking]
+    if len(set(three)) < 3:
+        raise OptionError("one column is chosen twice.", "The outcome, the groups and the algorithm are three columns.")
+    outcome, group, algorithm = (columns[place] for place in three)
+    others = {place: form.get(f"role-{place}", "") for place in columns if place not in three}
+    for role in SINGLE:
+        twice = [columns[place]["name"] for place, its in others.items() if its == role]
+        if len(twice) > 1:
+            names = " and ".join(f"'{name}'" for name in twice)
+            raise OptionError(f"{names} are both '{OTHERS[role]}'.", "Choose one of them.")
+    reading = {name: form.get(name, "").strip() for name in READING}
+    for column in (outcome, group, algorithm):
+        _check_spelling(column, reading)
+    positive: dict[str, str] = {}
+    score: dict[str, str] = {}
+    better, two = "", kinds(outcome, reading)
+    if has_two(outcome, two, "outcome"):
+        asked = f"whom should the algorithm select: those whose '{outcome['name']}' is '{two[0]}', or '{two[-1]}'?"
+        positive[outcome["name"]] = _choice(form.get(f"outcome-{three[0]}", ""), two, asked)
+    else:
+        asked = f"whom should the algorithm select: those with a higher '{outcome['name']}', or a lower one?"
+        better = _choice(form.get("better", ""), ("higher", "lower"), asked)
+    two = kinds(algorithm, reading)
+    decides = has_two(algorithm, two, "algorithm")
+    if decides:
+        asked = f"which value of '{algorithm['name']}' means selected?"
+        positive[algorithm["name"]] = _choice(form.get(f"decision-{three[2]}", ""), two, asked)
+    else:
+        score = _score_from(form)
+    roles = {column["name"]: others.get(place, "") for place, column in columns.items()}
+    roles = {name: role if role in OTHERS else "feature" for name, role in roles.items()}
+    roles |= {outcome["name"]: "outcome", group["name"]: "group"}
+    roles[algorithm["name"]] = "decision" if decides else "score"
+    flags = [column["name"] for column in (outcome, algorithm) if set(column["levels"]) == {"0", "1"}]
+    return {
+        "roles": roles, "positive": positive, "better": better, "score": score, "reading": reading,
+        "binary": not better, "flags": flags,
+    }  # fmt: skip
+
+
+def kinds(column: Mapping[str, Any], reading: Mapping[str, str]) -> list[str]:
+    """The values of a column with few of them, as they are read."""
+    levels = column["levels"] if reading.get("spelling") == "apart" else column["kinds"]
+    return [level for level in levels if not _is_missing(level, reading)]
+
+
+def _is_missing(text: str, reading: Mapping[str, str]) -> bool:
+    return any(same_value(gone, text) for gone in parse_names(reading.get("na")))
+
+
+def _check_spelling(column: Mapping[str, Any], reading: Mapping[str, str]) -> None:
+    alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
+    if alike and reading["spelling"] not in ("one", "apart"):
+        raise OptionError(
+            f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
+            "Say below whether they are one value.",
+        )
+
+
+def has_two(column: Mapping[str, Any], two: Sequence[str], role: str) -> bool:
+    """Whether an outcome or an algorithm has two values; otherwise it is an amount or a score, or refused."""
+    name, is_outcome = column["name"], role == "outcome"
+    another = "Choose another." if is_outcome else "Choose the decisions, or the score."
+    if column["id"]:
+        what = "an id, not how people fared" if is_outcome else "an id"
+        raise OptionError(f"'{name}' is different in every row: it is {what}.", another)
+    if len(two) == 1 or not column["values"]:
+        always = f"{'is' if is_outcome else 'decides'} the same for everyone{f': {two[0]}' if two else ''}"
+        raise OptionError(f"'{name}' {always}.", another)
+    if len(two) != 2 and column["kind"] != "number":
+        held = ", ".join(f"'{one}'" for one in two[:5]) + (", ..." if len(two) > 5 else "")
+        held = held or f"{column['values']:,} texts"
+        needed = "A decision is one of two values, and a score is a number."
+        needed = "An outcome is an amount or one of two values." if is_outcome else needed
+        raise OptionError(
+            f"'{name}' holds {held}. {needed}",
+            "Choose another column; or name those that mean missing under “Values that mean missing”.",
+        )
+    return len(two) == 2
+
+
+def _choice(given: str, choices: Sequence[str], asked: str) -> str:
+    if given not in choices:
+        raise OptionError(asked, "Choose one.")
+    return given
+
+
+def _score_from(form: Mapping[str, str]) -> dict[str, str]:
+    """Whom a score selects: the highest so many percent, or those with so much or more."""
+    cut = form.get("cut", "")
+    if cut not in ("top", "least"):
+        raise OptionError("whom does the score select?", "Choose the highest so many percent, or a cutoff.")
+    value = number(form.get(cut, ""))
+    if value is None or (cut == "top" and not 0 < value < 100):
+        what = "the share that it selects, in percent" if cut == "top" else "the lowest score that is selected"
+        raise OptionError(f"'{form.get(cut, '')}' is not {what}.", "Write a number, such as 10.")
+    return {"cut": cut, cut: f"{value:.15g}"}
+
+
+def hint_of(name: str, role: str) -> str:
+    """What a column's name suggests, beside the question and never instead of it."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+    if role == "outcome" and any(word.startswith(BAD_NEWS) for word in words):
+        return (
+            "The name suggests bad news. A lender selects those without it; a screening, a fraud check or a risk label "
+            "selects those with it."
+        )
+    if role == "decision" and any(word.startswith(REFUSING) for word in words):
+        return "The name suggests that yes means not selected."
+    return ""
+
+
+def number(text: str) -> float | None:
+    """A number as people write it, with a decimal point or comma, perhaps with a percent sign; None where it is none.
+
+    Examples
+    --------
+    >>> number("2,5 %"), number("0.5"), number("1,000.5"), number("x")
+    (2.5, 0.5, None, None)
+    """
+    plain = text.strip().removesuffix("%").strip()
+    return float(plain.replace(",", ".")) if re.fullmatch(r"[-+]?\d*[.,]?\d+|[-+]?\d+[.,]", plain) else None
+
+
+# The question. ----
 
 
 def measures(answers: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
@@ -60,7 +285,8 @@ def measures(answers: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
 def asked_of(answers: Mapping[str, Any]) -> dict[str, str]:
     """The question as answered, with what the page proposes where nothing was."""
     accuracy, _ = measures(answers)
-    measure = EXAMPLE_MEASURE if answers.get("file") == EXAMPLE and EXAMPLE_MEASURE in accuracy else accuracy[0]
+    example = str(DIABETES_SCREENING["accuracy"])
+    measure = example if answers.get("file") == EXAMPLE and example in accuracy else accuracy[0]
     return {**DEFAULTS, "accuracy": measure, "fairness": measure, **dict(answers.get("question", {}))}
 
 
@@ -72,28 +298,33 @@ def check_question(given: Mapping[str, str], answers: Mapping[str, Any]) -> dict
     for name, choices in {**CHOICES, "accuracy": accuracies, "fairness": gaps}.items():
         if asked[name] not in choices:
             raise OptionError(f"'{asked[name]}' is not one of the choices.", "Choose from the list.")
-    for name, (least, most) in PERCENT.items():
+    for name, most in MAX_PERCENT.items():
         value = number(asked[name])
-        if value is None or not least <= value <= most:
-            raise OptionError(f"'{asked[name]}' is not a percentage.", f"Write a number from {least:g} to {most:g}.")
+        if value is None or not 0 <= value <= most:
+            raise OptionError(f"'{asked[name]}' is not a percentage.", f"Write a number from 0 to {most}.")
         asked[name] = f"{value:.15g}"
     return asked
 
 
+# Options. ----
+
+
 def options(answers: Mapping[str, Any]) -> list[str]:
     """The options of `check`, `power` and `audit` that the answers amount to."""
-    roles, asked = roles_of(answers), asked_of(answers)
-    words = ["--outcome", roles.one("outcome")]
-    for name in roles.of("group"):
-        words += ["--group", quoted(name)]
+    roles, asked, reading = roles_of(answers), asked_of(answers), answers.get("reading", {})
+    words = ["--outcome", roles.one("outcome"), *_each("--group", roles.of("group"))]
     words += _positive(roles, answers)
     words += ["--lower-is-better"] if roles.better == "lower" else []
     words += _algorithm(roles, asked)
     for role in ("weight", "cluster", "stratum"):
         words += [f"--{role}", roles.one(role)] if roles.one(role) else []
-    words += _reading(answers)
-    for name in [*roles.of("left_out"), *roles.of("row_id")]:
-        words += ["--exclude", quoted(name)]
+    said = answers.get("format", {})
+    words += [word for name in FORMAT if said.get(name) for word in (f"--{name}", said[name])]
+    words += _each("--na", parse_names(reading.get("na")))
+    words += ["--strip"] if reading.get("spelling") == "one" else []
+    words += ["--drop-missing"] if reading.get("drop") else []
+    words += ["--direction", "as stated"] if answers.get("stated") else []
+    words += _each("--exclude", [*roles.of("left_out"), *roles.of("row_id")])
     words += ["--rule", asked["rule"], "--accuracy", asked["accuracy"], "--fairness", asked["fairness"]]
     words += ["--allow-group"] if asked["allow_group"] else []
     words += ["--selection", asked["selection"]] if asked["selection"] != "benefit" else []
@@ -110,15 +341,7 @@ def audit_options(answers: Mapping[str, Any]) -> list[str]:
     words = [*options(answers), *(["--row-id", name] if name else [])]
     duplicates = answers.get("reading", {}).get("duplicates")
     words += ["--duplicates", duplicates] if duplicates in ("keep", "cluster") else []
-    for field in FOR_THE_REPORT:
-        words += [f"--{field}", asked[field]] if asked[field] else []
-    return words
-
-
-def format_options(answers: Mapping[str, Any]) -> list[str]:
-    """How the file is written, where that was said."""
-    said = answers.get("format", {})
-    return [word for name in FORMAT if said.get(name) for word in (f"--{name}", said[name])]
+    return words + [word for name in FOR_THE_REPORT if asked[name] for word in (f"--{name}", asked[name])]
 
 
 def quoted(name: str) -> str:
@@ -132,6 +355,10 @@ def quoted(name: str) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow([name])
     return out.getvalue()
+
+
+def _each(flag: str, names: Sequence[str]) -> list[str]:
+    return [word for name in names for word in (flag, quoted(name))]
 
 
 def _positive(roles: Roles, answers: Mapping[str, Any]) -> list[str]:
@@ -148,16 +375,6 @@ def _algorithm(roles: Roles, asked: Mapping[str, str]) -> list[str]:
     if roles.score.get("cut") == "least":
         return ["--score", roles.one("score"), "--above", roles.score.get("above", roles.score["least"]), *same]
     return ["--score", roles.one("score"), "--capacity", _share(roles.score.get("top", "0"))]
-
-
-def _reading(answers: Mapping[str, Any]) -> list[str]:
-    reading, words = answers.get("reading", {}), format_options(answers)
-    for value in parse_names(reading.get("na")):
-        words += ["--na", quoted(value)]
-    words += ["--strip"] if reading.get("spelling") == "one" else []
-    words += ["--drop-missing"] if reading.get("drop") else []
-    words += ["--direction", "as stated"] if answers.get("stated") else []
-    return words
 
 
 def _share(percent: str) -> str:

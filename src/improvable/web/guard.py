@@ -37,14 +37,8 @@ ASK_AGAIN = (
 class Guard:
     """Checks every request before the app sees it, and sets every answer's headers.
 
-    Parameters
-    ----------
-    app
-        What answers.
-    port
-        The port we listen on: a part of the only Hosts that are ours.
-    token
-        What the printed address carries. It is traded for a cookie once.
+    The port is a part of the only Hosts that are ours. The token, which the printed address carries, is traded for a
+    cookie once.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:

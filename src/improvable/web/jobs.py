@@ -1,36 +1,109 @@
-"""Long commands, one at a time: what is running, what waits, and how each ended."""
+"""Our own command line, run by the server: each command in a process of its own, long ones one at a time.
+
+`python -m improvable.web.jobs ARGUMENTS` is `python -m improvable ARGUMENTS` that leaves when its standard input
+closes, as it does when the server is killed. A run that leaves is resumed from its folder.
+"""
 
 import asyncio
 import contextlib
-from asyncio.subprocess import Process
+import os
+import runpy
+import shlex
+import sys
+import threading
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from improvable.web import commands
-from improvable.web.cases import Case
+from improvable.algorithms.rules.foreign import REFUSED
+from improvable.web.files import Case
 
+COMMAND, PREVIEW = "improvable.web.jobs", "improvable.web.preview"
+INTERRUPTED = 130
+WRAP = 66
 Kind = Literal["audit", "power"]
 State = Literal["waiting", "running", "finished", "stopped", "failed", "new"]
+RESULTS: dict[Kind, str] = {"audit": "result.json", "power": "power.json"}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def refusal(self) -> str:
+        """The line that says what is wrong; empty where nothing is."""
+        lines = [line for line in self.err.splitlines() if not line.startswith("warning: ")]
+        return lines[-1].removeprefix("improvable: ") if self.code == 2 and lines else ""
+
+
+async def start(words: Sequence[str], folder: Path, out: int = PIPE, err: int = PIPE, module: str = COMMAND) -> Process:
+    """Start a command; its messages name arguments as Python does, so that the page can name its controls instead.
+
+    It imports nothing from the folder of the data (-P), and no rule that is code: a file that somebody sent never runs.
+    """
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python"}
+    environment[REFUSED] = "1"
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", module, *words, cwd=folder, stdin=PIPE, stdout=out, stderr=err, env=environment
+    )
+
+
+async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Finished:
+    """Run a short command to its end."""
+    process = await start(words, folder, module=module)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return Finished(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def shown(words: Sequence[str]) -> str:
+    r"""A command as a person would type it, wrapped.
+
+    Examples
+    --------
+    >>> shown(["audit", "my loans.csv", "--outcome", "repaid"])
+    "improvable audit 'my loans.csv' --outcome repaid"
+    """
+    parts = ["improvable"]
+    for word in words:
+        if parts[-1].startswith("--") and " " not in parts[-1] and not word.startswith("--"):
+            parts[-1] += f" {shlex.quote(word)}"  # a value stands beside its option
+        else:
+            parts.append(word if word.startswith("--") else shlex.quote(word))
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 1 > WRAP:
+            lines.append(f"   {part}")
+        else:
+            lines[-1] += f" {part}"
+    return " \\\n".join(lines)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One command of a case."""
+    """One command of a case; two of one kind for one audit are the same."""
 
     case: Case
     kind: Kind
     words: tuple[str, ...]
 
-    @property
-    def log(self) -> str:
-        """The file that gets what the command says."""
-        return f"{self.kind}.log"
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells jobs apart: two of one kind for one audit are the same."""
-        return self.case.name, self.kind
+    def is_for(self, case: Case, kind: Kind) -> bool:
+        """Whether it is this job."""
+        return (self.case.name, self.kind) == (case.name, kind)
 
 
 class Jobs:
@@ -44,22 +117,20 @@ class Jobs:
 
     def add(self, case: Case, kind: Kind, words: Sequence[str]) -> None:
         """Queue a job, unless it is queued or running."""
-        job = Job(case, kind, tuple(words))
         if self.state(case, kind) in ("waiting", "running"):
             return
         case.forget(f"{kind}-exit.json")
-        self._waiting.append(job)
+        self._waiting.append(Job(case, kind, tuple(words)))
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
 
     def state(self, case: Case, kind: Kind) -> State:
         """How a job stands; from the disk where this server does not run it."""
-        key = (case.name, kind)
-        if self._running is not None and self._running.key == key:
+        if self._running is not None and self._running.is_for(case, kind):
             return "running"
-        if any(job.key == key for job in self._waiting):
+        if any(job.is_for(case, kind) for job in self._waiting):
             return "waiting"
-        if case.has("result.json" if kind == "audit" else "power.json"):
+        if case.has(RESULTS[kind]):
             return "finished"
         ended = case.read(f"{kind}-exit.json")
         if ended.get("code") == 2:
@@ -68,14 +139,15 @@ class Jobs:
 
     def ahead(self, case: Case, kind: Kind) -> int:
         """How many jobs run before this one."""
-        keys = [job.key for job in self._waiting]
-        return keys.index((case.name, kind)) + (self._running is not None) if (case.name, kind) in keys else 0
+        for place, job in enumerate(self._waiting):
+            if job.is_for(case, kind):
+                return place + (self._running is not None)
+        return 0
 
     def stop(self, case: Case, kind: Kind) -> None:
         """Stop a job; what it has finished stays, and it can be resumed."""
-        key = (case.name, kind)
-        self._waiting = [job for job in self._waiting if job.key != key]
-        if self._running is not None and self._running.key == key:
+        self._waiting = [job for job in self._waiting if not job.is_for(case, kind)]
+        if self._running is not None and self._running.is_for(case, kind):
             self._terminate()
 
     async def close(self) -> None:
@@ -93,15 +165,23 @@ class Jobs:
     async def _work(self) -> None:
         while self._waiting:
             job = self._running = self._waiting.pop(0)
-            place = job.case.home / job.log
+            place = job.case.home / f"{job.kind}.log"
             place.unlink(missing_ok=True)  # made anew: through a link, another file would be lost
             with place.open("xb") as log:
-                process = await commands.start(
-                    job.words, job.case.folder.root, out=commands.DEVNULL, err=log.fileno()
-                )  # fmt: skip
-                self._process = process
-                code = await process.wait()
-            said = (job.case.home / job.log).read_text(encoding="utf-8", errors="replace")
-            ended = commands.Finished(code, "", said)
-            job.case.write(f"{job.kind}-exit.json", {"code": code, "said": ended.refusal, "warnings": ended.warnings})
+                self._process = await start(job.words, job.case.folder.root, out=DEVNULL, err=log.fileno())
+                code = await self._process.wait()
+            ended = Finished(code, "", place.read_text(encoding="utf-8", errors="replace"))
+            job.case.write(f"{job.kind}-exit.json", {"code": code, "said": ended.refusal})
             self._running = self._process = None
+
+
+def _leave_with_parent() -> None:
+    while os.read(0, 1024):
+        pass
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    sys.argv[0] = "improvable"
+    runpy.run_module("improvable", run_name="__main__", alter_sys=True)

@@ -1,6 +1,6 @@
-"""What is in a data file, for the page that asks what each column is.
+"""What is in a data file: its columns, a guess at what each is, and counts that the page asks for.
 
-`python -m improvable.web.preview FILE FORMAT` prints it as JSON. It is a program of its own, so that a large file is
+`python -m improvable.web.preview FILE ASKED` prints it as JSON. It is a program of its own, so that a large file is
 read in a process that ends, and not in the server's memory. All counts are of the whole file.
 """
 
@@ -8,26 +8,28 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from improvable.data.engines.memory import Memory
 from improvable.data.formats import FileFormat
-from improvable.data.frames import Rows, is_missing, labeltext_of, missing_labels, read_rows
+from improvable.data.frames import Rows, incomplete, is_missing, labels_of, labeltext_of, missing_labels, read_rows
+from improvable.data.groups import MOST_LEVELS as MAX_GROUPS
 from improvable.data.quality import plain_spelling
-from improvable.errors import ImprovableError
+from improvable.data.recoding import Values, recode
+from improvable.errors import DataError, ImprovableError
 
-MOST_LEVELS = 12
-MOST_SPELLED = 60
+MAX_LEVELS = 12
+MAX_SPELLED = 60
 SHOWN = 4
-LONGEST = 24
-AN_ID = r"(id|.*[ _]id|seqn|uuid|index)"
+MAX_LETTERS = 24
 NAMES = {
     "weight": r"^(weights?|.*_weight|wt|wt(mec|int|samp).*)$",
     "cluster": r"^(cluster|psu|household|hospital|school|branch|site)(_?id)?$",
     "stratum": r"^(strat(um|a)|sdmvstra)$",
-    "row_id": r"^(id|.*_id|seqn|uuid|index)$",
+    "row_id": r"^(id|.*[ _]id|seqn|uuid|index)$",
     "group": r"^(race|sex|gender|ethnicity|group|raza|age_group|race_.*|ethnic.*|religion|nationality)$",
     "decision": r"^(decision|decided|approved?|selected|hired|admitted|guideline|screened?|enrolled|offer|accepted)$",
     "score": r"^(.*score.*|risk.*|.*_risk|prob(ability)?|pred(iction)?|rating)$",
@@ -54,7 +56,7 @@ def _column(rows: Rows, name: str) -> dict[str, Any]:
     kind = "number" if numeric else "date" if rows.is_date(name) else "text"
     facts = _facts(name, kind, missing, len(distinct))
     facts["first"] = [_short(_text(one)) for one in series.drop_nulls().head(SHOWN).to_list() if not is_missing(one)]
-    if len(distinct) <= MOST_SPELLED:
+    if len(distinct) <= MAX_SPELLED:
         counts = Counter(labeltext_of(one) for one in series.to_list() if not is_missing(one))
         facts["levels"] = sorted(counts)
         facts["kinds"], facts["alike"] = _spelled(counts) if kind == "text" else (sorted(counts), [])
@@ -62,7 +64,7 @@ def _column(rows: Rows, name: str) -> dict[str, Any]:
         numbers = rows.numbers(name)
         finite = numbers[np.isfinite(numbers)]
         facts |= {"least": float(finite.min()), "most": float(finite.max())} if len(finite) else {}
-    facts["id"] = len(distinct) == len(rows) - missing > MOST_LEVELS and _is_id(facts)
+    facts["id"] = len(distinct) == len(rows) - missing > MAX_LEVELS and _is_id(facts)
     return facts
 
 
@@ -86,7 +88,7 @@ def _is_id(facts: Mapping[str, Any]) -> bool:
     if facts["kind"] != "number":
         return bool(facts["kind"] == "text")
     in_turn = facts["most"] - facts["least"] + 1 == facts["values"]
-    return in_turn or re.fullmatch(AN_ID, str(facts["name"]).lower()) is not None
+    return in_turn or re.fullmatch(NAMES["row_id"], str(facts["name"]).lower()) is not None
 
 
 def _text(value: Any) -> str:
@@ -94,7 +96,7 @@ def _text(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
 
 
 def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -112,20 +114,22 @@ def guess(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for role, pattern in NAMES.items():
+        if role == "score" and "decision" in found.values():
+            continue  # a status quo is a column of decisions or a score, not both
         for column in columns:
-            fits = re.fullmatch(pattern, str(column["name"]).lower()) and _can_be(role, column)
-            if fits and column["name"] not in found and not _taken(role, found):
-                found[str(column["name"])] = role
+            name = str(column["name"])
+            if name not in found and re.fullmatch(pattern, name.lower()) and _can_be(role, column):
+                found[name] = role
                 break
-    return {name: found[name] for name in (str(column["name"]) for column in columns) if name in found}
+    return {column["name"]: found[column["name"]] for column in columns if column["name"] in found}
 
 
 def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     numeric, kinds = column["kind"] == "number", len(column["kinds"])
     can: dict[str, bool] = {
-        "group": 2 <= kinds <= MOST_LEVELS,
+        "group": 2 <= kinds <= MAX_LEVELS,
         "decision": kinds == 2,
-        "score": numeric and column["values"] > MOST_LEVELS,
+        "score": numeric and column["values"] > MAX_LEVELS,
         "outcome": numeric or kinds == 2,
         "row_id": bool(column["id"]),
         "weight": numeric,
@@ -133,15 +137,60 @@ def _can_be(role: str, column: Mapping[str, Any]) -> bool:
     return can.get(role, True)
 
 
-def _taken(role: str, found: Mapping[str, str]) -> bool:
-    """A status quo is a column of decisions or a score, not both."""
-    return role == "score" and "decision" in found.values()
+def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows that lack a value in a column that is needed, and the cutoff that selects a score of so much or more.
+
+    What is asked names columns of numbers (`numeric`), of labels (`labels`) and of groups (`group`), says what values
+    mean (`positive`, `na`, `strip`), and has of a score its column and the least that is selected.
+    """
+    said = Values((), asked["positive"], tuple(asked["na"]), asked["strip"])
+    engine = recode(Memory(rows, 1), said, asked["recoded"], asked["group"])
+    assert isinstance(engine, Memory)
+    rows = engine.rows
+    lacking = incomplete(rows, asked["numeric"], asked["labels"])
+    left_out = np.zeros(len(rows), dtype=np.bool_)
+    for flags in lacking.values():
+        left_out |= flags
+    counted: dict[str, Any] = {
+        "rows": len(rows),
+        "missing": {name: int(flags.sum()) for name, flags in lacking.items()},
+        "left_out": int(left_out.sum()),
+        "groups": [{"column": name, **one} for name in asked["group"] for one in _by_group(rows, name, left_out)],
+    }
+    if asked["least"] is not None:
+        counted["above"] = _above(rows.numbers(asked["score"]), asked["score"], asked["least"])
+    return counted
 
 
-def answer(work: Callable[[Rows], dict[str, Any]], path: str, said: Mapping[str, str]) -> int:
-    """Print what is found in a file that is written as was said, or one line that says why nothing is."""
+def _by_group(rows: Rows, name: str, left_out: Any) -> list[dict[str, Any]]:
+    known = ~missing_labels(rows, name)
+    levels, codes = labels_of(rows.take(np.flatnonzero(known)), name, MAX_GROUPS + 1)
+    gone = np.bincount(codes[left_out[known]], minlength=len(levels))
+    sizes = np.bincount(codes, minlength=len(levels))
+    counts = zip(levels, sizes.tolist(), gone.tolist(), strict=True)
+    return [{"group": level, "rows": size, "left_out": lost} for level, size, lost in counts]
+
+
+def _above(scores: Any, name: str, least: float) -> float:
+    """The highest score that is not selected: above it is `least` or more, for every row of this file."""
+    known = scores[np.isfinite(scores)]
+    below = known[known < least]
+    if len(below) == len(known):
+        raise DataError(
+            f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
+        )
+    if not len(below):
+        raise DataError(
+            f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
+        )
+    return float(below.max())
+
+
+def main(path: str, asked: Mapping[str, Any]) -> int:
+    """Print what is in a file that is written as was said, or what it counts, or one line that says why nothing is."""
     try:
-        facts = work(read_rows(path, FileFormat(**said).checked()))
+        rows = read_rows(path, FileFormat(**asked["format"]).checked())
+        facts = count(rows, asked) if "numeric" in asked else preview(rows)
     except ImprovableError as error:
         print(f"improvable: {error}", file=sys.stderr)
         return 2
@@ -150,4 +199,4 @@ def answer(work: Callable[[Rows], dict[str, Any]], path: str, said: Mapping[str,
 
 
 if __name__ == "__main__":
-    sys.exit(answer(preview, sys.argv[1], json.loads(sys.argv[2])))
+    sys.exit(main(sys.argv[1], json.loads(sys.argv[2])))

@@ -1,49 +1,96 @@
-"""The audit in sentences, in the words of the file: what is measured, and what is declared before it runs."""
+"""The words of the page: the audit in sentences, and messages in which the page names its own controls."""
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from improvable.question.checks import parse_names
-from improvable.web.answers import PROCEDURES, RULES, asked_of
-from improvable.web.roles import Roles, kinds, roles_of
+from improvable.question.argument_names import KNOWN, respell
+from improvable.question.checks import FLAG
+from improvable.web.answers import PROCEDURES, RULES, Roles, asked_of, kinds, roles_of
+
+MAX_LISTED = 12
+CONTROLS = {
+    "drop_missing": "Leave out rows that lack a value",
+    "strip": "They are one value",
+    "na": "Values that mean missing",
+    "positive": "Whom should the algorithm select",
+    "lower_is_better": "Whom should the algorithm select",
+    "direction": "It is as stated",
+    "outcome": "How each person fared",
+    "group": "The groups to compare",
+    "decision": "The algorithm in use",
+    "score": "The algorithm in use",
+    "status_quo": "The algorithm in use",
+    "above": "or more",
+    "exclude": "leave it out",
+    "features": "a candidate may read it",
+    "row_id": "id of a row",
+    "weight": "sampling weight",
+    "cluster": "which rows belong together",
+    "stratum": "survey stratum",
+    "duplicates": "Rows that are the same",
+    "sheet": "Sheet",
+    "separator": "Separator",
+    "decimal": "Decimal mark",
+    "encoding": "Encoding",
+    "rule": "Look with",
+    "capacity": "How many people it selects",
+    "accuracy": "What accuracy is",
+    "fairness": "What the gap is measured by",
+    "no_worse": "How accurate it must be",
+    "delta_fairness": "How much smaller",
+    "selection": "What being selected means",
+    "scheme": "How to test",
+    "alpha": "Level of the test",
+    "group_blind": "A candidate may read the group",
+    "organization": "Organization",
+    "system": "System",
+    "author": "Author",
+    "date": "Date",
+    "challenge": "A text that the other side chooses",
+    "seal": "The seal that you agreed to",
+}
+"""The label of the control for each setting that the page offers."""
+OFFERED_VALUES = {
+    "scheme": {"split": "As in the paper", "forward": "Forward"},
+    "capacity": {"status_quo": "the same share of people"},
+    "duplicates": {"keep": "different people", "cluster": "copies"},
+}
+FLAGGED = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)( (?:'[^']*'|[A-Z|]+|\d[\d.]*|\.\.\.))?")
+"""An option, in a text that was written for the command line alone."""
+NAMES = {setting.flag: name for name, setting in KNOWN.items()}
 
 
 def measure_words(answers: Mapping[str, Any], other: str = "") -> dict[str, str]:
     """Every measure in words that people use: "of those whose default is no, the share selected"."""
     roles = roles_of(answers)
     name = roles.one("outcome")
-    if answers.get("binary"):
-        good = f"of those whose {name} is {roles.positive[name]}"
-        bad = f"of those whose {name} is {other}" if other else "of the others"
-        share = f"the share whose {name} is {roles.positive[name]}"
-        means = {"lift": f"of those selected, {share}, compared with the whole group"}
-    else:
-        good = bad = ""
-        share = f"the mean {name}"
-        means = {
-            "lift": f"of those selected, {share}, compared with the whole group",
-            "calibration": f"of those selected, {share}",
-        }
+    good = f"of those whose {name} is {roles.positive.get(name, '')}"
+    bad = f"of those whose {name} is {other}" if other else "of the others"
+    mean = f"the share whose {name} is {roles.positive[name]}" if answers.get("binary") else f"the mean {name}"
     return {
+        "calibration": f"of those selected, {mean}",
+        "calibration_rejected": f"of those not selected, {mean}",
+        "positive_predictive_value": f"of those selected, {mean}",
+        "lift": f"of those selected, {mean}, compared with the whole group",
         "true_positive_rate": f"{good}, the share selected",
         "true_negative_rate": f"{bad}, the share not selected",
         "false_positive_rate": f"{bad}, the share selected",
-        "positive_predictive_value": f"of those selected, {share}",
-        "calibration_rejected": f"of those not selected, {share}",
         "classification_rate": "the share of correct decisions",
         "f_score": "the F-score (both of those: how many are found, how many are right)",
         "selection_rate": "the share selected",
         "adverse_impact_ratio": "the share selected, as a ratio between groups",
-        **means,
-    }  # fmt: skip
+    }
 
 
 def other_value(answers: Mapping[str, Any], found: Mapping[str, Any], name: str) -> str:
     """Of a column with two values, the one that is not meant."""
-    reading, meant = answers.get("reading", {}), roles_of(answers).positive.get(name)
-    column = next((one for one in found.get("columns", []) if one["name"] == name), None)
-    values = kinds(column, reading.get("spelling", ""), parse_names(reading.get("na"))) if column else []
-    return next((value for value in values if value != meant), "")
+    meant = roles_of(answers).positive.get(name)
+    for column in found.get("columns", []):
+        if column["name"] == name:
+            return next((value for value in kinds(column, answers.get("reading", {})) if value != meant), "")
+    return ""
 
 
 def selects_words(roles: Roles) -> str:
@@ -59,11 +106,9 @@ def selects_words(roles: Roles) -> str:
 def should_words(roles: Roles) -> str:
     """Whom it should select."""
     name = roles.one("outcome")
-    return (
-        f"those whose {name} is {roles.positive[name]}"
-        if name in roles.positive
-        else f"those with a {roles.better} {name}"
-    )
+    if name in roles.positive:
+        return f"those whose {name} is {roles.positive[name]}"
+    return f"those with a {roles.better} {name}"
 
 
 def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -71,22 +116,20 @@ def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapp
     roles, asked = roles_of(answers), asked_of(answers)
     words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
     groups = " and ".join(roles.of("group"))
-    better = (
-        "is more accurate for every group"
-        if asked["better"] == "more"
-        else f"is nowhere less accurate by more than {asked['margin']}%, for every group"
-    )
+    more = f"is nowhere less accurate by more than {asked['margin']}%," if asked["better"] == "no_worse" else ""
+    better = f"{more or 'is more accurate'} for every group"
+    stated = " (as stated, though the algorithm in use does the opposite)" if answers.get("stated") else ""
     same = asked["share"] == "same" or roles.score.get("cut") == "top"
     shrink = f"smaller by more than {asked['shrink']}%" if float(asked["shrink"]) else "smaller"
     features = list(noticed.get("features", {}))
     return [
         ("Data", f"{answers['file']}: {_rows(answers, found)}"),
         ("Algorithm in use", f"It selects {selects_words(roles)}. Being selected is a {asked['selection']}."),
-        ("Aim", f"It should select {should_words(roles)}{_stated(answers)}."),
+        ("Aim", f"It should select {should_words(roles)}{stated}."),
         ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {better} of "
                      f"{groups}, and has a {shrink} gap between them?"),
-        ("Accuracy", f"{_upper(words[asked['accuracy']])}."),
-        ("Gap", f"{_upper(words[asked['fairness']])}."),
+        ("Accuracy", f"{upper(words[asked['accuracy']])}."),
+        ("Gap", f"{upper(words[asked['fairness']])}."),
         ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "
                        f"{_listed(features)}{', and the group' if asked['allow_group'] else ''}."),
         ("Test", f"{PROCEDURES[asked['procedure']][1]} Level {asked['alpha']}%."),
@@ -109,15 +152,68 @@ def lacking_words(counts: Mapping[str, Any]) -> str:
     return f"{rows} {columns}; by group, {groups}."
 
 
-def _upper(text: str) -> str:
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"{', '.join(names[:MAX_LISTED])}{more}" if names else "no column"
+
+
+def upper(text: str) -> str:
+    """With a capital, as a sentence begins."""
     return text[:1].upper() + text[1:]
 
 
-def _stated(answers: Mapping[str, Any]) -> str:
-    return " (as stated, though the algorithm in use does the opposite)" if answers.get("stated") else ""
+# Messages. ----
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    if not names:
-        return "no column"
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def spoken(text: str) -> str:
+    """A message as the page says it.
+
+    Examples
+    --------
+    >>> spoken("Drop those rows: `drop_missing=True`, or use `scheme='split'`.")
+    'Drop those rows: “Leave out rows that lack a value”, or use “As in the paper”.'
+    >>> spoken("Exclude it: `exclude=['late']`. Raise `train_rows=5`.")
+    'Exclude it: “leave it out” for late. Raise train rows, which only the command line offers.'
+    >>> spoken("Is this yours? Give it: --seal FILE|DIGEST")
+    'Is this yours? Give it: “The seal that you agreed to”'
+    """
+    return FLAGGED.sub(_of_flag, respell(text, _control))
+
+
+def sentence(text: str) -> str:
+    """The same as a sentence of its own.
+
+    Examples
+    --------
+    >>> sentence("no column has the groups.")
+    'No column has the groups.'
+    """
+    return upper(spoken(text))
+
+
+def _control(name: str, value: str | None) -> str:
+    if name not in CONTROLS:
+        return f"{name.replace('_', ' ')}, which only the command line offers"
+    try:
+        read = None if value is None else ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        read = None
+    if isinstance(read, str) and read in OFFERED_VALUES.get(name, {}):
+        return f"“{OFFERED_VALUES[name][read]}”"
+    label = f"“{CONTROLS[name]}”"
+    if name == "positive" and isinstance(read, Mapping):
+        return " and ".join(
+            f"{column} = {one}" if one is not ... else f"{label} ({column})" for column, one in read.items()
+        )
+    listed = ", ".join(map(str, read)) if isinstance(read, list | tuple) else read
+    if name in ("exclude", "features", "cluster", "row_id") and isinstance(listed, str):
+        return f"{label} for {listed}"
+    return f"{label}: {listed}" if name == "na" and isinstance(listed, str) else label
+
+
+def _of_flag(found: re.Match[str]) -> str:
+    name = NAMES.get(f"--{found[1]}", found[1].replace("-", "_"))
+    if name not in CONTROLS:
+        return f"“{found[1].replace('-', ' ')}” on the command line"
+    kept = (found[2] or "") if name in KNOWN and KNOWN[name].kind is FLAG else ""
+    return _control(name, None) + kept

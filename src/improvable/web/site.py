@@ -9,21 +9,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from improvable.web.cases import Case, find_case
-from improvable.web.commands import shown
-from improvable.web.controls import sentence, spoken
-from improvable.web.folder import Folder
-from improvable.web.jobs import Jobs
-from improvable.web.roles import roles_of
+from improvable.web.answers import roles_of
+from improvable.web.files import Case, Folder, find_case
+from improvable.web.jobs import Jobs, shown
+from improvable.web.sentences import sentence, spoken
 
-STEPS = (
-    ("columns", "Columns"),
-    ("question", "Question"),
-    ("power", "Enough rows?"),
-    ("seal", "Declare and seal"),
-    ("run", "Run"),
-    ("answer", "Answer"),
-)
+STEPS = {
+    "columns": "Columns", "question": "Question", "power": "Enough rows?", "seal": "Declare and seal", "run": "Run",
+    "answer": "Answer",
+}  # fmt: skip
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -32,7 +26,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.filters |= {"spoken": spoken, "sentence": sentence}
-MOST_KEPT = 100
+MAX_KEPT = 100
 
 
 @dataclass
@@ -48,17 +42,13 @@ class Site:
         """Go to a page that shows what came of a form: so that Back and reload never send the form again."""
         key = secrets.token_urlsafe(8)
         self._kept[key] = facts
-        for old in list(self._kept)[:-MOST_KEPT]:
+        for old in list(self._kept)[:-MAX_KEPT]:
             del self._kept[old]
         return RedirectResponse(f"{address}?again={key}", 303)
 
     def kept(self, request: Request) -> dict[str, Any]:
         """What a form before this page left for it."""
         return self._kept.get(request.query_params.get("again", ""), {})
-
-    def case(self, request: Request) -> Case:
-        """The audit that an address names."""
-        return find_case(self.folder, request.path_params["name"])
 
     def standing(self, case: Case) -> dict[str, Any]:
         """How an audit stands, and the step at which to go on."""
@@ -67,52 +57,61 @@ class Site:
         step = {"finished": "answer", "new": begun}.get(state, "run")
         return {"case": case, "state": "begun" if state == "new" else state, "step": step}
 
-    def page(self, request: Request, template: str, *, status: int = 200, **facts: Any) -> Response:
+    def page(self, template: str, *, status: int = 200, **facts: Any) -> Response:
         """A page."""
         case: Case | None = facts.get("case")
         words = facts.pop("command", None)
         common = {
-            "error": "", "case": case, "here": template.removesuffix(".html"), "steps": self.steps(case),
+            "error": "", "case": case, "here": template.removesuffix(".html"), "steps": steps(case),
             "command": shown(words) if words else "", "folder": str(self.folder.root), "subtitle": subtitle(case),
         }  # fmt: skip
         return HTMLResponse(TEMPLATES.get_template(template).render(**(common | facts)), status)
 
-    def steps(self, case: Case | None) -> list[dict[str, str]]:
-        """The steps of an audit, those that can be opened with an address."""
-        if case is None:
-            return [{"key": key, "title": title, "address": "", "done": ""} for key, title in STEPS]
-        reached = {
-            "columns": True,
-            "question": "roles" in case.answers,
-            "power": case.asked,
-            "seal": case.asked,
-            "run": case.has("protocol.toml"),
-            "answer": case.finished,
-        }
-        done = {
-            "columns": reached["question"], "question": reached["power"], "power": case.has("power.json"),
-            "seal": case.sealed, "run": case.finished, "answer": False,
-        }  # fmt: skip
-        return [
-            {
-                "key": key,
-                "title": title,
-                "address": f"/audit/{case.name}/{key}" if reached[key] else "",
-                "done": "yes" if done[key] else "",
-            }
-            for key, title in STEPS
-        ]
-
 
 def site_of(request: Request) -> Site:
     """The site that a request is for."""
-    found: Site = request.app.state.site
-    return found
+    site: Site = request.app.state.site
+    return site
+
+
+def opened(request: Request) -> tuple[Site, Case]:
+    """The site, and the audit that an address names."""
+    site = site_of(request)
+    return site, find_case(site.folder, request.path_params["name"])
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """What a form holds."""
+    return {name: str(value) for name, value in (await request.form()).items()}
+
+
+def address(case: Case, step: str) -> str:
+    """Where a step of an audit is."""
+    return f"/audit/{case.name}/{step}"
 
 
 def to(case: Case, step: str) -> Response:
     """Go to a step of an audit."""
-    return RedirectResponse(f"/audit/{case.name}/{step}", 303)
+    return RedirectResponse(address(case, step), 303)
+
+
+def steps(case: Case | None) -> list[dict[str, Any]]:
+    """The steps of an audit, those that can be opened with an address."""
+    reached, done = dict.fromkeys(STEPS, False), dict.fromkeys(STEPS, False)
+    if case is not None:
+        answered, asked = "roles" in case.answers, case.asked
+        reached = {
+            "columns": True, "question": answered, "power": asked, "seal": asked, "run": case.has("protocol.toml"),
+            "answer": case.finished,
+        }  # fmt: skip
+        done |= {
+            "columns": answered, "question": asked, "power": case.has("power.json"), "seal": case.sealed,
+            "run": case.finished,
+        }  # fmt: skip
+    return [
+        {"key": key, "title": title, "address": address(case, key) if case and reached[key] else "", "done": done[key]}
+        for key, title in STEPS.items()
+    ]
 
 
 def subtitle(case: Case | None) -> str:
@@ -120,6 +119,7 @@ def subtitle(case: Case | None) -> str:
     if case is None:
         return ""
     roles, rows = roles_of(case.answers), case.read("columns.json").get("rows")
-    parts = [case.answers["file"], f"{rows:,} rows" if rows else "", f"outcome: {roles.one('outcome')}"]
-    parts += [f"groups: {', '.join(roles.of('group'))}"]
-    return " · ".join(parts if roles.one("outcome") else [part for part in parts[:2] if part])
+    parts = [case.answers["file"], f"{rows:,} rows" if rows else ""]
+    if roles.one("outcome"):
+        parts += [f"outcome: {roles.one('outcome')}", f"groups: {', '.join(roles.of('group'))}"]
+    return " · ".join(part for part in parts if part)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from improvable.cli import run
-from improvable.cli.settings import options_of
+from improvable.cli.options import options_of
 from improvable.question.checks import FLAG, Setting
 
 ODD = ("", " ", "-1", "nan", "1e400", "9" * 40, "\x00", "€", "__main__:x", "[]", "a=b", "../..", "=1+1", "\x1b[2J")

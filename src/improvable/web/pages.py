@@ -1,0 +1,325 @@
+"""Pages that ask: the file, its columns, the question; and what was run on these data before."""
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from improvable.algorithms.rules import own_modules
+from improvable.errors import ImprovableError, OptionError
+from improvable.question.checks import parse_names
+from improvable.web import jobs
+from improvable.web.answers import (
+    FORMAT,
+    OTHERS,
+    PROCEDURES,
+    RULES,
+    answers_from,
+    asked_of,
+    audit_options,
+    check_question,
+    form_of,
+    hint_of,
+    measures,
+    roles_of,
+)
+from improvable.web.files import AUDITS, Case, list_cases, open_case, receive
+from improvable.web.sentences import lacking_words, measure_words, other_value, selects_words, should_words, spoken
+from improvable.web.site import Site, address, fields_of, opened, site_of, to
+
+SEALED = OptionError("this audit is sealed.", "Begin another to ask something else.")
+
+# Page 1: the file. ----
+
+
+async def show_files(request: Request) -> Response:
+    site = site_of(request)
+    files = [{"name": path.name, "size": _size(path.stat().st_size)} for path in site.folder.files()]
+    begun = [site.standing(case) for case in list_cases(site.folder)[:5]]
+    return site.page("files.html", files=files, begun=begun, error=site.kept(request).get("error", ""))
+
+
+async def choose_file(request: Request) -> Response:
+    """Begin an audit of a file in the folder, or of one that was dropped or chosen, which is kept there."""
+    site = site_of(request)
+    try:
+        uploads = request.url.path == "/upload"
+        name = await receive(request, site.folder) if uploads else (await fields_of(request)).get("file", "")
+        case = open_case(site.folder, name)
+    except ImprovableError as error:
+        return site.again("/", error=str(error))
+    return to(case, "columns")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
+
+
+# Page 2: the columns, and what their values mean. ----
+
+
+class DirectionError(OptionError):
+    """The algorithm in use selects those whom it should not; somebody must say which is wrong."""
+
+    def __init__(self, means: dict[str, float], choices: dict[str, str]) -> None:
+        super().__init__("the algorithm in use selects the others.")
+        self.asked = {"means": means, "choices": choices}
+
+
+async def show_columns(request: Request) -> Response:
+    """The three roles first, then the other columns, with previews, levels and missing values."""
+    site, case = opened(request)
+    found, kept, answers = await preview(case), site.kept(request), case.answers
+    columns = found.get("columns", [])
+    form = {**form_of({}, {}), **kept["form"]} if "form" in kept else form_of(answers, found)
+    places = {str(place) for place in range(len(columns))}
+    form |= {role: "" for role in ("outcome", "group", "algorithm") if form[role] not in places}
+    hints = {role: [hint_of(column["name"], role) for column in columns] for role in ("outcome", "decision")}
+    words = audit_options(answers) if "roles" in answers else ["--outcome", "COLUMN", "--group", "COLUMN"]
+    return site.page(
+        "columns.html", case=case, columns=columns, form=form, others=OTHERS, hints=hints,
+        alike={column["name"]: column["alike"] for column in columns if column["alike"]},
+        rows=found.get("rows", 0), notes=found.get("notes", []), said=answers.get("format", {}),
+        error=kept.get("error", "") or found.get("error", ""), direction=kept.get("direction"),
+        lacking=kept.get("lacking", ""), command=["check", answers["file"], *words],
+    )  # fmt: skip
+
+
+async def save_columns(request: Request) -> Response:
+    """Keep the answers if they make a question that the data can answer."""
+    site, case = opened(request)
+    form, found, here = await fields_of(request), await preview(case), address(case, "columns")
+    answers, counts = case.answers, dict[str, Any]()
+    try:
+        if case.sealed:
+            raise SEALED
+        answers = {**answers, "stated": False, **answers_from(_turned(form, found), found)}
+        if answers["binary"] != case.answers.get("binary"):
+            answers["question"] = {}
+        if answers["score"].get("cut") == "least" or answers["reading"]["drop"]:
+            counts = await counted(case, answers)
+        answers |= {"counts": counts, "stated": form.get("turn") == "stated"}
+        if "above" in counts:
+            answers["score"]["above"] = repr(counts["above"])
+        noticed = await look(case, answers, found)
+    except DirectionError as question:
+        return site.again(here, form=form, direction=question.asked)
+    except ImprovableError as error:
+        if "drop_missing" not in str(error):
+            return site.again(here, form=form, error=str(error))
+        return site.again(here, form=form, lacking=lacking_words(await counted(case, answers)))
+    case.answer(**answers)
+    case.write("look.json", noticed)
+    return to(case, "question")
+
+
+async def read_again(request: Request) -> Response:
+    """Read the file as somebody says it is written."""
+    site, case = opened(request)
+    form = await fields_of(request)
+    if case.sealed:
+        return site.again(address(case, "columns"), error=str(SEALED))
+    case.answer(format={name: form[name].strip() for name in FORMAT if form.get(name, "").strip()})
+    case.forget("columns.json")
+    return to(case, "columns")
+
+
+async def preview(case: Case) -> dict[str, Any]:
+    """What is in the file, read once."""
+    if case.has("columns.json"):
+        return case.read("columns.json")
+    asked = {"format": case.answers.get("format", {})}
+    read = await jobs.run([case.answers["file"], json.dumps(asked)], case.folder.root, jobs.PREVIEW)
+    if read.code:
+        return {"error": read.refusal or "the file could not be read."}
+    found: dict[str, Any] = json.loads(read.out)
+    case.write("columns.json", found)
+    return found
+
+
+async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
+    """Counts of the whole file, read as it was answered."""
+    roles, reading, score = roles_of(answers), answers["reading"], answers["score"]
+    asked = {
+        "format": answers.get("format", {}), "positive": dict(roles.positive), "na": parse_names(reading["na"]),
+        "strip": reading["spelling"] == "one", "group": roles.of("group"),
+        "numeric": [name for role in ("outcome", "decision", "score", "weight") for name in roles.of(role)],
+        "recoded": [*roles.of("outcome"), *roles.of("decision")],
+        "labels": [name for role in ("group", "cluster", "stratum") for name in roles.of(role)],
+        "score": roles.one("score"), "least": float(score["least"]) if score.get("cut") == "least" else None,
+    }  # fmt: skip
+    done = await jobs.run([case.answers["file"], json.dumps(asked)], case.folder.root, jobs.PREVIEW)
+    if done.code:
+        raise OptionError(done.refusal or "the rows could not be counted.")
+    return dict(json.loads(done.out))
+
+
+async def look(case: Case, answers: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The look of `improvable check`; where it doubts the direction, a question."""
+    noticed = await _check(case, answers)
+    if "refused" not in noticed:
+        return noticed
+    if "direction='as stated'" not in noticed["refused"]:
+        raise OptionError(noticed["refused"])
+    seen = await _check(case, {**answers, "stated": True})
+    raise DirectionError(seen["direction"], _ways(answers, found))
+
+
+async def _check(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
+    checked = await jobs.run(["check", answers["file"], *audit_options(answers), "--json", "-"], case.folder.root)
+    if checked.code:
+        return {"refused": checked.refusal or "the data could not be checked."}
+    return dict(json.loads(checked.out))
+
+
+def _ways(answers: dict[str, Any], found: dict[str, Any]) -> dict[str, str]:
+    """How the direction can be settled: turn the outcome, turn the decisions, or confirm both."""
+    roles = roles_of(answers)
+    outcome, decision = roles.one("outcome"), roles.one("decision")
+    turned = f"a {'lower' if roles.better == 'higher' else 'higher'} {outcome}"
+    if answers["binary"]:
+        turned = f"those whose {outcome} is {other_value(answers, found, outcome)}"
+    ways = {"outcome": f"The outcome is the wrong way round: the algorithm should select {turned}."}
+    if decision:
+        other = other_value(answers, found, decision)
+        ways["decision"] = f"The decisions are the wrong way round: selected are those whose {decision} is {other}."
+    ways["stated"] = (
+        f"It is as stated: the algorithm selects {selects_words(roles)}, and should select {should_words(roles)}."
+    )
+    return ways
+
+
+def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
+    """The form with what somebody turns around."""
+    turn = form.get("turn")
+    if turn not in ("outcome", "decision"):
+        return form
+    answers = answers_from(form, found)
+    if turn == "outcome" and not answers["binary"]:
+        return form | {"better": "lower" if form["better"] == "higher" else "higher"}
+    place = form["outcome" if turn == "outcome" else "algorithm"]
+    return form | {f"{turn}-{place}": other_value(answers, found, roles_of(answers).one(turn))}
+
+
+# Page 3: the question, as one sentence with choices in it. ----
+
+
+async def show_question(request: Request) -> Response:
+    site, case = opened(request)
+    if "roles" not in case.answers:
+        return to(case, "columns")
+    kept, answers = site.kept(request), case.answers
+    roles, found = roles_of(answers), await preview(case)
+    words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
+    accuracies, gaps = measures(answers)
+    return site.page(
+        "question.html", case=case, roles=roles, asked={**asked_of(answers), **kept.get("given", {})},
+        procedures=PROCEDURES, rules=RULES, accuracies={name: words[name] for name in accuracies},
+        fairness={name: words[name] for name in gaps}, selects=selects_words(roles), should=should_words(roles),
+        noticed=case.read("look.json"), error=kept.get("error", ""),
+        command=["audit", answers["file"], *audit_options(answers)],
+    )  # fmt: skip
+
+
+async def save_question(request: Request) -> Response:
+    """Keep the question if the data can answer it."""
+    site, case = opened(request)
+    given, found = await fields_of(request), await preview(case)
+    try:
+        if case.sealed:
+            raise SEALED
+        question = check_question(given, case.answers)
+        noticed = await look(case, {**case.answers, "question": question}, found)
+    except DirectionError as asked:
+        return site.again(address(case, "columns"), form=form_of(case.answers, found), direction=asked.asked)
+    except ImprovableError as error:
+        return site.again(address(case, "question"), given=given, error=str(error))
+    case.answer(question=question)
+    case.write("look.json", noticed)
+    return to(case, "power")
+
+
+async def show_command(request: Request) -> Response:
+    """The command that the choices amount to, while they are made."""
+    _, case = opened(request)
+    try:
+        answers = {**case.answers, "question": check_question(await fields_of(request), case.answers)}
+    except ImprovableError as error:
+        return PlainTextResponse(spoken(str(error)))
+    return PlainTextResponse(jobs.shown(["audit", answers["file"], *audit_options(answers)]))
+
+
+# Page 8: what was run on these data, and a check of a run that someone sent. ----
+
+
+async def show_history(request: Request) -> Response:
+    site = site_of(request)
+    kept, files = site.kept(request), site.folder.files()
+    ledgers = [path.name for path in files if path.with_name(f"{path.name}.ledger").exists()]
+    chosen = request.query_params.get("ledger", "")
+    book = await jobs.run(["ledger", chosen], site.folder.root) if chosen in ledgers else None
+    return site.page(
+        "history.html", ledgers=ledgers, chosen=chosen, book=book, checked=kept.get("checked"),
+        rows=[site.standing(case) | {"result": case.read("result.json")} for case in list_cases(site.folder)],
+        form=kept.get("form", {}), runs=site.folder.runs(), files=[path.name for path in files],
+        error=kept.get("error", ""),
+        command=["ledger", chosen] if book else ["verify", "RUN", "--data", "FILE", "--seal", "SEAL"],
+    )  # fmt: skip
+
+
+async def verify(request: Request) -> Response:
+    site = site_of(request)
+    form = {name: value.strip() for name, value in (await fields_of(request)).items()}
+    try:
+        words = verify_words(site, form.get("run", ""), form.get("data", ""), form.get("seal", ""))
+    except ImprovableError as error:
+        return site.again("/history", form=form, error=str(error))
+    done = await jobs.run(words, site.folder.root)
+    if done.code == 2:
+        return site.again("/history", form=form, error=done.refusal)
+    return site.again("/history", form=form, checked={"same": done.code == 0, "said": done.out + done.err})
+
+
+def verify_words(site: Site, run: str, data: str, seal: str) -> list[str]:
+    """The command that verifies a run: with the seal that was given or that the page made, else as the run says."""
+    if run not in site.folder.runs():
+        raise OptionError("there is no such run in this folder.", "Choose one from the list.")
+    declared = _read(site, run, "run.json").get("audit", {})
+    rule = declared.get("rule", "") if isinstance(declared, dict) else None
+    if not isinstance(rule, str) or own_modules(rule):
+        raise OptionError(
+            "this run's rule is Python code by its author, which the page never runs.",
+            "Read the code first; then use improvable verify on the command line.",
+        )
+    own = f"{run.removesuffix('/run')}/protocol.seal"
+    if seal:
+        agreed = ["--seal", seal]
+    elif run.startswith(f"{AUDITS}/") and (site.folder.root / own).exists():
+        agreed = ["--seal", own]
+    else:
+        # Without the seal that was agreed, a sealed run is recomputed and its seal named; it is not called unsealed.
+        agreed = [] if _read(site, run, "result.json").get("seal") else ["--unsealed"]
+    return ["verify", run, "--data", site.folder.data(data).name, *agreed]
+
+
+def _read(site: Site, run: str, file: str) -> dict[str, Any]:
+    place = site.folder.root / run / file
+    facts = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    return facts if isinstance(facts, dict) else {}
+
+
+ROUTES = [
+    Route("/", show_files),
+    Route("/open", choose_file, methods=["POST"]),
+    Route("/upload", choose_file, methods=["POST"]),
+    Route("/audit/{name}/columns", show_columns),
+    Route("/audit/{name}/columns", save_columns, methods=["POST"]),
+    Route("/audit/{name}/reading", read_again, methods=["POST"]),
+    Route("/audit/{name}/question", show_question),
+    Route("/audit/{name}/question", save_question, methods=["POST"]),
+    Route("/audit/{name}/command", show_command, methods=["POST"]),
+    Route("/history", show_history),
+    Route("/verify", verify, methods=["POST"]),
+]

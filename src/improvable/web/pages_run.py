@@ -1,0 +1,217 @@
+"""Pages that run something: are there enough rows, declare and seal, run, and the answer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from improvable.errors import OptionError
+from improvable.web import jobs
+from improvable.web.answers import audit_options, options
+from improvable.web.files import Case
+from improvable.web.guard import REPORT_POLICY
+from improvable.web.pages import preview
+from improvable.web.sentences import declared
+from improvable.web.site import TEMPLATES, Site, address, fields_of, opened, to
+
+FITS = "10"
+EMPTY = "The text that the other side chooses is empty. Ask them for one, or run without a seal."
+REPETITIONS = 7
+EVERY = 0.5
+"""Seconds between two looks at the run folder."""
+DOWNLOADS = {
+    "report.html": ("Report", "text/html"),
+    "report.pdf": ("Report, PDF", "application/pdf"),
+    "report.docx": ("Report, Word", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    "result.json": ("Numbers, JSON", "application/json"),
+    "protocol.toml": ("Protocol", "application/toml"),
+    "protocol.seal": ("Seal", "application/json"),
+}
+MADE = ("report.pdf", "report.docx")
+"""Made from the run when first asked for."""
+
+# Page 4: are there enough rows? ----
+
+
+async def show_power(request: Request) -> Response:
+    site, case = opened(request)
+    if not case.asked:
+        return to(case, "question")
+    return site.page(
+        "power.html", case=case, state=site.jobs.state(case, "power"), plan=case.read("power.json"),
+        ended=case.read("power-exit.json"), command=_power_words(case), noticed=case.read("look.json"),
+    )  # fmt: skip
+
+
+async def start_power(request: Request) -> Response:
+    site, case = opened(request)
+    site.jobs.add(case, "power", [*_power_words(case), "--json", case.path("power.json")])
+    return to(case, "power")
+
+
+async def draw_power(request: Request) -> Response:
+    return FileResponse(opened(request)[1].home / "power.svg", media_type="image/svg+xml")
+
+
+def _power_words(case: Case) -> list[str]:
+    return ["power", case.answers["file"], *options(case.answers), "--fits", FITS, "--plot", case.path("power.svg")]
+
+
+# Page 5: declare and seal. ----
+
+
+async def show_seal(request: Request) -> Response:
+    """The audit in sentences, the protocol, the challenge, and the files to hand over."""
+    site, case = opened(request)
+    if not case.asked:
+        return to(case, "question")
+    await declare(case)
+    kept, noticed, seal = site.kept(request), case.read("look.json"), case.read("seal.json")
+    challenge = kept.get("challenge", "")
+    return site.page(
+        "seal.html", case=case, protocol=(case.home / "protocol.toml").read_text(encoding="utf-8"), seal=seal,
+        error=kept.get("error", ""), challenge=challenge, noticed=noticed,
+        declared=declared(case.answers, await preview(case), noticed),
+        command=_seal_words(case, seal.get("challenge") or challenge or "what the other side chooses"),
+    )  # fmt: skip
+
+
+async def save_seal(request: Request) -> Response:
+    """Seal the protocol with what the other side chose."""
+    site, case = opened(request)
+    challenge = (await fields_of(request)).get("challenge", "").strip()
+    if not challenge:
+        return site.again(address(case, "seal"), error=EMPTY)
+    await declare(case)
+    sealed = await jobs.run([*_seal_words(case, challenge), "--json", case.path("seal.json")], case.folder.root)
+    if sealed.code:
+        return site.again(address(case, "seal"), error=sealed.refusal, challenge=challenge)
+    return to(case, "seal")
+
+
+async def declare(case: Case) -> None:
+    """Write the protocol, unless it is written."""
+    if case.has("protocol.toml"):
+        return
+    words = ["audit", case.answers["file"], *audit_options(case.answers)]
+    written = await jobs.run([*words, "--write-protocol", case.path("protocol.toml")], case.folder.root)
+    if written.code:
+        raise OptionError(written.refusal or "the protocol could not be written.")
+
+
+def _seal_words(case: Case, challenge: str) -> list[str]:
+    return ["seal", case.path("protocol.toml"), "--data", case.answers["file"], "--challenge", challenge]
+
+
+# Page 6: run, with progress, and stop and resume. ----
+
+
+async def show_run(request: Request) -> Response:
+    site, case = opened(request)
+    if not case.asked:
+        return to(case, "question")
+    return site.page("run.html", case=case, command=_run_words(case), **_progress(site, case))
+
+
+async def start_run(request: Request) -> Response:
+    site, case = opened(request)
+    if case.finished:
+        return to(case, "answer")
+    await declare(case)
+    site.jobs.add(case, "audit", _run_words(case))
+    return to(case, "run")
+
+
+async def stop_run(request: Request) -> Response:
+    site, case = opened(request)
+    site.jobs.stop(case, "audit")
+    return to(case, "run")
+
+
+async def stream_run(request: Request) -> Response:
+    """Progress as server-sent events, each a piece of the page."""
+    site, case = opened(request)
+
+    async def stream() -> AsyncIterator[str]:
+        before = ""
+        while not site.closing and not await request.is_disconnected():
+            facts = _progress(site, case)
+            piece = TEMPLATES.get_template("progress.html").render(case=case, **facts)
+            if piece != before:
+                yield "event: progress\n" + "".join(f"data: {line}\n" for line in piece.splitlines()) + "\n"
+                before = piece
+            if facts["state"] not in ("running", "waiting"):
+                yield "event: end\ndata: end\n\n"
+                return
+            await asyncio.sleep(EVERY)
+
+    return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+def _progress(site: Site, case: Case) -> dict[str, Any]:
+    return {
+        "state": site.jobs.state(case, "audit"),
+        "ahead": site.jobs.ahead(case, "audit"),
+        "done": min(case.repetitions_done, REPETITIONS),
+        "repetitions": REPETITIONS,
+        "said": case.read("audit-exit.json").get("said", ""),
+    }
+
+
+def _run_words(case: Case) -> list[str]:
+    return [
+        "audit", case.path("protocol.toml"), "--data", case.answers["file"], "--out", case.path("run"),
+        "--report", case.path("report.html"), "--json", case.path("result.json"),
+    ]  # fmt: skip
+
+
+# Page 7: the answer, and what to take away. ----
+
+
+async def show_answer(request: Request) -> Response:
+    site, case = opened(request)
+    if not case.finished:
+        return to(case, "run")
+    files = [(name, title) for name, (title, _) in DOWNLOADS.items() if case.has(name) or name in MADE]
+    return site.page("answer.html", case=case, files=files, result=case.read("result.json"), command=_run_words(case))
+
+
+async def show_report(request: Request) -> Response:
+    """The report itself, in its sandbox."""
+    _, case = opened(request)
+    if not case.finished:
+        raise HTTPException(404)
+    headers = {"Content-Security-Policy": REPORT_POLICY}
+    return FileResponse(case.home / "report.html", media_type="text/html", headers=headers)
+
+
+async def download(request: Request) -> Response:
+    _, case = opened(request)
+    name = request.path_params["file"]
+    if name in MADE and case.finished and not case.has(name):
+        made = await jobs.run(["report", case.path("run"), "--to", case.path(name)], case.folder.root)
+        if made.code:
+            raise OptionError(made.refusal or "the report could not be written.")
+    if name not in DOWNLOADS or not case.has(name):
+        raise HTTPException(404)
+    return FileResponse(case.home / name, media_type=DOWNLOADS[name][1], filename=f"{case.name}-{name}")
+
+
+ROUTES = [
+    Route("/audit/{name}/power", show_power),
+    Route("/audit/{name}/power", start_power, methods=["POST"]),
+    Route("/audit/{name}/power.svg", draw_power),
+    Route("/audit/{name}/seal", show_seal),
+    Route("/audit/{name}/seal", save_seal, methods=["POST"]),
+    Route("/audit/{name}/run", show_run),
+    Route("/audit/{name}/run", start_run, methods=["POST"]),
+    Route("/audit/{name}/stop", stop_run, methods=["POST"]),
+    Route("/audit/{name}/events", stream_run),
+    Route("/audit/{name}/answer", show_answer),
+    Route("/audit/{name}/report", show_report),
+    Route("/audit/{name}/files/{file}", download),
+]
