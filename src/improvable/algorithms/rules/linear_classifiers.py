@@ -9,13 +9,11 @@ import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
-from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.linear.judging import standard_errors
-from improvable.algorithms.rules.linear.model import entries_of
 from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
-from improvable.algorithms.rules.linear.program import TIME_LIMIT, solve
+from improvable.algorithms.rules.linear.program import TIME_LIMIT, entries_of, solve
 from improvable.algorithms.rules.linear.search import Found, search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError, nearest
@@ -229,9 +227,7 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     if len(sample.grouping.attributes) != 1:
         raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
     if training.numeric_decisions:
-        raise RuleError(
-            f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."
-        )
+        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
             raise RuleError(
@@ -239,12 +235,7 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
                 "compared by its difference.",
                 "Use a predictive rule, such as forest, or another utility.",
             )
-    encoder = None
-    if training.plain:
-        matrix, columns = training.rows.matrix(training.features), training.features
-    else:
-        encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
-        matrix, columns = encoder.encode(training.rows), encoder.outputs
+    matrix, columns, encoder = training.encoded()
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])

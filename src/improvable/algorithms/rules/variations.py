@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
+from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
 from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel
@@ -32,7 +32,7 @@ class WithoutFeatures:
 
     @property
     def honors(self) -> frozenset[str]:
-        return getattr(self.rule, "honors", frozenset({CAPACITY})) - {MONOTONE}
+        return honors_of(self.rule) - {MONOTONE}
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
@@ -56,7 +56,7 @@ class Unnamed:
 
     @property
     def honors(self) -> frozenset[str]:
-        return getattr(self.rule, "honors", frozenset({CAPACITY}))
+        return honors_of(self.rule)
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         return self.rule.select(training, status_quo)
