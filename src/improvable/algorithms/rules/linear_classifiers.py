@@ -26,7 +26,8 @@ from improvable.question.design import Design
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
 SEARCH, PROGRAM = "linear_search", "linear_program"
-SETTINGS = {SEARCH: ("iota",), PROGRAM: ("iota", "nodes")}
+EXAMPLES = {SEARCH: "linear_search:fairest:iota=0.01", PROGRAM: "linear_program:fairest:iota=0.01:nodes=500"}
+"""Every setting of a rule is in its example."""
 RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
 """How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
 IOTA = "0.5se"
@@ -71,7 +72,7 @@ class LinearRule:
             parse_iota(self.iota)
         if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
             raise OptionError(
-                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are 1 or more."
+                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are at least 1."
             )
 
     @property
@@ -122,9 +123,7 @@ class LinearRule:
             "gap": _plain(solution.gap),
             "nodes": nodes,
         }
-        if solution.beta is None:
-            return Selection(None, notes)
-        return Selection(stated.classifier(solution.beta), notes)
+        return Selection(None if solution.beta is None else stated.classifier(solution.beta), notes)
 
     def _objective(self, training: Training) -> str:
         kind, _, group = self.objective.partition(":")
@@ -165,8 +164,8 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     parts, settings = setting.split(":") if setting else [], dict[str, str]()
     while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
         key, value = found.groups()
-        if key not in SETTINGS[method] or key in settings:
-            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {_example(method)}.")
+        if f":{key}=" not in EXAMPLES[method] or key in settings:
+            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {EXAMPLES[method]}.")
         settings[key] = value
         parts.pop()
     objective = ":".join(parts) or "balanced"
@@ -181,17 +180,13 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     return LinearRule(method, objective, settings.get("iota"), None if nodes is None else int(nodes))
 
 
-def _example(method: str) -> str:
-    return f"{method}:fairest:" + ":".join({"iota": "iota=0.01", "nodes": "nodes=500"}[key] for key in SETTINGS[method])
-
-
 def _plain(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class _Stated:
-    """A linear problem on standardised features, and the way back to the features as they are."""
+    """A linear problem on standardized features, and the way back to the features as they are."""
 
     problem: LinearProblem
     start: FloatArray
