@@ -37,22 +37,12 @@ SERVE = "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.fo
 
 @dataclass(frozen=True)
 class ForeignRule:
-    """A rule in a process of its own.
+    """A rule in a process of its own."""
 
-    Attributes
-    ----------
-    name : str
-        As it calls itself.
-    module, attribute : str
-    files : mapping
-        The code, by the names of its files.
-    honors : frozenset of str
-    """
-
-    name: str
+    name: str  # as it calls itself
     module: str
     attribute: str
-    files: Mapping[str, bytes] = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)  # the code, by the names of its files
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:

@@ -27,17 +27,10 @@ are fast, take a target of 0/1 or any number, and err differently; a forest take
 
 @dataclass(frozen=True)
 class Tournament:
-    """Cross-fit every contender; the one whose worst component stands farthest from its null wins.
-
-    Parameters
-    ----------
-    rules : tuple of SelectionRule
-    folds : int
-        Each contender decides for every fold after learning from the others.
-    """
+    """Cross-fit every contender; the one whose worst component stands farthest from its null wins."""
 
     rules: tuple[SelectionRule, ...]
-    folds: int = FOLDS
+    folds: int = FOLDS  # each contender decides for every fold after learning from the others
 
     @property
     def name(self) -> str:
