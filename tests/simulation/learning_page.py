@@ -85,6 +85,7 @@ def audited_words(study: Study) -> str:
     return (
         f"The first {number} samples of {len(found)} of these {len(CODE)} rules went through `audit` as well,\n"
         f"{audits:,} in all: p-values differ in {differ} of them."
+        + (" (A score equals its cutoff there, and rounding decides.)" if differ else "")
     )
 
 

@@ -41,6 +41,7 @@ class Learned:
     rule: Rule
     features: tuple[str, ...]
     levels: tuple[str, ...]
+    capacity: float | None = None
     name: str = "learned"
 
     def select(self, training: Any, status_quo: Any) -> Any:
@@ -48,8 +49,10 @@ class Learned:
         rows = training.rows.native([*columns, *self.features]).sort("row")
         row, group, outcome, score = (rows[name].to_numpy() for name in columns)
         codes = np.searchsorted(self.levels, group.astype(str))
-        scores = self.rule(Table(row, codes, outcome.astype(np.float64), rows[self.features].to_numpy(), score))
-        return improvable.threshold(lambda frame: scores(frame[self.features].to_numpy()), above=0.0)
+        features = rows[self.features].to_numpy()
+        scores = self.rule(Table(row, codes, outcome.astype(np.float64), features, score))
+        cutoff = 0.0 if self.capacity is None else float(np.quantile(scores(features), 1 - self.capacity))
+        return improvable.threshold(lambda frame: scores(frame[self.features].to_numpy()), above=cutoff)
 
 
 def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int, **options: Any) -> Audit:
@@ -67,7 +70,7 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
     cutoff: dict[str, Any] = {"above": 0.0} if case.capacity is None else {"capacity": case.capacity}
     return improvable.audit(
         pl.DataFrame(columns), outcome="outcome", group="group", status_quo=improvable.threshold("score", **cutoff),
-        rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names()), features=names,
+        rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names(), case.capacity), features=names,
         accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row", n_jobs=1,
         direction="as stated", progress=False,
         **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
