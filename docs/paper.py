@@ -35,9 +35,9 @@ class Element:
     says
         What it says, in a few words.
     functions
-        What does it here, as dotted names within `improvable`.
+        What does it here, as dotted names within `improvable`, or within `replication` at the repository's root.
     command
-        The command, and its option if one decides.
+        The command, and its option if one decides; or `make replicate`.
     """
 
     name: str
@@ -47,8 +47,9 @@ class Element:
 
 
 AUDIT, COMPARE, FRONTIER = "procedure.api.audit", "procedure.api.compare", "results.frontier.Frontier"
-GAME, PLAY = "studies.game.game", "studies.game.game.play"
-REPLICATE = "studies.replication.study.run_study"
+GAME, PLAY = "studies.game", "studies.game.play"
+REPLICATE, SPLITS = "replication.study.run_study", "replication.tables.split_rows"
+MAKE = "make replicate"
 PROGRAM, SEARCH = "algorithms.rules.linear.program.solve", "algorithms.rules.linear.search.search"
 
 ELEMENTS = (
@@ -116,9 +117,9 @@ ELEMENTS = (
         (f"{GAME}.hoeffding_repetitions", f"{GAME}.sufficient_repetitions"),
         "game",
     ),
-    Element("Section 6", "the application", (REPLICATE,), "replicate"),
-    Element("Figure 2", "utilities of both algorithms", ("report.plots.mean_utilities.mean_utilities",), "replicate"),
-    Element("Table 1", "seven splits, random forest", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Section 6", "the application", (REPLICATE,), MAKE),
+    Element("Figure 2", "utilities of both algorithms", ("replication.mean_utilities.mean_utilities",), MAKE),
+    Element("Table 1", "seven splits, random forest", (SPLITS,), MAKE),
     Element(
         "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
     ),
@@ -161,14 +162,14 @@ ELEMENTS = (
     Element(
         "Lemma D.1",
         "for K large enough the analyst rejects at most at alpha + epsilon",
-        ("studies.game.lemma.lemma_bounds",),
-        "game --epsilon",
+        ("replication.lemma.lemma_bounds",),
+        MAKE,
     ),
     Element(
         "Figure 4",
         "the analyst repeats at most m-bar times",
-        ("studies.game.payoff.payoff_picture",),
-        "game --plot-payoff",
+        (f"{GAME}.best_response", "replication.lemma.lemma_bounds"),
+        "game",
     ),
     Element(
         "Lemma D.2",
@@ -185,14 +186,14 @@ ELEMENTS = (
     Element(
         "Appendix E",
         "the simulation, and the same from one's own run",
-        ("studies.power.appendix_e.appendix_e", "studies.power.from_run.power_from_run"),
-        "power --from-run",
+        ("replication.appendix_e.appendix_e", "replication.from_run.power_from_run"),
+        MAKE,
     ),
     Element(
         "Figure 5",
         "rejection probabilities of Appendix E",
-        ("studies.power.appendix_e.curve_rows", "report.plots.power.power_curves"),
-        "replicate",
+        ("replication.appendix_e.curve_rows", "report.plots.power.power_curves"),
+        MAKE,
     ),
     Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM, SEARCH), "audit --rule"),
     Element(
@@ -201,21 +202,21 @@ ELEMENTS = (
     Element("Section F.1", "mixed-integer program, classification utility", (PROGRAM,), "audit --rule"),
     Element("Proposition F.1", "mixed-integer program, calibration utility", (PROGRAM,), "audit --rule"),
     Element("Appendix G", "the legal framework", (), ""),
-    Element("Appendix H.1", "other selection rules", (REPLICATE,), "replicate"),
-    Element("Appendix H.2", "conditions of the same year as the decision", (REPLICATE,), "replicate"),
-    Element("Appendix H.3", "accuracy measured by cost", (REPLICATE,), "replicate --target"),
-    Element("Table 2", "seven splits, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
-    Element("Table 3", "seven splits, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
+    Element("Appendix H.1", "other selection rules", (REPLICATE,), MAKE),
+    Element("Appendix H.2", "conditions of the same year as the decision", (REPLICATE,), MAKE),
+    Element("Appendix H.3", "accuracy measured by cost", (REPLICATE,), MAKE),
+    Element("Table 2", "seven splits, LASSO", (SPLITS,), MAKE),
+    Element("Table 3", "seven splits, linear regression", (SPLITS,), MAKE),
     Element(
         "Figure 6",
         "utilities, conditions of the same year",
-        ("report.plots.mean_utilities.mean_utilities",),
-        "replicate",
+        ("replication.mean_utilities.mean_utilities",),
+        MAKE,
     ),
-    Element("Table 4", "same year, linear regression", ("studies.replication.tables.split_rows",), "replicate"),
-    Element("Table 5", "same year, LASSO", ("studies.replication.tables.split_rows",), "replicate"),
-    Element("Table 6", "same year, random forest", ("studies.replication.tables.split_rows",), "replicate"),
-    Element("Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), "replicate --target"),
+    Element("Table 4", "same year, linear regression", (SPLITS,), MAKE),
+    Element("Table 5", "same year, LASSO", (SPLITS,), MAKE),
+    Element("Table 6", "same year, random forest", (SPLITS,), MAKE),
+    Element("Figure 7", "accuracy measured by cost", ("report.plots.surface.surface",), MAKE),
 )
 
 
@@ -242,7 +243,8 @@ def page() -> str:
     lines = ["| paper | what it says | here | command | tests |", "|---|---|---|---|---|"]
     for element in ELEMENTS:
         here = ", ".join(f"`{name}`" for name in element.functions) or "[the legal page](law.md)"
-        command = f"`improvable {element.command}`" if element.command else ""
+        words = element.command if element.command in ("", MAKE) else f"improvable {element.command}"
+        command = f"`{words}`" if words else ""
         shown = "<br>".join(f"`{test}`" for test in tests.get(element.name, ()))
         lines.append(f"| {element.name} | {element.says} | {here} | {command} | {shown} |")
     return HEAD + "\n".join(lines) + "\n"

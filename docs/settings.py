@@ -5,7 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from improvable.question.reference import protocol_schema, settings_table
+from improvable.errors import one_of
+from improvable.question import checks
+from improvable.question.checks import FLAG, SECTIONS, STATUS_QUO, Setting
+from improvable.question.declaration import WAYS
+from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, section_keys
 
 REFERENCE = Path(__file__).parent / "reference"
 PAGE, SCHEMA = REFERENCE / "settings.md", REFERENCE / "result.schema.json"
@@ -18,9 +22,38 @@ Each row is one setting: an argument of `improvable.audit`, an option of the com
 [protocol](../how-to/seal-and-verify.md). Arguments that cannot change a result (`n_jobs`, `progress`, `run_folder`) are
 not settings. An option that takes no value turns its default around.
 
+In Python, `improvable.Claim`, `Test` and `Read` hold the settings of one kind and are given as `claim`, `test` and
+`read`; `improvable.Groups` is given as `group`, and calls `groups` its `only`.
+
 This page is made from the declaration of the settings: `python docs/settings.py` writes it.
 
 """
+
+ESCAPED = r"\*"
+NEEDED = {"columns": ["outcome", "group"], "rule": ["name"]}
+
+NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}}
+SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
+    checks.TEXT: {"type": "string"},
+    checks.TEXTS: {"type": ["string", "array"], "items": {"type": "string"}},
+    checks.POSITIVE: {
+        "anyOf": [
+            {"type": ["string", "array"]},
+            {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+        ]
+    },
+    checks.NUMBER: {"type": "number"},
+    checks.RANGE: {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    checks.CAPACITY: {"anyOf": [{"type": "number"}, {"enum": [checks.SAME, checks.SAME_SHARE]}]},
+    checks.WHOLE: {"type": "integer"},
+    checks.FLAG: {"type": "boolean"},
+    checks.SIGNS: {"type": "object", "additionalProperties": {"enum": ["+", "-", 1, -1]}},
+    checks.LABELS: {"type": "object", "additionalProperties": {"type": "string"}},
+    checks.DELTA: {"type": ["number", "object"], "additionalProperties": {"anyOf": [{"type": "number"}, NUMBERS]}},
+    checks.GAP_DELTA: {"type": ["number", "object"], "additionalProperties": {"type": "number"}},
+    checks.WEIGHTS: {"anyOf": [{"const": checks.POPULATION}, NUMBERS]},
+}
+"""What a protocol may hold, by the kind of a setting."""
 
 
 def page() -> str:
@@ -42,6 +75,73 @@ def _lines(value: Any, indent: int, levels: int) -> str:
         f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}" for key, one in value.items()
     ]
     return "{\n" + ",\n".join(inner) + f"\n{' ' * indent}}}"
+
+
+def protocol_schema() -> dict[str, Any]:
+    """The JSON schema of a protocol: what a TOML file may hold, and what a result remembers as declared.
+
+    Examples
+    --------
+    >>> protocol_schema()["properties"]["claim"]["properties"]["gap"]["enum"]
+    ['signed', 'absolute']
+    """
+    return {
+        "type": "object",
+        "description": "What an audit was asked, as a protocol declares it.",
+        "required": ["columns", "status_quo", "rule"],
+        "properties": {section: _section_schema(section, words) for section, words in SECTIONS.items()},
+        "additionalProperties": False,
+    }
+
+
+def _section_schema(section: str, words: str) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "description": words,
+        "properties": {key: _key_schema(setting) for key, setting in section_keys(section).items()},
+        "additionalProperties": False,
+    }
+    if section in NEEDED:
+        schema["required"] = NEEDED[section]
+    if section == STATUS_QUO:
+        ways = [[key for key in STATUS_QUO_KEYS if key in way] for way in WAYS]
+        schema["oneOf"] = [{"required": way, "maxProperties": len(way)} for way in ways]
+    return schema
+
+
+def _key_schema(setting: Setting) -> dict[str, Any]:
+    allowed = {"enum": list(setting.choices)} if setting.choices else SCHEMAS[setting.kind]
+    return {**allowed, "description": setting.help}
+
+
+def settings_table() -> str:
+    """Every setting as a Markdown table: in Python, on the command line, in a protocol, its default, what it means."""
+    rows = [_row(setting) for setting in SETTINGS.values() if setting.name != "seal"]
+    head = ["| argument | option | commands | protocol | value | default | meaning |", "|---|---|---|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def _row(setting: Setting) -> str:
+    flags, commands = [setting.flag], setting.commands
+    protocol = f"`[{setting.section}] {setting.key}`" if setting.section else "in the seal"
+    value = one_of(f"`{one}`" for one in setting.choices) if setting.choices else setting.kind.words
+    meaning = setting.help
+    if setting.name == STATUS_QUO:
+        flags, commands = [one.flag for one in STATUS_QUO_KEYS.values()], STATUS_QUO_KEYS["score"].commands
+        protocol, value, meaning = f"`[{STATUS_QUO}]`", "an algorithm", SECTIONS[STATUS_QUO]
+    options = ", ".join(f"`{flag}`" for flag in flags)
+    cells = [f"`{setting.name}`", options, ", ".join(commands), protocol, value, _default(setting), meaning]
+    return f"| {' | '.join(cell.replace('*', ESCAPED) for cell in cells)} |"
+
+
+def _default(setting: Setting) -> str:
+    if setting.required:
+        return "required"
+    if setting.default is None or setting.default == ():
+        return setting.unset or "none"
+    if setting.kind is FLAG:
+        return "true" if setting.default else "false"
+    return f"`{setting.default}`" if isinstance(setting.default, str) else f"{setting.default:,}"
 
 
 if __name__ == "__main__":

@@ -174,5 +174,5 @@ def random_claim(rng: np.random.Generator, form: str, kind: str) -> Claim:
         overall = "population" if kind == "population" else {group: float(rng.uniform(0.2, 2)) for group in "01"}
     return make_claim(
         delta_accuracy=each, delta_fairness=float(rng.uniform(*fairness)), form=form, gap="signed",
-        protected=str(rng.integers(2)) if kind == "protected" else None, overall=overall,  # type: ignore[arg-type]
+        protected=str(rng.integers(2)) if kind == "protected" else None, overall=overall,
     )  # fmt: skip

@@ -1,11 +1,28 @@
 """How the repetitions of one data set may depend on each other, for tests of the game."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
-from improvable.studies.game.game import rejection_probability
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
+from improvable.data.arrays import FloatArray
+from improvable.studies.game import INDEPENDENT, BetaMixing, GaussianMixing, Mixing, rejection_probability
+
+
+@dataclass(frozen=True)
+class DiscreteMixing:
+    """For each level, alpha and alpha / 2, values of q and their weights."""
+
+    support: Mapping[float, tuple[Sequence[float], Sequence[float]]]
+    name: str = "discrete"
+
+    def points(self, level: float) -> tuple[FloatArray, FloatArray]:
+        (both,) = [both for known, both in self.support.items() if np.isclose(known, level, rtol=1e-9, atol=0)]
+        values, weights = (np.asarray(part, dtype=np.float64) for part in both)
+        return values, weights
+
 
 # For one data set in eighteen nearly half of all repetitions reject:
 # the median needs many to see that they are a minority.

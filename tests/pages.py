@@ -139,6 +139,7 @@ def write(data: Path, wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(DOCS.parent))  # for pages that import the replication
     warnings.simplefilter("ignore")
     beside = DOCS.parents[1] / "shared" / "data"
     write(Path(os.environ.get("IMPROVABLE_DATA", beside)), sys.argv[1:])

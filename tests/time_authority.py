@@ -1,7 +1,6 @@
 """A time stamp authority on this machine, made with OpenSSL."""
 
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 CONFIGURATION = """
@@ -30,14 +29,6 @@ def openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
-@dataclass(frozen=True)
-class Authority:
-    """Where it answers, and its root certificate."""
-
-    url: str
-    root: Path
-
-
 def make_authority(folder: Path) -> None:
     (folder / "tsa.cnf").write_text(CONFIGURATION)
     (folder / "ext.cnf").write_text(EXTENSIONS)
@@ -48,3 +39,10 @@ def make_authority(folder: Path) -> None:
     openssl(folder, "req", *new[2:], "tsa.key", "-out", "tsa.csr", "-subj", "/CN=Authority")
     signed = ["-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial", "-days", "9", "-extfile", "ext.cnf"]
     openssl(folder, "x509", "-req", "-in", "tsa.csr", *signed, "-out", "tsa.pem")
+
+
+def answer(folder: Path, query: Path, token: Path) -> None:
+    """What an authority does when it is asked: sign the digest in a query with the time."""
+    openssl(
+        folder, "ts", "-reply", "-config", "tsa.cnf", "-queryfile", str(query.resolve()), "-out", str(token.resolve())
+    )

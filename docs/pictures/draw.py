@@ -13,10 +13,8 @@ from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, styled
-from improvable.studies.game.game import linear_costs, play
-from improvable.studies.game.mixing import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing
-from improvable.studies.game.picture import picture
-from improvable.studies.power.appendix_e import appendix_e, curve_rows
+from improvable.studies.game import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing, costs_of, play
+from replication.appendix_e import appendix_e, curve_rows
 
 HERE = Path(__file__).parent
 
@@ -105,8 +103,8 @@ def care_program() -> None:
     plots.save_chart(power, HERE / "power.svg")
     runpy.run_path(str(HERE / "figure_1.py"), run_name="__main__")
     alike: dict[str, Mixing] = {"split": BetaMixing(0.3), "forward": GaussianMixing(FORWARD_CORRELATION)}
-    games = {name: play(*linear_costs(0.001, 7), repetitions=7, mixing=mixing) for name, mixing in alike.items()}
-    plots.save_chart(picture(games), HERE / "repetitions.svg")
+    games = {name: play(*costs_of(0.001, 7), repetitions=7, mixing=mixing) for name, mixing in alike.items()}
+    plots.save_chart(plots.attempts(games), HERE / "repetitions.svg")
 
 
 if __name__ == "__main__":

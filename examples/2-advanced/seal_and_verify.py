@@ -11,8 +11,15 @@ from improvable.procedure.preparing import prepare_audit
 from improvable.procedure.running import run_prepared
 from improvable.question.declaration import declare
 from improvable.question.settings import Settings
-from improvable.trust.files import read_protocol, write_protocol
-from improvable.trust.seal import check_seal, make_seal, seal_path, settings_of, write_seal
+from improvable.trust.seal import (
+    check_seal,
+    make_seal,
+    read_protocol,
+    seal_path,
+    settings_of,
+    write_protocol,
+    write_seal,
+)
 from improvable.trust.verification import verify
 
 improvable.datasets.care_management(4_000, seed=0).write_csv("patients.csv")

@@ -3,11 +3,14 @@
 #
 # Appendix E asks how often the fairness part of the test rejects, for candidates between perfectly fair (eta = 0) and
 # as uneven as the status quo (eta = 1.52). The paper uses 5,000 simulations of 2,000 draws; here there are fewer.
+#
+# The replication is a folder of the repository, not of the package. Run this in the repository's root:
+# `PYTHONPATH=. python examples/3-replications/appendix_e.py`.
 
 # %%
 import improvable
-from improvable.studies.power import power_from_run
-from improvable.studies.power.appendix_e import MEAN_GAP, appendix_e
+from replication.appendix_e import MEAN_GAP, appendix_e
+from replication.from_run import power_from_run
 
 etas = [0.0, 0.4, 0.8, 1.2, MEAN_GAP]
 found = appendix_e(etas, sizes=[100, 200, 400], simulations=300, draws=300)

@@ -3,7 +3,7 @@
 #
 # Section 6 of the paper audits a hospital's care program. The published data may not be redistributed with this
 # package. If you have the held-out third of them (name its folder in `IMPROVABLE_DATA`), it is used here; otherwise the
-# simulated program is. `improvable replicate` does all of Section 6 and Appendix H.
+# simulated program is. `make replicate` does all of Section 6 and Appendix H.
 
 # %%
 import os

@@ -24,6 +24,8 @@ from improvable.errors import (
 )
 from improvable.procedure.api import audit, compare
 from improvable.question.catalog import UTILITIES
+from improvable.question.claim import Claim
+from improvable.question.settings import Groups, Read, Test
 from improvable.question.utilities import Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -34,15 +36,19 @@ __all__ = [
     "Algorithm",
     "AlgorithmError",
     "Audit",
+    "Claim",
     "Comparison",
     "DataError",
+    "Groups",
     "ImprovableError",
     "ImprovableWarning",
     "OptionError",
+    "Read",
     "RuleError",
     "Selection",
     "SelectionRule",
     "StorageError",
+    "Test",
     "Training",
     "UnknownColumnError",
     "Utility",

@@ -3,6 +3,7 @@
 Every error says what is wrong and, in its hint, what would be right.
 """
 
+import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -95,6 +96,26 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if len(names) > MOST_NAMED:
         return f"Choose one of {', '.join(map(repr, names[:MOST_NAMED]))}, ..."
     return f"Choose {one_of(map(repr, names))}." if names else ""
+
+
+def require_extra(what: str, module: str, extra: str, package: str = "") -> None:
+    """Refuse what needs a package that is not installed, and name the extra that brings it.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, as the beginning of a sentence.
+    module : str
+        What would be imported.
+    extra : str
+    package : str
+        What the package is called, where that is not the module's name.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise OptionError(
+            f"{what} needs {package or module}, which is not installed.",
+            f"Install it: pip install 'improvable[{extra}]'.",
+        )
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Texts from data and files, made safe to look at: the one place that decides which characters may not be shown raw.
+"""Escape control and invisible characters before text is displayed.
 
 A label can hold an escape sequence that clears a terminal and prints a false verdict, a mark that turns the direction
 of the text around it, a line break that begins a line of its own, or half a character that no file can hold. Wherever

@@ -243,9 +243,6 @@ def test_every_trusted_name_exists() -> None:
 
 
 def test_without_skops_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str, package: str | None = None) -> Any:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(improvable.OptionError, match=r"needs skops. Install .*'improvable\[export\]'"):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(improvable.OptionError, match=r"needs skops, .* Install .*'improvable\[export\]'"):
         export_algorithm(DecisionColumn("sick"), tmp_path / "it.skops")

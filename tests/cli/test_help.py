@@ -14,7 +14,6 @@ import typer
 
 import improvable
 from improvable.cli import app, run
-from improvable.cli.game import counted
 from improvable.cli.panels import ORDER, panel_of
 from improvable.cli.settings import options_of
 from pages import DOCS
@@ -73,11 +72,6 @@ def test_a_file_that_is_not_there_is_not_replaced_by_any_other(
     Path("loan.csv").write_text("y\n1\n")
     assert run(["audit", "loans.csv", *command]) == 2
     assert "Did you mean 'loan.csv'?" in capsys.readouterr().err
-
-
-def test_one_is_and_two_are() -> None:
-    assert counted(1) == "1 of them is"
-    assert counted(2) == "2 of them are"
 
 
 def people(levels: int) -> pl.DataFrame:

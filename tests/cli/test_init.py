@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from improvable.cli import app, run
-from improvable.question.describing import SECTIONS
+from improvable.question.checks import SECTIONS
 from improvable.question.settings import section_keys
 from people import make_people
 from protocol_room import said

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import improvable
 from improvable.cli import app
 from improvable.cli.power import parse_group
 from improvable.errors import ImprovableError
@@ -75,35 +74,14 @@ def test_a_plan_from_assumptions_prints_only_json_where_asked() -> None:
     assert facts["range"] is None
 
 
-def test_a_finished_run_gives_the_curves_of_appendix_e(pilot: Path) -> None:
-    improvable.audit(
-        pilot / "pilot.csv", outcome="outcome", group="group", rule="linear", features=["need", "other"], repetitions=3,
-        status_quo=improvable.threshold("score", capacity=0.2), draws=300,
-    ).save(pilot / "run")  # fmt: skip
-    where = f"--from-run {pilot / 'run'} --simulations 200"
-    files = f"--json {pilot / 'p.json'} --table {pilot / 'p.csv'} --plot {pilot / 'p.svg'}"
-    out, _ = call(f"{where} --try-rows 500,5000 --try-deltas-fairness 0,0.5 {files}")
-    assert "is the lower median" in " ".join(out.split())
-    assert "delta 0.5 (Monte Carlo error" in out
-    facts = json.loads((pilot / "p.json").read_text(encoding="utf-8"))
-    assert {point["size"] for point in facts["points"]} == {500, 5_000}
-    assert {point["delta"] for point in facts["points"]} == {0.0, 0.5}
-    assert len(pl.read_csv(pilot / "p.csv")) == len(facts["points"])
-    assert "5,000 test rows" in (pilot / "p.svg").read_text(encoding="utf-8")
-    printed, _ = call(f"{where} --json -")
-    assert json.loads(printed)["kind"] == "power_of_gap"
-
-
 BAD = {
     "small.csv --outcome outcome --group group --score score --capacity 0.2 --rule linear": "too small to plan from",
     "pilot.csv --outcome outcome": "needs --outcome and --group",
     "pilot.csv --outcome outcome --group grupe --score score --capacity 0.2": "Did you mean 'group'",
     "pilot.csv --outcome outcome --group group": "a score or a column of decisions",
-    f"pilot.csv --assume {BLACK}": "one of a pilot, assumptions or a finished run",
-    "pilot.csv --from-run run": "one of a pilot, assumptions or a finished run",
-    "": "one of a pilot, assumptions or a finished run",
-    "--from-run nowhere": "nowhere",
-    "--from-run run --plot-learning learning.svg": "--plot-learning needs a pilot",
+    f"pilot.csv --assume {BLACK}": "either a pilot or assumptions",
+    "": "either a pilot or assumptions",
+    f"--rows 1000 --assume {BLACK} --assume {WHITE} --plot-learning learning.svg": "--plot-learning needs a pilot",
     f"--assume {BLACK} --assume {WHITE}": "--assume needs --rows",
     f"--rows 1000 --assume {BLACK}": "at least two groups",
     "--rows 1000 --assume black:share=0.3 --assume white": "Write black:share=0.12",

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 import improvable
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
-from improvable.data.keys import Keying
+from improvable.data.keys import Keying, fingerprint
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_every_frame_and_engine_gives_the_same_bytes(people: pl.DataFrame, kind:
 
 def test_missing_codes_are_the_rows_that_are_dropped(people: pl.DataFrame) -> None:
     coded = people.with_columns(sick=pl.when(pl.col("row") < 30).then(9).otherwise("sick"))
-    assert any("30 rows that hold 9" in text and "`na=['9']`" in text for text in audit(coded).warnings)
+    assert sum("9 in 30 rows" in text and "`na=['9']`" in text for text in audit(coded).warnings) == 1
     with pytest.raises(improvable.ImprovableError, match="30 in 'sick'"):
         audit(coded, na="9")
     found = audit(coded, na="9", drop_missing=True)
@@ -138,6 +138,22 @@ def test_texts_of_digits_are_numbers_once_the_strays_are_missing(people: pl.Data
 def test_levels_spelled_two_ways_are_named(people: pl.DataFrame) -> None:
     frame = people.with_columns(sex=pl.when(pl.col("row") % 3 == 0).then(pl.lit("Male ")).otherwise("sex"))
     assert any("'Male ' and 'male' of 'sex' differ only in spaces, capitals" in w for w in audit(frame).warnings)
+
+
+def test_each_problem_of_the_data_is_said_once_with_the_advice_that_fixes_it(people: pl.DataFrame) -> None:
+    frame = people.with_columns(
+        sick=pl.when(pl.col("row") % 33 == 0).then(9).otherwise("sick"),
+        sex=pl.when(pl.col("row") % 3 == 0).then(pl.lit("Male ")).otherwise("sex"),
+    )
+    found = [text for text in audit(frame).warnings if "missing" in text or "differ only" in text]
+    assert found == [
+        "the outcome 'sick' is 0 and 1, but for 9 in 37 rows. If that stands for missing, say so: `na=['9']`, "
+        "`drop_missing=True`.",
+        "groups 'Male ' and 'male' of 'sex' differ only in spaces, capitals or what does not show. To read them as "
+        "one: `strip=True`.",
+    ]
+    mended = audit(frame, na="9", drop_missing=True, strip=True).warnings
+    assert not [text for text in mended if "stands for missing" in text or "differ only" in text]
 
 
 def test_positive_and_missing_values_are_part_of_the_protocol(people: pl.DataFrame) -> None:

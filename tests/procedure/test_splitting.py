@@ -12,7 +12,7 @@ import pytest
 import improvable
 from improvable.data.engines.memory import Memory
 from improvable.data.frames import read_rows
-from improvable.data.keys import Keying, mix, siphash, tell_apart
+from improvable.data.keys import Keying, mix, siphash, tell_apart, with_keys
 from improvable.procedure.sampling import choose
 from improvable.procedure.splitting import Part, make_splitting
 from people import audited, make_people
@@ -114,7 +114,7 @@ def test_twins_do_not_stay_together() -> None:
     """Of 4,000 pairs of equal rows, about half are divided by a cut in half: within four standard errors."""
     pairs = pl.DataFrame({"x": np.repeat(np.arange(4_000), 2)})
     splitting = make_splitting(3, [0.5], None, ("x",))
-    keys = Memory(read_rows(pairs), 1).keyed(splitting.keying, ("x",)).rows.keys
+    keys = with_keys(Memory(read_rows(pairs), 1), splitting.keying, ("x",)).rows.keys
     assert keys is not None
     assert len(np.unique(keys)) == 8_000
     trains = splitting.trains(splitting.places(keys, 1), Part(1)).reshape(4_000, 2)

@@ -7,33 +7,32 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from improvable.question import kinds
-from improvable.question.checks import SAME_SHARE
-from improvable.question.declaration import declare, digest_of, from_declaration
-from improvable.question.describing import Setting
-from improvable.question.identity import asked_identity
-from improvable.question.reference import protocol_schema
+from improvable.question import checks
+from improvable.question.checks import SAME_SHARE, Setting
+from improvable.question.declaration import asked_identity, declare, digest_of, from_declaration
 from improvable.question.settings import SETTINGS, Settings
+from settings_page import settings_page
 
+SCHEMA = settings_page().protocol_schema()
 NAME = st.text("abc_é", min_size=1, max_size=4)
 NUMBER = st.floats(0.01, 0.99)
-VALUES: dict[kinds.Kind, st.SearchStrategy[Any]] = {
-    kinds.TEXT: NAME,
-    kinds.TEXTS: NAME | st.lists(NAME, min_size=1, max_size=3, unique=True),
-    kinds.POSITIVE: NAME
+VALUES: dict[checks.Kind, st.SearchStrategy[Any]] = {
+    checks.TEXT: NAME,
+    checks.TEXTS: NAME | st.lists(NAME, min_size=1, max_size=3, unique=True),
+    checks.POSITIVE: NAME
     | st.lists(NAME, min_size=1, max_size=2, unique=True)
     | st.dictionaries(NAME, NAME, min_size=1),
-    kinds.NUMBER: NUMBER,
-    kinds.RANGE: st.tuples(st.floats(-9, -1), st.floats(1, 9)).map(list),
-    kinds.CAPACITY: NUMBER | st.just(SAME_SHARE),
-    kinds.WHOLE: st.integers(0, 1_000),
-    kinds.FLAG: st.booleans(),
-    kinds.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
-    kinds.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
-    kinds.DELTA: NUMBER
+    checks.NUMBER: NUMBER,
+    checks.RANGE: st.tuples(st.floats(-9, -1), st.floats(1, 9)).map(list),
+    checks.CAPACITY: NUMBER | st.just(SAME_SHARE),
+    checks.WHOLE: st.integers(0, 1_000),
+    checks.FLAG: st.booleans(),
+    checks.SIGNS: st.dictionaries(NAME, st.sampled_from(["+", "-"]), max_size=2),
+    checks.LABELS: st.dictionaries(NAME, NAME, min_size=1, max_size=2),
+    checks.DELTA: NUMBER
     | st.dictionaries(NAME, NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=2), min_size=1, max_size=3),
-    kinds.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
-    kinds.WEIGHTS: st.just(kinds.POPULATION) | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
+    checks.GAP_DELTA: NUMBER | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
+    checks.WEIGHTS: st.just(checks.POPULATION) | st.dictionaries(NAME, NUMBER, min_size=1, max_size=3),
 }
 ALGORITHM = st.one_of(
     NAME,
@@ -64,4 +63,4 @@ def test_settings_survive_a_protocol_and_obey_its_schema(asked: dict[str, Any]) 
     assert declare(back) == declared
     assert digest_of(json.loads(json.dumps(declared))) == digest_of(declared)
     assert asked_identity(back) == asked_identity(chosen), "the same run, declared or not"
-    importlib.import_module("jsonschema").Draft202012Validator(protocol_schema()).validate(declared)
+    importlib.import_module("jsonschema").Draft202012Validator(SCHEMA).validate(declared)

@@ -11,12 +11,11 @@ from typer.testing import CliRunner
 import improvable
 from conftest import Case
 from improvable.cli import app
-from improvable.question.claim import Claim, make_claim
+from improvable.question.checks import parse_delta
+from improvable.question.claim import Claim, accuracy_delta, every_delta, make_claim
 from improvable.question.declaration import declare, from_declaration
-from improvable.question.deltas import accuracy_delta, every_delta
-from improvable.question.kinds import parse_delta
 from improvable.question.settings import Settings
-from improvable.trust.files import protocol_text
+from improvable.trust.seal import protocol_text
 
 ACCURACY, FAIRNESS = ["calibration", "classification_rate"], ["calibration", "selection_rate"]
 EACH: dict[str, Any] = {"calibration": {"a": 0.03, "b": -0.02}, "classification_rate": -0.01}
@@ -111,11 +110,11 @@ def claim(**changes: Any) -> Claim:
     ("changes", "message"),
     [
         ({"delta_accuracy": {"calibration": 0.1}}, "nothing for the utility 'classification_rate'"),
-        ({"delta_accuracy": {"calibration": 0.1, "a": 0.2}}, "'a', which is no accuracy utility"),
-        ({"delta_accuracy": {"selection_rate": {"a": 0.1}}}, "'selection_rate', which is no accuracy utility"),
+        ({"delta_accuracy": {"calibration": 0.1, "a": 0.2}}, "'a', which does not measure accuracy"),
+        ({"delta_accuracy": {"selection_rate": {"a": 0.1}}}, "'selection_rate', which does not measure accuracy"),
         ({"delta_accuracy": {"calibration": {"a": "x"}, "classification_rate": 0}}, "`delta_accuracy` is x"),
         ({"delta_fairness": {"calibration": 0.1}}, "`delta_fairness` has nothing for the utility 'selection_rate'"),
-        ({"delta_fairness": {"a": 0.1, "b": 0.1}}, "'a', which is no fairness utility"),
+        ({"delta_fairness": {"a": 0.1, "b": 0.1}}, "'a', which does not measure fairness"),
         ({"delta_accuracy": EACH, "no_worse": 0.01}, "contradicts `delta_accuracy`"),
     ],
 )

@@ -15,8 +15,8 @@ from improvable.inference.assessment import assess
 from improvable.inference.evidence import Evidence
 from improvable.question.claim import Claim
 from improvable.question.utilities import Measure
+from improvable.studies.power.assumptions import Outlook, root
 from improvable.studies.power.claim_margins import margins
-from improvable.studies.power.outlook import Outlook, root
 from simulation.study import DRAWS
 
 UNITS = 1_000

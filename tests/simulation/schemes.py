@@ -70,7 +70,8 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
     cutoff: dict[str, Any] = {"above": 0.0} if case.capacity is None else {"capacity": case.capacity}
     return improvable.audit(
         pl.DataFrame(columns), outcome="outcome", group="group", status_quo=improvable.threshold("score", **cutoff),
-        rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names(), case.capacity), features=names,
+        rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names(), case.capacity),
+        features=names,
         accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row", n_jobs=1,
         direction="as stated", progress=False,
         **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},

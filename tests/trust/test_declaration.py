@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
+from improvable.question.checks import SECTIONS
 from improvable.question.declaration import declare, digest_of, from_declaration
-from improvable.question.describing import SECTIONS
 from improvable.question.settings import SETTINGS, Settings, section_keys
-from improvable.trust.files import protocol_text, read_protocol, write_protocol
+from improvable.trust.seal import protocol_text, read_protocol, write_protocol
 
 FULL = Settings(
     outcome="y", group=["g", "h"], status_quo=improvable.threshold("s", capacity=0.1),

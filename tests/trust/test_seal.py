@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import improvable
 from improvable.cli import app, run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
-from improvable.procedure.sealing import sealed_seed
+from improvable.data.keys import fingerprint
+from improvable.question.challenge import sealed_seed
 from improvable.results.storage import PROVENANCE
 from improvable.trust.seal import read_seal
 from protocol_room import OPTIONS, flip, said

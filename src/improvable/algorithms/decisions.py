@@ -24,7 +24,7 @@ from improvable.data.columns import Reads
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.data.keys import Keying
 from improvable.errors import AlgorithmError, OptionError, UnknownColumnError
-from improvable.question.status_quo import check_written
+from improvable.question.declaration import check_written
 
 
 class Algorithm(Protocol):

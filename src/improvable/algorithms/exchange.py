@@ -22,7 +22,7 @@ from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import RowFunction
 from improvable.data.files import write_whole
 from improvable.data.received import MOST_ARRAYS, ReceivedError, inflates, read_bytes
-from improvable.errors import ImprovableWarning, OptionError, StorageError
+from improvable.errors import ImprovableWarning, StorageError, require_extra
 
 FORMAT = 1
 VERSIONED = ("scikit-learn", "skrub")
@@ -149,12 +149,8 @@ def import_algorithm(path: str | Path) -> Algorithm:
 
 
 def _skops() -> Any:
-    try:
-        return importlib.import_module("skops.io")
-    except ImportError as error:
-        raise OptionError(
-            "exporting and importing algorithms needs skops.", "Install it with: pip install 'improvable[export]'."
-        ) from error
+    require_extra("exporting and importing algorithms", "skops", "export")
+    return importlib.import_module("skops.io")
 
 
 def _untrusted(skops: Any, data: bytes) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.features import MOST_CATEGORIES
+from improvable.data.columns import MOST_CATEGORIES
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, UnknownColumnError
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.frames import Rows
-from improvable.data.oddities import as_number
+from improvable.data.quality import written_number
 
 MOST_VALUES = 50
 FEWEST_ROWS_PER_VALUE = 10
@@ -78,7 +78,7 @@ def read_column(rows: Rows, name: str) -> Column:
         values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
         return Column(name, np.array(values, dtype=np.float64), ordered=True)
     known = series.drop_nulls().unique().sort().to_list()
-    numbers = [as_number(text) for text in known] if len(known) > MOST_VALUES else [None]
+    numbers = [written_number(text) for text in known] if len(known) > MOST_VALUES else [None]
     parsed = [number for number in numbers if number is not None]
     is_number = len(parsed) == len(known)
     meaning = dict(zip(known, parsed if is_number else map(float, range(len(known))), strict=True))

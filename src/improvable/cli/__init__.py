@@ -11,7 +11,6 @@ from pathlib import Path
 import typer
 
 from improvable.cli.audit import audit
-from improvable.cli.bundle import bundle
 from improvable.cli.check import check
 from improvable.cli.compare import compare
 from improvable.cli.demo import demo
@@ -22,13 +21,10 @@ from improvable.cli.ledger import ledger
 from improvable.cli.output import say, spelled
 from improvable.cli.panels import add_command
 from improvable.cli.power import power
-from improvable.cli.replicate import replicate
 from improvable.cli.report import report
 from improvable.cli.seal import seal
 from improvable.cli.serve import serve
-from improvable.cli.sign import sign
-from improvable.cli.timestamp import timestamp
-from improvable.cli.verify import verify
+from improvable.cli.verify import bundle, verify
 
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
@@ -55,11 +51,8 @@ for command in (  # in the order that --help lists them
     seal,
     verify,
     ledger,
-    timestamp,
-    sign,
     bundle,
     game,
-    replicate,
     serve,
 ):
     add_command(app, command)

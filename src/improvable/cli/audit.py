@@ -237,8 +237,7 @@ def settings_of_protocol(
     protocol: str, data: str | None, challenge: str | None = None
 ) -> "tuple[Settings, Seal | None, str]":
     """What a protocol declares, its seal where there is one beside it, and the data file."""
-    from improvable.trust.files import read_protocol
-    from improvable.trust.seal import settings_of
+    from improvable.trust.seal import read_protocol, settings_of
 
     if data is None:
         raise OptionError("a protocol needs data.", f"improvable audit {protocol} --data FILE.")
@@ -250,7 +249,7 @@ def write_declared(settings: "Settings", data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
     from improvable.procedure.preparing import prepare_audit
     from improvable.question.declaration import declare
-    from improvable.trust.files import write_protocol
+    from improvable.trust.seal import write_protocol
 
     ready = prepare_audit(data, settings)
     declared = declare(replace(settings, rule_source=ready.rule_source))

@@ -11,8 +11,7 @@ import typer
 from improvable.cli import options as o
 from improvable.cli.output import say
 from improvable.errors import OptionError
-from improvable.question.checks import check_choice
-from improvable.question.kinds import parse_names
+from improvable.question.checks import check_choice, parse_names
 from improvable.question.settings import SETTINGS
 
 if TYPE_CHECKING:

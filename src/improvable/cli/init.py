@@ -41,7 +41,7 @@ def init(
     from improvable.procedure.planning import make_plan
     from improvable.procedure.preparing import prepare_audit
     from improvable.question.declaration import declare
-    from improvable.trust.files import write_protocol
+    from improvable.trust.seal import write_protocol
 
     check_writable(file)
     if Path(file).exists():

@@ -9,9 +9,7 @@ from improvable.cli.glimpse import Glimpse
 from improvable.cli.output import say, spelled
 from improvable.cli.settings import parsed, status_quo_from
 from improvable.errors import ImprovableError, OptionError, nearest
-from improvable.question.checks import SAME_SHARE, as_names
-from improvable.question.describing import STATUS_QUO, Setting
-from improvable.question.kinds import FLAG, parse_names
+from improvable.question.checks import FLAG, SAME_SHARE, STATUS_QUO, Setting, as_names, parse_names
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
 
 NONE = "none"

@@ -8,6 +8,17 @@ import typer
 
 from improvable.cli.options import Json, check_writable
 from improvable.cli.output import say
+from improvable.data.engines import as_engine
+from improvable.data.files import write_whole
+from improvable.data.formats import FileFormat
+from improvable.data.keys import fingerprint
+from improvable.errors import StorageError
+from improvable.question.argument_names import as_options
+from improvable.question.design import FEWEST_DRAWS
+from improvable.report.layout import paragraph
+from improvable.results.numbers import p_equals, p_text
+from improvable.showing import shown
+from improvable.trust import ledger as trust
 
 
 def ledger(
@@ -34,81 +45,56 @@ def ledger(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t'
       improvable ledger patients.csv
     """
-    from improvable.data.engines import as_engine
-    from improvable.data.files import write_whole
-    from improvable.data.fingerprint import fingerprint
-    from improvable.data.formats import FileFormat
-    from improvable.errors import StorageError
-    from improvable.question.argument_names import as_options
-    from improvable.question.design import FEWEST_DRAWS
-    from improvable.report.layout import paragraph
-    from improvable.results.numbers import p_equals, p_text
-    from improvable.showing import shown
-    from improvable.trust.ledger import (
-        BEGUN,
-        FINISHED,
-        PLANNED,
-        REFUSED,
-        REPAIRED,
-        RESUMED,
-        VERIFIED,
-        check_belongs,
-        doubts,
-        ledger_path,
-        read_ledger,
-        runs_words,
-        torn_end,
-        turned_back,
-    )
-    from improvable.trust.order import OUT_OF_ORDER, orders
-
     check_writable(json)
     named = Path(file)
-    path = named if named.suffix == ".ledger" else ledger_path(file)
-    lines = read_ledger(path)
+    path = named if named.suffix == ".ledger" else trust.ledger_path(file)
+    lines = trust.read_ledger(path)
     beside = named if named.suffix != ".ledger" else named.with_suffix("")
     if beside.exists():
         reading = FileFormat(**lines[0].facts.get("reading", {})) if lines else FileFormat()
-        check_belongs(lines, fingerprint(as_engine(beside, None, 1, reading)), path)
+        trust.check_belongs(lines, fingerprint(as_engine(beside, None, 1, reading)), path)
     if entry is not None and not any(line.hash.startswith(entry) for line in lines):
         raise StorageError(
             f"'{path}' has no line with hash {entry}: one was removed, or the hash is not as it was printed.",
             "Compare it digit by digit; then ask who kept the ledger.",
         )
-    order = orders(lines)
-    status = 1 if turned_back(lines) or any(OUT_OF_ORDER in words for words in order) else 0
-    facts = [{"line": line.number, **line.facts, "hash": line.hash} for line in lines]
-    if json is not None and json != "-":
-        write_whole(Path(json), f"{json_module.dumps(facts, indent=2)}\n".encode())
+    order = trust.orders(lines)
+    status = 1 if trust.turned_back(lines) or any(trust.OUT_OF_ORDER in words for words in order) else 0
+    document = json_module.dumps([{"line": line.number, **line.facts, "hash": line.hash} for line in lines], indent=2)
     if json == "-":
-        say(json_module.dumps(facts, indent=2))
+        say(document)
         return status
+    if json is not None:
+        write_whole(Path(json), f"{document}\n".encode())
     for line in lines:
-        told = [f"{line.number:>4}", str(line.facts["when"]), str(line.facts.get("kind", "")), line.event]
-        if "verdict" in line.facts:
-            p_value = p_text(line.facts["p_value"], line.facts.get("draws", FEWEST_DRAWS))
-            told.append(f"{p_equals(p_value)}, {line.facts['verdict']}")
-        if line.event != RESUMED and line.facts.get(RESUMED):
-            told.append(RESUMED)
-        if line.event == RESUMED:
-            told.append(f"run of line {line.facts.get('run')}")
-        if line.event == REFUSED:
-            told[-1] = f"refused: {as_options(str(line.facts.get('why')))}"
-        if line.event == VERIFIED:
-            earlier = "everything the same" if line.facts.get("same") else "NOT the same"
-            told.append(str(line.facts.get("found", earlier)))
-        if line.event == REPAIRED:
-            told.append(f"{line.facts.get('bytes')} bytes were torn")
-        if line.event in (BEGUN, RESUMED, FINISHED, PLANNED):
-            sealed = line.facts.get("seal") is not None
-            told.append("sealed" if sealed else f"not sealed, seed {line.facts.get('seed')}")
-        if line.facts.get("protocol"):
-            told.append(f"protocol {str(line.facts['protocol'])[:12]}...")
-        say("  ".join(map(shown, told)))
-    say(paragraph(f"The chain of {len(lines)} lines is intact: {runs_words(lines)}."))
-    torn = torn_end(path.read_bytes())
-    if torn:
+        say("  ".join(map(shown, _told(line))))
+    say(paragraph(f"The chain of {len(lines)} lines is intact: {trust.runs_words(lines)}."))
+    if torn := trust.torn_end(path.read_bytes()):
         say(f"The last line is torn after {len(torn):,} bytes: it was not written to its end. A run repairs it.")
-    for words in (*doubts(lines), *order):
+    for words in (*trust.doubts(lines), *order):
         say(paragraph(shown(words)))
     return status
+
+
+def _told(line: trust.Line) -> list[str]:
+    """What a line says, in words that stand beside each other."""
+    facts = line.facts
+    told = [f"{line.number:>4}", facts["when"], facts.get("kind", ""), line.event]
+    if "verdict" in facts:
+        p_value = p_text(facts["p_value"], facts.get("draws", FEWEST_DRAWS))
+        told.append(f"{p_equals(p_value)}, {facts['verdict']}")
+    if line.event != trust.RESUMED and facts.get(trust.RESUMED):
+        told.append(trust.RESUMED)
+    if line.event == trust.RESUMED:
+        told.append(f"run of line {facts.get('run')}")
+    if line.event == trust.REFUSED:
+        told[-1] = f"refused: {as_options(str(facts.get('why')))}"
+    if line.event == trust.VERIFIED:
+        told.append(facts.get("found", "everything the same" if facts.get("same") else "NOT the same"))
+    if line.event == trust.REPAIRED:
+        told.append(f"{facts.get('bytes')} bytes were torn")
+    if line.event in (trust.BEGUN, trust.RESUMED, trust.FINISHED, trust.PLANNED):
+        told.append("sealed" if facts.get("seal") is not None else f"not sealed, seed {facts.get('seed')}")
+    if facts.get("protocol"):
+        told.append(f"protocol {facts['protocol'][:12]}...")
+    return told

@@ -1,12 +1,12 @@
 """Options that are not settings, and that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from improvable.cli.panels import of_output, of_search, of_test
 from improvable.errors import OptionError
+from improvable.question.checks import check_folder
 from improvable.question.settings import SETTINGS
 
 DATA_FILE = "A data file (CSV, Parquet, Excel, Stata, SPSS or SAS) or a folder of Parquet files, one row per person"
@@ -41,5 +41,5 @@ def check_loudness(verbose: bool, quiet: bool) -> None:
 
 def check_writable(path: str | None) -> None:
     """Refuse a file in a missing folder before the work is done, not after."""
-    if path not in (None, "-") and not Path(str(path)).resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{path}'.", "Make it first, or write elsewhere.")
+    if path is not None and path != "-":
+        check_folder(path)

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from improvable.question.describing import CLAIM, COLUMNS, REPORT, RULE, STATUS_QUO, TEST, Setting
+from improvable.question.checks import CLAIM, COLUMNS, REPORT, RULE, STATUS_QUO, TEST, Setting
 
 DATA, QUESTION, SEARCH, TESTED, OUTPUT, OTHERS = "Data", "Question", "Search", "Test", "Output", "Options"
 PANELS = {COLUMNS: DATA, STATUS_QUO: QUESTION, CLAIM: QUESTION, RULE: SEARCH, TEST: TESTED, REPORT: OUTPUT}

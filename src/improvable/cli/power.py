@@ -1,7 +1,7 @@
 """`improvable power`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,8 +9,11 @@ from improvable.cli import options as o
 from improvable.cli.output import quietly, say, warn
 from improvable.cli.settings import completed, with_settings
 from improvable.errors import OptionError, one_of
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 from improvable.trust.recording import open_recorder, reading_facts
+
+if TYPE_CHECKING:
+    from improvable.studies.power import AssumedGroup, PowerPlan
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
 
@@ -32,10 +35,6 @@ def power(
     assume: Annotated[
         list[str] | None,
         typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
-    ] = None,
-    from_run: Annotated[
-        str | None,
-        typer.Option(metavar="RUN_FOLDER", help="Instead of a pilot, the fairness test's power from a finished audit."),
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
@@ -80,23 +79,10 @@ def power(
       improvable power --rows 20000 \\
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
-
-    After an audit, --from-run says how the power of its fairness test depends on the candidate's gap and on the test
-    rows, as Appendix E of the paper does: the moments come from the audit's median repetition. Test rows and deltas to
-    try are those of --try-rows and --try-deltas-fairness; every other setting is the run's.
-
-    \b
-      improvable power --from-run run --plot power.svg
     """
-    from improvable.data.engines.memory import Memory
-    from improvable.data.formats import FileFormat
-    from improvable.data.frames import read_rows
-    from improvable.studies.power import Tried, power_from_assumptions, power_from_pilot
+    from improvable.studies.power import Tried, power_from_assumptions
 
-    for path in (json, plot, plot_learning, table):
-        o.check_writable(path)
-    check_suffixes(plot, table)
-    check_suffixes(plot_learning, None)
+    _check_files(json, table, plot, plot_learning)
     if plot_learning is not None and data is None:
         raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
     tried = Tried(
@@ -106,54 +92,64 @@ def power(
         deltas_accuracy=parse_tried("--try-deltas-accuracy", try_deltas_accuracy, float),
         deltas_fairness=parse_tried("--try-deltas-fairness", try_deltas_fairness, float),
     )
-    how: dict[str, Any] = {"wanted": wanted, "tried": tried, "simulations": simulations}
-    if (data is not None) + bool(assume) + (from_run is not None) != 1:
-        raise OptionError(
-            "a plan needs one of a pilot, assumptions or a finished run.",
-            f"Give a file, or --assume {ASSUMED}, or --from-run.",
-        )
-    if from_run is not None:
-        from improvable.procedure.parallel import worker_count
-        from improvable.studies.power import power_from_run
-
-        found = power_from_run(
-            from_run, sizes=tried.rows or None, deltas=tried.deltas_fairness or None, simulations=simulations,
-            seed=asked["seed"], workers=worker_count(jobs),
-        )  # fmt: skip
-        return show_plan(found, json, plot, table)
+    how: dict[str, Any] = {"rows": rows, "wanted": wanted, "tried": tried, "simulations": simulations}
+    if (data is None) == (not assume):
+        raise OptionError("a plan needs either a pilot or assumptions.", f"Give a file, or --assume {ASSUMED}.")
     if assume:
         if rows is None:
             raise OptionError("--assume needs --rows.", "Say how many rows the audit will have.")
         known = {name: asked[name] for name in OF_ASSUMPTIONS if name in asked}
-        plan = power_from_assumptions([parse_group(text) for text in assume], rows=rows, **how, **known)
+        plan = power_from_assumptions([parse_group(text) for text in assume], **how, **known)
     else:
         if not {"outcome", "group"} <= asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
-        question = completed(asked, candidates)
-        format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
-        pilot = read_rows(data, format_)
-        say(f"Fitting the rule {fits} times on each of six parts of '{data}' ...", err=True)
-        recorder = open_recorder(Memory(pilot, 1), str(data), ledger)
-        runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
-        plan = quietly(lambda: power_from_pilot(pilot, rows=rows, fits=fits, n_jobs=jobs, **how, **question))
-        for note in pilot.notes:
-            if not note.column:
-                warn(note.text)
-        say(runs, err=True)
-    if plot_learning is not None:
-        from improvable.report.plots import save_chart
-
-        save_chart(plan.learning().plot(), plot_learning)
-    return show_plan(plan, json, plot, table)
+        plan = _from_pilot(str(data), completed(asked, candidates), ledger, how | {"fits": fits, "n_jobs": jobs})
+    _show(plan, json, table, plot, plot_learning)
+    return 0
 
 
-def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) -> int:
-    """Print or write a plan."""
+def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]) -> "PowerPlan":
+    """Plan from a file, with a line in its ledger."""
+    from improvable.data.engines.memory import Memory
+    from improvable.data.formats import FileFormat
+    from improvable.data.frames import read_rows
+    from improvable.studies.power import power_from_pilot
+
+    format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
+    pilot = read_rows(data, format_)
+    say(f"Fitting the rule {how['fits']} times on each of six parts of '{data}' ...", err=True)
+    recorder = open_recorder(Memory(pilot, 1), data, ledger)
+    runs = recorder.plan("power", {"seed": question["seed"]} | reading_facts(format_))
+    plan = quietly(lambda: power_from_pilot(pilot, **how, **question))
+    for note in pilot.notes:
+        if not note.column:
+            warn(note.text)
+    say(runs, err=True)
+    return plan
+
+
+def _check_files(json: str | None, table: str | None, *plots: str | None) -> None:
+    """Refuse a file that cannot be written before the work is done, not after."""
+    from improvable.report.plots.files import SUFFIXES
+
+    for path in (json, table, *plots):
+        o.check_writable(path)
+    for plot in plots:
+        if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
+            raise OptionError(f"'{plot}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
+    if table is not None and Path(table).suffix.lower() != ".csv":
+        raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
+
+
+def _show(plan: "PowerPlan", json: str | None, table: str | None, plot: str | None, plot_learning: str | None) -> None:
+    """Print a plan and write its files."""
     from improvable.data.files import write_whole
     from improvable.report.plots import save_chart
     from improvable.showing import json_text
 
     document = f"{json_text(plan.to_dict())}\n"
+    if plot_learning is not None:
+        save_chart(plan.learning().plot(), plot_learning)
     if plot is not None:
         save_chart(plan.plot(), plot)
     if table is not None:
@@ -161,17 +157,6 @@ def show_plan(plan: Any, json: str | None, plot: str | None, table: str | None) 
     if json is not None and json != "-":
         write_whole(Path(json), document.encode())
     say(document if json == "-" else plan.summary(), nl=json != "-")
-    return 0
-
-
-def check_suffixes(plot: str | None, table: str | None) -> None:
-    """Refuse a picture or table that cannot be written before the work is done, not after."""
-    from improvable.report.plots.files import SUFFIXES
-
-    if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
-        raise OptionError(f"'{plot}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
-    if table is not None and Path(table).suffix.lower() != ".csv":
-        raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
 
 
 def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
@@ -189,7 +174,7 @@ def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:
         raise OptionError(f"{flag} is '{text}'.", f"Write numbers between commas: {example}.") from None
 
 
-def parse_group(text: str) -> Any:
+def parse_group(text: str) -> "AssumedGroup":
     """What is assumed of one group.
 
     Examples
@@ -200,21 +185,17 @@ def parse_group(text: str) -> Any:
     from improvable.studies.power import AssumedGroup
 
     name, _, rest = text.partition(":")
-    fields = dict(part.partition("=")[::2] for part in parse_names(rest))
-    known = {"share", "rates", "means", "spread", "overlap"}
+    pairs = {"rates", "means"}
+    given: dict[str, Any] = {}
     try:
-        if set(fields) - known or not {"share", "rates", "means"} <= set(fields):
-            raise ValueError
-        numbers = {key: [float(part) for part in value.split("/")] for key, value in fields.items()}
-        if any(len(several) != (2 if key in ("rates", "means") else 1) for key, several in numbers.items()):
+        for part in parse_names(rest):
+            key, _, value = part.partition("=")
+            numbers = tuple(float(number) for number in value.split("/"))
+            if key not in pairs | {"share", "spread", "overlap"} or len(numbers) != (2 if key in pairs else 1):
+                raise ValueError
+            given[key] = numbers if key in pairs else numbers[0]
+        if not pairs | {"share"} <= given.keys():
             raise ValueError
     except ValueError:
         raise OptionError(f"--assume is '{text}'.", f"Write {ASSUMED}.") from None
-    return AssumedGroup(
-        name=name.strip(),
-        share=numbers["share"][0],
-        rates=(numbers["rates"][0], numbers["rates"][1]),
-        means=(numbers["means"][0], numbers["means"][1]),
-        spread=numbers["spread"][0] if "spread" in numbers else None,
-        overlap=numbers["overlap"][0] if "overlap" in numbers else 0.5,
-    )
+    return AssumedGroup(name=name.strip(), **given)

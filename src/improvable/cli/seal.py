@@ -1,11 +1,20 @@
 """`improvable seal`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from improvable.cli.options import Json, Ledger, check_writable
 from improvable.cli.output import in_command, say, warn_of_code
+from improvable.data.engines import as_engine
+from improvable.data.files import write_whole
+from improvable.data.formats import format_of
+from improvable.question.challenge import parse_source
+from improvable.question.declaration import from_declaration
+from improvable.showing import json_text, shown
+from improvable.trust.recording import open_recorder, reading_facts
+from improvable.trust.seal import make_seal, read_protocol, refuse_other_seal, seal_facts, seal_path, write_seal
 
 
 def seal(
@@ -43,18 +52,6 @@ def seal(
       improvable audit care.toml --data patients.csv --out care-run
       improvable verify care-run --data patients.csv --seal care.seal
     """
-    from pathlib import Path
-
-    from improvable.data.engines import as_engine
-    from improvable.data.files import write_whole
-    from improvable.data.formats import format_of
-    from improvable.question.challenge import parse_source
-    from improvable.question.declaration import from_declaration
-    from improvable.showing import json_text, shown
-    from improvable.trust.files import read_protocol
-    from improvable.trust.recording import open_recorder, reading_facts
-    from improvable.trust.seal import make_seal, refuse_other_seal, seal_facts, seal_path, write_seal
-
     check_writable(json)
     declared = read_protocol(protocol)
     warn_of_code(declared)
@@ -79,11 +76,11 @@ def seal(
     runs = open_recorder(rows, data, ledger).seal(facts | reading_facts(format_))
     write_seal(made, place)
     document = json_text(seal_facts(made))
-    if json is not None and json != "-":
-        write_whole(Path(json), f"{document}\n".encode())
     if json == "-":
         say(document)
         return 0
+    if json is not None:
+        write_whole(Path(json), f"{document}\n".encode())
     say(f"protocol   {made.protocol}")
     say(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
     if made.rule_source:

@@ -9,9 +9,7 @@ import typer
 
 from improvable.cli.panels import panel_of
 from improvable.errors import OptionError
-from improvable.question.checks import SAME_SHARE, as_names, check_choice
-from improvable.question.describing import STATUS_QUO, Setting
-from improvable.question.kinds import FLAG, TEXTS, parse_names
+from improvable.question.checks import FLAG, SAME_SHARE, STATUS_QUO, TEXTS, Setting, as_names, check_choice, parse_names
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 ASKED = "asked"

@@ -1,25 +1,29 @@
-"""`improvable verify`."""
+"""`improvable verify` and `improvable bundle`."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from improvable.cli.options import Jobs
-from improvable.cli.output import quietly, say, warn_of_code
-from improvable.cli.proofs import check_readable, refuse_beside_bundle, show_bundle, show_signature, show_stamps
-from improvable.errors import OptionError
+from improvable.algorithms.rules import own_modules
+from improvable.cli.options import Jobs, check_writable
+from improvable.cli.output import in_command, quietly, say, warn_of_code
+from improvable.data.files import nearest_file
+from improvable.errors import OptionError, StorageError
+from improvable.question.checks import check_integer
+from improvable.results.numbers import p_equals, p_text
+from improvable.results.words import seal_words
+from improvable.showing import shown
+from improvable.trust import verification as trust
+from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
+from improvable.trust.ledger import VERIFIED, read_ledger
+from improvable.trust.recording import NOT_WRITABLE, Recorder, check_recorded, ledger_of
 
-if TYPE_CHECKING:
-    from improvable.results.storage import Provenance
-    from improvable.trust.agreement import Agreement
-    from improvable.trust.ledger import Line
-    from improvable.trust.verification import Verification
-
-MOST_SHOWN = 20
-UNCHECKED = "unchecked "
+MAX_SHOWN = 20
+WORDS = {True: "same", False: "DIFFERENT", None: "unchecked"}
+GAP = " " * 11
 
 
 def verify(
@@ -52,10 +56,6 @@ def verify(
             show_default="that beside the data, or else beside the result",
         ),
     ] = None,
-    root: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The time stamp authority's root certificate, in PEM.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(metavar="FILE", help="The signer's public key, in PEM.")] = None,
     run_code: Annotated[
         bool,
         typer.Option("--run-code", help="Run a rule that is its author's Python code, which you have read."),
@@ -74,102 +74,113 @@ def verify(
     A rule that is code, module:object, runs only with --run-code, and only if protocol and seal are those you agreed
     to.
 
-    Example:
+    Example, after that of improvable seal --help:
 
     \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --write-protocol care.toml
-      improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
-      improvable audit care.toml --data patients.csv --out run
-      improvable verify run --data patients.csv --seal care.seal
+      improvable verify care-run --data patients.csv --seal care.seal
     """
-    from improvable.algorithms.rules import own_modules
-    from improvable.results.words import seal_words
-    from improvable.showing import shown
-    from improvable.trust.agreement import agreed, checks
-    from improvable.trust.bundle import is_bundle
-    from improvable.trust.files import read_protocol
-    from improvable.trust.recording import NOT_WRITABLE
-    from improvable.trust.seal import seal_path
-    from improvable.trust.verification import is_page, protocol_of, read_facts, refuse_code, stated_made
-    from improvable.trust.verification import verify as recompute
-
-    declared = None if protocol is None else read_protocol(protocol)
-    mine = agreed(seal, protocol, declared, challenge, unsealed)
+    mine = trust.agreed(seal, protocol, challenge, unsealed)
     if is_bundle(result):
-        refuse_beside_bundle({"data": data, "unsealed": unsealed, "ledger": ledger, "root": root, "key": key,
-                              "run-code": run_code})  # fmt: skip
-        return show_bundle(result, mine)
+        given = {"data": data, "unsealed": unsealed, "ledger": ledger, "run-code": run_code}
+        if unread := [name for name, value in given.items() if value]:
+            raise OptionError(
+                f"--{unread[0]} is given beside a bundle, which is checked by itself.",
+                "Leave it out; --protocol, --seal and --challenge are compared. Or verify the run with its data.",
+            )
+        return _verify_bundle(result, mine)
     if data is None:
         raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
-    facts = read_facts(result)
-    rule = protocol_of(facts, result)["declared"].get("rule", {}).get("name")
-    check_readable(root, key, ledger)
+    facts = trust.read_facts(result)
+    declared = trust.protocol_of(facts, result)["declared"]
+    rule = declared.get("rule", {}).get("name")
+    if ledger is not None and not Path(ledger).exists():
+        raise OptionError(f"there is no ledger '{ledger}'.", nearest_file(Path(ledger), ".ledger", "Check the path."))
     if not run_code:
-        refuse_code(rule)
-    warn_of_code(facts["protocol"]["declared"])
-    if own_modules(str(rule)) and (others := [one for one in checks(mine, facts, None) if one.good is False]):
-        for check in others:
-            say(shown(f"{_word(False)} {check.words}"))
+        trust.refuse_code(rule)
+    warn_of_code(declared)
+    if own_modules(str(rule)) and (wrong := [check for check in trust.checks(mine, facts, None) if check[0] is False]):
+        _tell(wrong)
         say("\nNOT VERIFIED: this is not what you agreed to, so its code was not run.")
         return 1
-    found = quietly(lambda: recompute(result, data, n_jobs=jobs, run_code=run_code))
-    failed = [] if found.same or found.by_other_versions else [_unlike(found, is_page(result))]
+    found = quietly(lambda: trust.verify(result, data, n_jobs=jobs, run_code=run_code))
     say(shown(seal_words(facts)))
-    for check in checks(mine, facts, found.seal):
-        failed += [] if check.good is not False else [check.words]
-        say(shown(f"{UNCHECKED if check.good is None else _word(check.good)} {check.words}"))
+    failed = _tell(trust.checks(mine, facts, found.seal))
     say("Numbers and texts of each part, recomputed:")
-    _show_numbers(found, every)
-    place = _ledger_of(result, data, ledger, facts)
-    runs = "no ledger was checked, so nobody knows how many runs did not reject"
-    if place is not None:
-        good, where, runs = _in_ledger(place, facts, stated_made(result), result)
-        failed += [] if good else [f"ledger: {where}"]
-        say(shown(f"{_word(good)} ledger: {where}"))
-    elif stated_made(result).runs not in (None, NOT_WRITABLE):
-        failed.append("the result names a line of a ledger that is not here; name it: --ledger FILE")
-        say(f"{_word(False)} ledger: {failed[-1]}")
-    else:
-        own = "; its command and the name of its data are its own words" if stated_made(result).command else ""
-        say(f"{UNCHECKED} ledger: there is none beside the data or the result{own}")
-    named = [Path(protocol), seal_path(protocol)] if protocol is not None else []
-    failed += [] if show_stamps(named, place, root, facts.get("challenge_source")) else ["a time stamp does not hold"]
-    if key is not None and not show_signature(result, key, data, protocol):
-        failed.append("a file is not as signed")
+    _tell_numbers(found, every)
+    place = Path(ledger) if ledger is not None else ledger_of(result, data, facts)
+    listed, runs = _check_ledger(place, facts, result)
+    failed += _tell([listed])
+    page = trust.is_page(result)
+    if not found.same and not found.by_other_versions:
+        changed = "this is not the report of this result: the page was changed"
+        failed.insert(0, changed if page and not found.differences else "a number, text or file differs")
     if place is not None:
         _record(place, facts, found.same, found_words(found, facts, mine, failed))
-    total, wrong = len(found.checked), len(found.differences)
-    without = "it has no seal" if facts.get("seal") is None else "its seal was not compared with one of yours"
-    if found.by_other_versions and not failed:
-        made = ", ".join(f"{name} {one} and not {here}" for name, (one, here) in found.versions.items())
-        what = "ANOTHER VERSION'S PAGE" if is_page(result) else "OTHER VERSIONS"
-        unread = "What the page shows a reader was not checked" if is_page(result) else "Bytes were not compared"
-        say(
-            shown(
-                f"\nSAME NUMBERS, {what}: {total:,} numbers and texts are the same, and the result says that it was "
-                f"made by {made}. {unread}: install those versions, and verify again; {runs}.", lines=True,
-            )
-        )  # fmt: skip
-        return 1
-    if not failed:
-        say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else f'; {without}'}; {runs}.")
-        return 0
-    differ = f"{wrong:,} of {total:,} numbers and texts differ"
-    numbers = differ if wrong else f"all {total:,} numbers and texts are the same, but {failed[0]}"
-    say(shown(f"\nNOT VERIFIED: {numbers}; {runs}.", lines=True))
-    return 1
+    return _conclude(found, facts, mine, failed, runs, page)
 
 
-def _unlike(found: "Verification", page: bool) -> str:
-    """What is not the same, in words."""
-    if page and not found.differences:
-        return "this is not the report of this result: the page was changed"
-    return "a number, text or file differs"
+def _tell(checks: Iterable[trust.Check]) -> list[str]:
+    """Print what was checked, line by line; what failed."""
+    told = list(checks)
+    for good, words in told:
+        say(f"{WORDS[good]:<11}{shown(words)}")
+    return [words for good, words in told if good is False]
 
 
-def found_words(found: "Verification", facts: dict[str, Any], mine: "Agreement", failed: Sequence[str]) -> str:
+def _tell_numbers(found: trust.Verification, every: bool) -> None:
+    """What was recomputed: each part of the result, what differs in it, versions and files."""
+    wrong = {difference.where for difference in found.differences}
+    parts: dict[str, list[str]] = {}
+    for where in found.checked:
+        parts.setdefault(trust.part_of(where), []).append(where)
+    for part, places in parts.items():
+        bad = sum(where in wrong for where in places)
+        say(f"{WORDS[not bad]:<11}{shown(part)}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
+        for where in places if every else ():
+            if where not in wrong:
+                say(f"{GAP}same  {shown(where)} = {found.checked[where]!r}")
+    for difference in found.differences[: None if every else MAX_SHOWN]:
+        say(f"{GAP}{shown(difference.where)}: stated {difference.stated!r}, found {difference.found!r}")
+    if len(found.differences) > MAX_SHOWN and not every:
+        say(f"{GAP}and {len(found.differences) - MAX_SHOWN:,} more: --all lists them")
+    _tell_versions(found.versions)
+    if found.files:
+        equal = sum(found.files.values())
+        word = "version" if found.by_other_versions else WORDS[equal == len(found.files)]
+        say(f"{word:<11}files: {equal} of {len(found.files)} are the same to the byte")
+    if found.unchecked:
+        say(f"{WORDS[None]:<11}not part of the result: {shown(', '.join(found.unchecked))}")
+
+
+def _tell_versions(versions: dict[str, tuple[str, str]]) -> None:
+    for name, (stated, here) in versions.items():
+        say(shown(f"version    {name} {stated} made the result; this is {here}"))
+
+
+def _check_ledger(place: Path | None, facts: dict[str, Any], result: str) -> tuple[trust.Check, str]:
+    """Whether a ledger lists the result; and in words, how many runs on these data did not reject."""
+    made = trust.stated_made(result)
+    if place is not None:
+        good, where, runs = check_recorded(place, facts, made, result)
+        return (good, f"ledger: {where}"), runs
+    runs = "no ledger was checked, so nobody knows how many runs did not reject"
+    if made.runs not in (None, NOT_WRITABLE):
+        return (False, "ledger: the result names a line of a ledger that is not here; name it: --ledger FILE"), runs
+    own = "; its command and the name of its data are its own words" if made.command else ""
+    return (None, f"ledger: there is none beside the data or the result{own}"), runs
+
+
+def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
+    """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
+    stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
+    try:
+        data = read_ledger(place)[0].facts["data"]
+        Recorder(place, data).add(VERIFIED, {"kind": "verify", **stated, "same": same, "found": found})
+    except (StorageError, IndexError) as error:
+        say(f"warning: this verification is not recorded: {error}", err=True)
+
+
+def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str]) -> str:
     """What a verification found, as the ledger keeps it: first the numbers, then whether they are as agreed."""
     if found.by_other_versions:
         return "same numbers, other versions" + (", NOT as agreed" if failed else "")
@@ -183,123 +194,103 @@ def found_words(found: "Verification", facts: dict[str, Any], mine: "Agreement",
     return "everything the same" if mine.digest is not None else "same numbers, seal not compared"
 
 
-def _ledger_of(result: str, data: str, ledger: str | None, facts: dict[str, Any]) -> Path | None:
-    """The ledger that was named, that beside the data, or one beside the result that lists it."""
-    from improvable.errors import StorageError
-    from improvable.trust.ledger import ledger_path
-    from improvable.trust.verification import ledger_line
+def _conclude(
+    found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str], runs: str, page: bool
+) -> int:
+    """Say the verdict; the exit status."""
+    total, wrong = len(found.checked), len(found.differences)
+    if failed:
+        numbers = f"{wrong:,} of {total:,} numbers and texts differ"
+        if not wrong:
+            numbers = f"all {total:,} numbers and texts are the same, but {failed[0]}"
+        say(shown(f"\nNOT VERIFIED: {numbers}; {runs}.", lines=True))
+        return 1
+    if found.by_other_versions:
+        made = ", ".join(f"{name} {one} and not {here}" for name, (one, here) in found.versions.items())
+        what = "ANOTHER VERSION'S PAGE" if page else "OTHER VERSIONS"
+        unread = "What the page shows a reader was not checked" if page else "Bytes were not compared"
+        verdict = (
+            f"\nSAME NUMBERS, {what}: {total:,} numbers and texts are the same, and the result says that it was "
+            f"made by {made}. {unread}: install those versions, and verify again; {runs}."
+        )
+        say(shown(verdict, lines=True))
+        return 1
+    without = "; it has no seal" if facts.get("seal") is None else "; its seal was not compared with one of yours"
+    say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else without}; {runs}.")
+    return 0
 
-    if ledger is not None:
-        return Path(ledger)
-    if ledger_path(data).exists():
-        return ledger_path(data)
-    for place in _beside(result):
-        try:
-            if ledger_line(place, facts) is not None:
-                return place
-        except StorageError:  # of other data, or broken: it does not list this result
-            continue
-    return None
 
+def bundle(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="RUN.bundle.json")
+    ] = None,
+    smallest: Annotated[int, typer.Option(help="Refuse cells of fewer rows than this.")] = SMALLEST,
+    merge: Annotated[bool, typer.Option("--merge", help="Merge smaller cells; the p-values then change.")] = False,
+) -> int:
+    """Write what others need to recompute every p-value without seeing a row.
 
-def _in_ledger(place: Path, facts: dict[str, Any], made: "Provenance", result: str) -> tuple[bool, str, str]:
-    """Whether a ledger is intact and lists a result, where, and how many runs it has.
+    A bundle has the protocol, the cells (distinct contributions of test rows to the utilities, and how many rows share
+    each), the seed, and digests of the data and the run. improvable verify BUNDLE asks of the cells what the protocol
+    asks, draws again and compares to the bit. That shows that the p-values follow from the cells. Only someone with the
+    data can check that the cells follow from the data.
 
-    What the result says of how it was `made` is compared with the line that it names, here or in a ledger beside it.
+    Example:
+
+    \b
+      improvable demo --simulated --write patients.csv
+      improvable audit patients.csv --outcome gagne_sum_t --group race \\
+          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      improvable bundle run --merge
+      improvable verify run.bundle.json
     """
-    from improvable.errors import StorageError
-    from improvable.trust.ledger import doubts, line_words, read_ledger, rejections_words, turned_back
-    from improvable.trust.order import OUT_OF_ORDER, order_of
-    from improvable.trust.verification import ledger_line
-
-    try:
-        line, lines = ledger_line(place, facts, made.runs), read_ledger(place)
-    except StorageError as error:
-        return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
-    runs = rejections_words(lines)
-    if line is None:
-        return False, f"no line of {place.name} records this result", runs
-    named = place, lines[:line]
-    if made.runs is not None and lines[line - 1].hash[:16] not in made.runs:
-        named = _named_line(made.runs, _beside(result)) or named
-    kept = named[1][-1].facts
-    recorded = (kept.get("command"), line_words(*named), kept.get("file"))
-    for said, there in zip((made.command, made.runs, made.data), recorded, strict=True):
-        if said is not None and _without_name(said) != _without_name(there or "nothing"):
-            return False, f"the result says '{said}', and the ledger says '{there or 'nothing'}'", runs
-    order = [order_of(facts["seal"], lines)] if facts.get("seal") is not None else []
-    other = [f"The result names line {named[1][-1].number} of {named[0].name}."] if named[0] != place else []
-    told = " ".join([f"line {line} of {place.name}.", *other, *doubts(lines), *order])
-    return not turned_back(lines) and not any(OUT_OF_ORDER in words for words in order), told, runs
+    check_writable(out)
+    check_integer("--smallest", smallest, 1)
+    place, merged = write_bundle(run, out, smallest, merge)
+    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {in_command(place)}")
+    if merged:
+        say(
+            f"warning: {merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "
+            "are those of the merged cells, and tend to be too small. The run's own stand beside them.",
+            err=True,
+        )
+    return 0
 
 
-def _named_line(words: str, places: Sequence[Path]) -> "tuple[Path, list[Line]] | None":
-    """The ledger that has the line whose hash is in these words, with its lines up to that one."""
-    from improvable.errors import StorageError
-    from improvable.trust.ledger import read_ledger
-
-    for place in places:
-        try:
-            lines = read_ledger(place)
-        except StorageError:
-            continue
-        for line in lines:
-            if f"(hash {line.hash[:16]}..." in words:
-                return place, lines[: line.number]
-    return None
-
-
-def _beside(result: str) -> list[Path]:
-    """Ledgers beside a result."""
-    return sorted(Path(result).resolve().parent.glob("*.ledger"))
-
-
-def _without_name(words: str) -> str:
-    """Words about a line without the name of its ledger: a copy of a ledger may have another one."""
-    return re.sub(r"^(Line \d+) of [\w.-]{1,100} \(hash ", r"\1 (hash ", words)
-
-
-def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
-    """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
-    from improvable.errors import StorageError
-    from improvable.trust.ledger import read_ledger
-    from improvable.trust.recording import Recorder
-
-    stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
-    try:
-        lines = read_ledger(place)
-        Recorder(place, lines[0].facts["data"]).verify({"kind": "verify", **stated, "same": same, "found": found})
-    except (StorageError, IndexError) as error:
-        say(f"warning: this verification is not recorded: {error}", err=True)
-
-
-def _show_numbers(found: "Verification", every: bool) -> None:
-    from improvable.showing import shown
-    from improvable.trust.verification import part_of
-
-    wrong = {difference.where for difference in found.differences}
-    parts: dict[str, list[str]] = {}
-    for where in found.checked:
-        parts.setdefault(part_of(where), []).append(where)
-    for part, places in parts.items():
-        bad = sum(where in wrong for where in places)
-        say(f"{_word(not bad)} {shown(part)}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
-        for where in places if every else ():
-            if where not in wrong:
-                say(f"           same  {shown(where)} = {found.checked[where]!r}")
-    for difference in found.differences[: None if every else MOST_SHOWN]:
-        say(f"           {shown(difference.where)}: stated {difference.stated!r}, found {difference.found!r}")
-    if len(found.differences) > MOST_SHOWN and not every:
-        say(f"           and {len(found.differences) - MOST_SHOWN:,} more: --all lists them")
-    for name, (stated, here) in found.versions.items():
-        say(shown(f"version    {name} {stated} made the result; this is {here}"))
-    if found.files:
-        equal = sum(found.files.values())
-        word = "version   " if found.by_other_versions else _word(equal == len(found.files))
-        say(f"{word} files: {equal} of {len(found.files)} are the same to the byte")
-    if found.unchecked:
-        say(f"{UNCHECKED} not part of the result: {shown(', '.join(found.unchecked))}")
-
-
-def _word(same: bool) -> str:
-    return "same      " if same else "DIFFERENT "
+def _verify_bundle(path: str, mine: trust.Agreement) -> int:
+    """Recompute a bundle, and compare its protocol and seal with those that were agreed; the exit status."""
+    found = verify_bundle(path)
+    facts, stated, asked = found.facts, found.stated, found.question
+    for name in ("data_fingerprint", "seal", "challenge"):
+        say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
+    say(f"protocol: {facts['protocol']['digest']}")
+    what = {"both": "more accurate and less uneven"}.get(asked.claim.ask, f"better in {asked.claim.ask} alone")
+    repetitions = f"{len(stated['repetitions'])} repetitions of {asked.draws:,} draws"
+    say(f"it asks: {what}, at level {asked.alpha:g}, in {repetitions}")
+    # A bundle is for those who were not there, so it needs no seal; what they hold is compared.
+    others = trust.checks(replace(mine, unsealed=mine.digest is None), facts, None)
+    failed = _tell(check for check in others if check[0] is False)
+    _tell_versions(found.versions)
+    for where in found.differences[:MAX_SHOWN]:
+        say(shown(f"DIFFERENT  {where}"))
+    if found.merged:
+        say(
+            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
+            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, asked.draws))}"
+        )
+    if not found.same:
+        say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
+        return 1
+    if failed:
+        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.", lines=True))
+        return 1
+    verdict = "rejected" if stated["reject"] else "not rejected"
+    p_value = p_equals(p_text(stated["p_value"], asked.draws))
+    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
+    if mine.digest is None and mine.protocol is None:
+        say("Is this the protocol that you agreed to? Compare its digest, or give yours: --protocol FILE.")
+    say(
+        "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
+        "the bundle has the digests of its files."
+    )
+    return 0

@@ -1,72 +1,55 @@
-"""Rows that are there twice: a candidate would be tested on the people that it learned from.
+"""Rows that are there twice: a candidate would be tested on people that it learned from.
 
-Equal rows are no proof of copies. Where features are coarse (an age, a few flags) many people are alike, and drawing
-them from a population makes equal rows by chance. Two things tell copies from coincidence, whatever the population:
-
-- Where people are alike by chance, many more are alike but for one thing. Of pairs of rows that agree in all columns
-  but one, let D disagree in it and A agree in it too. Two people agree in that column with a probability c, so chance
-  makes about A = D c / (1 - c) of them. Copies agree in everything: whichever column is left out, A is many times that.
-  Rows that are alike in large numbers (the healthy, who have all zeros) say nothing, and are left out.
-- The numbers of contents that occur once, twice, three times, ... in rows drawn independently are a mixture of Poisson
-  distributions, so that m(k) = k! f(k) is log-convex: m(k)^2 <= m(k - 1) m(k + 1). With every row there twice, contents
-  that occur twice are many, and those that occur once or three times are none. Contents that occur dozens of times do
-  so an odd number of times as often as an even one.
+Equal rows are no proof of copies. Where features are coarse (an age, a few flags), different people are alike. So an
+audit refuses nothing; it says how many rows repeat another, and what to do if they are copies. That stands beside the
+verdict where it is hardly chance: one column alone tells most rows apart, or the whole file is there several times.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.arrays import IntArray
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import run
 from improvable.data.frames import Rows
-from improvable.data.keys import Keys, mix, number_bits
-from improvable.data.sample import Reading
+from improvable.data.keys import Keying, Keys, siphash
+from improvable.data.sample import Reading, Sample, cluster_columns
+from improvable.errors import COPIES, Caution
+from improvable.question.settings import Settings
 
-MOST_SHARE = 0.01
+MAX_SHARE = 0.01
 """Rows that repeat another up to this share are harmless."""
-MOST_CONTENTS = 1 << 21
+MAX_NEAR = 0.05
+"""Rows that nearly repeat another up to this share are not worth a warning."""
+GRAIN = 1e-6
+"""Of a standard deviation: numbers that are this near are nearly the same. One column of 100,000 different numbers has
+fewer than `MAX_NEAR` that are so near by chance."""
+MAX_CONTENTS = 1 << 21
 """So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
-MOST_COLUMNS = 40
-"""Columns that are left out in turn: those with the most different values."""
-MOST_COMPARED = 5
-"""Columns whose values occur as often, with which a column is compared."""
-MOST_ALIKE, FEWEST_PAIRS = 20, 5
-LEAST_BY_CHANCE = 0.2
-"""Of equal pairs: where chance explains fewer, they are copies. Columns that depend on each other explain too few;
-`benchmarks/copies.py` measures how often that refuses people who are alike, and how often copies are missed."""
-TELLS_APART = 0.9
-"""Of different contents: a column with as many values tells them apart."""
-MOST_COPIES, MOST_TIMES, STANDARD_ERRORS = 5, 60, 4.0
-OFTEN, IN_MULTIPLES, MULTIPLE_ERRORS = 20, 0.8, 6.0
-"""Contents that occur at least so many times are copied if this share of them occurs a multiple of m times, and if that
-is so many standard errors more than one in m."""
-GRAIN = 0.002
-"""Of a standard deviation: numbers that are this near are nearly the same."""
+MAX_COPIES = 5
+"""What occurs more often is an atom of the population, such as the healthy, and not somebody's copies."""
+MIN_CONTENTS, IN_MULTIPLES = 20, 0.8
+"""A file that was appended to itself: this share of at least so many contents occurs a multiple of m times."""
+TELLS_APART = 0.5
+"""A column with so many values, as a share of the different contents, tells most rows apart."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Hashes of what rows hold, as far as their first `bits` bits are zero, and of the clusters that rows are in."""
+    """Hashes of what rows hold, and of their clusters if there are any; those that begin with `bits` zeros."""
 
     keys: Keys
-    clusters: Keys | None = None
     bits: int = 0
 
     def kept(self, bits: int) -> "Contents":
-        """Those with more zeros."""
-        if bits <= self.bits:
-            return self
-        low = self.keys >> np.uint64(64 - bits) == 0
-        return Contents(self.keys[low], None if self.clusters is None else self.clusters[low], bits)
+        """Those that begin with more zeros."""
+        return self if bits <= self.bits else Contents(self.keys[self.keys[:, 0] >> np.uint64(64 - bits) == 0], bits)
 
-    def across_clusters(self) -> Keys:
-        """What rows hold; in each cluster once, since its rows teach together and are tested together."""
-        if self.clusters is None:
-            return self.keys
-        return np.unique(np.stack([self.keys, self.clusters], axis=1), axis=0)[:, 0]
+    def few(self) -> "Contents":
+        """So many as may be counted."""
+        return self if len(self.keys) <= MAX_CONTENTS else self.kept(self.bits + 1).few()
 
 
 @dataclass(frozen=True)
@@ -78,209 +61,125 @@ class Hashing:
     clusters: tuple[str, ...] = ()
 
     def __call__(self, rows: Rows) -> Contents:
-        rows, keying = self.reading.sample(rows).rows, self.reading.keying
-        return _few(Contents(keying.of(rows, self.columns), keying.of(rows, self.clusters) if self.clusters else None))
+        kept, hashed = self.reading.sample(rows).rows, [self.columns, *([self.clusters] if self.clusters else [])]
+        return Contents(np.stack([self.reading.keying.of(kept, columns) for columns in hashed], axis=1)).few()
 
 
 def merge_contents(one: Contents, other: Contents) -> Contents:
-    """The same in whatever order batches come: the fewest bits with which the hashes are few enough."""
+    """The same in whatever order batches come: the fewest zeros with which the hashes are few enough."""
     bits = max(one.bits, other.bits)
-    first, second = one.kept(bits), other.kept(bits)
-    clusters = None
-    if first.clusters is not None and second.clusters is not None:
-        clusters = np.concatenate([first.clusters, second.clusters])
-    return _few(Contents(np.concatenate([first.keys, second.keys]), clusters, bits))
-
-
-def _few(contents: Contents) -> Contents:
-    while len(contents.keys) > MOST_CONTENTS:
-        contents = contents.kept(contents.bits + 1)
-    return contents
+    return Contents(np.concatenate([one.kept(bits).keys, other.kept(bits).keys]), bits).few()
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often rows repeat others.
+    """How often rows repeat others; `times` has the number of rows of each content."""
 
-    Attributes
-    ----------
-    share : float
-        Of rows that repeat another one, in contents that occur a few times: what occurs often is an atom of the
-        population, such as the healthy, and not somebody's copies.
-    times : array
-        How many contents occur 0, 1, 2, ... times.
-    """
-
-    share: float
     times: IntArray
 
     @property
-    def repeated(self) -> float:
-        """The share of all rows that repeat another one, however often."""
-        rows = int((np.arange(len(self.times)) * self.times).sum())
-        return 1 - int(self.times.sum()) / rows if rows else 0.0
+    def share(self) -> float:
+        """Of all rows, those that repeat another one."""
+        return 1 - len(self.times) / int(self.times.sum()) if len(self.times) else 0.0
 
     @property
-    def uneven(self) -> bool:
-        """Whether contents that occur a number of times are too many for independent draws from any population."""
-        often = np.concatenate([self.times, np.zeros(MOST_TIMES + 2, dtype=np.int64)]).astype(np.float64)
-        for k in range(2, MOST_TIMES):
-            sure = max(often[k] - STANDARD_ERRORS * np.sqrt(often[k]), 0.0)
-            least = k / (k + 1) * sure**2 / max(often[k - 1] + STANDARD_ERRORS * np.sqrt(often[k - 1]), 1.0)
-            if often[k + 1] < least - STANDARD_ERRORS * np.sqrt(least):
-                return True
-        return self._in_multiples
+    def suspect(self) -> float:
+        """The same, only of contents that occur a few times."""
+        return float((self.times[self.times <= MAX_COPIES] - 1).sum() / max(1, self.times.sum()))
 
     @property
-    def _in_multiples(self) -> bool:
-        """Whether contents that occur often do so in multiples: of many people who are all there twice, even times.
-
-        Of contents that independent draws make so often, about one in m occurs a multiple of m times.
-        """
-        often = np.arange(len(self.times)) >= OFTEN
-        contents = int(self.times[often].sum())
-        for m in range(2, MOST_COPIES + 1):
-            found = int(self.times[often & (np.arange(len(self.times)) % m == 0)].sum())
-            error = np.sqrt(contents * (m - 1)) / m
-            if found > IN_MULTIPLES * contents and found - contents / m > MULTIPLE_ERRORS * error:
-                return True
-        return False
-
-
-def count_repeats(
-    engine: Engine, reading: Reading, columns: Sequence[str], read: Sequence[str], clusters: Sequence[str] = ()
-) -> Repeats:
-    """Count, over all rows, how many repeat another one in these columns; with clusters, one of another cluster."""
-    found = run(engine, Hashing(reading, tuple(columns), tuple(clusters)), read, merge_contents)
-    return repeats_of(found.across_clusters())
+    def appended(self) -> bool:
+        """Whether the whole file is there several times; of people who are alike, as many counts are odd as even."""
+        multiples = [float((self.times % m == 0).mean()) for m in range(2, MAX_COPIES + 1) if len(self.times)]
+        return len(self.times) >= MIN_CONTENTS and max(multiples) > IN_MULTIPLES
 
 
 def repeats_of(keys: Keys) -> Repeats:
-    """The same from hashes of contents."""
-    _, counts = np.unique(keys, return_counts=True)
-    share = float((counts[counts <= MOST_COPIES] - 1).sum()) / len(keys) if len(keys) else 0.0
-    return Repeats(share, np.bincount(counts).astype(np.int64))
+    """How often rows repeat others, from hashes of contents and perhaps of clusters.
+
+    In each cluster a content counts once, since its rows teach together and are tested together.
+    """
+    contents = keys[:, 0] if keys.shape[1] == 1 else np.unique(keys, axis=0)[:, 0]
+    return Repeats(np.unique(contents, return_counts=True)[1].astype(np.int64))
 
 
-def are_copies(found: Repeats, words: Callable[[], Sequence[Keys]]) -> bool:
-    """Whether rows repeat others in more than chance makes.
+def near_repeats(rows: Rows, columns: Sequence[str], keying: Keying) -> Repeats:
+    """The same of some rows, with numbers rounded to a grain of their standard deviation."""
+    return repeats_of(siphash([_rounded(rows, name, keying) for name in columns], keying.secret)[:, None])
+
+
+def _rounded(rows: Rows, name: str, keying: Keying) -> Keys:
+    if not rows.is_numeric(name):
+        return keying.words(rows, name)
+    values = rows.read_numbers(name)
+    finite = values[np.isfinite(values)]
+    spread = float(finite.std()) if len(finite) else 0.0
+    values = (np.round(values / (GRAIN * spread)) if spread > 0 else values) + 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan
+    return values.view(np.uint64)
+
+
+def copy_cautions(
+    engine: Engine, reading: Reading, settings: Settings, some: Sample, columns: Sequence[str]
+) -> list[Caution]:
+    """Say how many rows are the same, or nearly the same, in features and outcomes.
+
+    What stands beside the verdict does so whatever was declared: an id that is new in every row tells nothing.
 
     Parameters
     ----------
-    words : callable
-        64 bits of each value, one array per column, of rows by which copies are told from coincidence; called only
-        where there are repeats to be told.
+    some : Sample
+        The rows brought for all rows, by which columns and near copies are judged.
+    columns : sequence of str
+        Features and outcomes: what copies have in common.
     """
-    if found.uneven:
-        return True
-    if found.share <= MOST_SHARE:
-        return False
-    chance = by_chance(words())
-    return chance is not None and chance < LEAST_BY_CHANCE
+    if settings.duplicates == "cluster" and settings.cluster is None:
+        return []  # copies teach together and are tested together
+    clusters = [] if settings.cluster is None else cluster_columns(reading.design, ())
+    needed = list(dict.fromkeys([*columns, *reading.numeric, *reading.labels, *clusters]))
+    found = repeats_of(run(engine, Hashing(reading, tuple(columns), tuple(clusters)), needed, merge_contents).keys)
+    sure, declared = found.appended, _declared(settings)
+    if found.suspect > MAX_SHARE or sure:
+        sure = sure or _tells_apart(some.rows, columns, reading.keying)
+        counted = ", counted once in each cluster," if clusters else ""
+        another = "a row of another cluster" if clusters else "another row"
+        text = (
+            f"{found.share:.1%} of the rows{counted} repeat the features and outcome of {another}"
+            f"{'' if sure else ', as different people may where features are coarse'}. {declared}If they are copies, a "
+            f"candidate is tested on people that it learned from, and noise can look like an improvement. "
+            f"{_remedy(settings)}"
+        )
+        return [Caution(COPIES if sure else "alike", text)] if sure or not declared else []
+    if clusters or settings.duplicates == "keep":
+        return []
+    near = near_repeats(some.rows, columns, reading.keying)
+    if near.suspect <= MAX_NEAR:
+        return []
+    text = (
+        f"{near.share:.1%} of the rows have nearly the features and outcome of another row. If they are the same "
+        "people, name what they have in common: `cluster=...`."
+    )
+    return [Caution("near twins", text)]
 
 
-def by_chance(words: Sequence[Keys]) -> float | None:
-    """The share of pairs of equal rows that chance makes, judged by the column that explains the most.
-
-    Parameters
-    ----------
-    words : sequence of arrays
-        64 bits of each value, one array per column.
-
-    Returns
-    -------
-    float or None
-        About one or more where people are alike by chance, about zero for copies; None where too few pairs say.
-    """
-    words = _different(words)
-    counted = [np.unique(word, return_counts=True)[1] for word in words]
-    varied = sorted((j for j in range(len(words)) if len(counted[j]) > 1), key=lambda j: -len(counted[j]))
-    hashed = {j: mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT)) for j, word in enumerate(words)}
-    whole = np.zeros(len(words[0]), dtype=np.uint64)
-    for part in hashed.values():
-        whole += part
-    # Where one column alone tells nearly all contents apart, nobody is like another by chance. Elsewhere few pairs say
-    # little, and as many are taken to disagree as may well have: an upper bound of 98% of a Poisson mean.
-    sure = bool(varied) and len(counted[varied[0]]) >= TELLS_APART * len(np.unique(whole))
-    shares = []
-    for j in varied[:MOST_COLUMNS]:
-        _, group, sizes = np.unique(whole - hashed[j], return_inverse=True, return_counts=True)
-        few = (sizes > 1) & (sizes <= MOST_ALIKE)
-        _, alike = np.unique(whole[few[group]], return_counts=True)
-        equal, pairs = _pairs(alike), _pairs(sizes[few])
-        if equal >= FEWEST_PAIRS:
-            agree = _pairs(counted[j]) / _pairs(np.array([len(whole)]))
-            differ = float(pairs - equal) if sure else (np.sqrt(pairs - equal + 1) + 1) ** 2
-            shares.append(differ * agree / (1 - agree) / equal)
-    return max(shares) if shares else None
+def _tells_apart(rows: Rows, columns: Sequence[str], keying: Keying) -> bool:
+    """Whether one column alone tells most rows apart."""
+    contents = len(np.unique(keying.of(rows, columns)))
+    return any(len(np.unique(keying.words(rows, name))) >= TELLS_APART * contents for name in columns)
 
 
-def _different(words: Sequence[Keys]) -> list[Keys]:
-    """Columns without those that say the same as another in other words, such as a weight in kilograms and in pounds.
-
-    With both, nobody who is alike but for the weight would be found: the other column differs too. Columns with a value
-    for nearly every row say the same as any other such column, which means nothing.
-    """
-    kept: list[Keys] = []
-    alike: dict[bytes, list[Keys]] = {}
-    for word in words:
-        _, counts = np.unique(word, return_counts=True)
-        like = alike.setdefault(np.sort(counts).tobytes(), [])
-        fine = 2 * len(counts) >= len(word)
-        if not fine and any(len(np.unique(mix(word) ^ other)) == len(counts) for other in like[:MOST_COMPARED]):
-            continue
-        like.append(word)
-        kept.append(word)
-    return kept
+def _declared(settings: Settings) -> str:
+    """What was said of rows that are the same."""
+    if settings.duplicates == "keep":
+        return "They count as different people, as declared: `duplicates='keep'`. "
+    if settings.cluster is not None:
+        return f"The cluster '{settings.cluster}' tells them apart. "
+    return "" if settings.row_id is None else f"The row id '{settings.row_id}' tells them apart. "
 
 
-_SALT = np.uint64(0x636F6C756D6E2021)
-
-
-def _pairs(sizes: IntArray) -> int:
-    return int((sizes * (sizes - 1) // 2).sum())
-
-
-def exact_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
-    """64 bits of each value; texts are numbered."""
-    return [_words(rows, name, None) for name in columns]
-
-
-def rounded_words(rows: Rows, columns: Sequence[str]) -> list[Keys]:
-    """The same, of numbers rounded to a grain of their standard deviation."""
-    return [_words(rows, name, GRAIN) for name in columns]
-
-
-def _words(rows: Rows, name: str, grain: float | None) -> Keys:
-    if grain is not None and rows.is_numeric(name):
-        values = rows.read_numbers(name)
-        finite = values[np.isfinite(values)]
-        spread = float(finite.std()) if len(finite) else 0.0
-        return _bits(np.round(values / (grain * spread)) if spread > 0 else values)
-    bits, exact = number_bits(rows, name)
-    if exact is not None:
-        index, texts = exact
-        _, codes = np.unique(np.array(texts, dtype=np.str_), return_inverse=True)
-        bits[index] = mix(codes.astype(np.uint64) + _SALT)
-    return bits
-
-
-def _bits(values: FloatArray) -> Keys:
-    plain = values + 0.0
-    plain[np.isnan(plain)] = np.nan
-    return plain.view(np.uint64)
-
-
-def hash_of(words: Sequence[Keys]) -> Keys:
-    """One hash of all columns of each row."""
-    whole = np.zeros(len(words[0]), dtype=np.uint64)
-    for j, word in enumerate(words):
-        whole += mix(word ^ mix(np.full(1, j, dtype=np.uint64) + _SALT))
-    return whole
-
-
-def near_twins(rows: Rows, columns: Sequence[str]) -> float:
-    """The share of rows that have a twin once numbers are rounded to a grain of their standard deviation."""
-    words = rounded_words(rows, columns)
-    _, group, sizes = np.unique(hash_of(words), return_inverse=True, return_counts=True)
-    return float((sizes[group] > 1).mean()) if len(rows) else 0.0
+def _remedy(settings: Settings) -> str:
+    if settings.cluster is not None:
+        return "Then name a cluster that they share: `cluster=...`."
+    if settings.duplicates == "keep":
+        return "Then keep them together: `duplicates='cluster'`."
+    return "Then keep them together: `duplicates='cluster'`; if they are different people, say so: `duplicates='keep'`."

@@ -1,4 +1,4 @@
-"""How a file is written, as far as the caller says so, and how a separated text is written where nobody says it."""
+"""How a separated text is written: its encoding, separator and decimal mark, said by the caller or found out."""
 
 import codecs
 import csv
@@ -6,9 +6,13 @@ import io
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from improvable.errors import Caution, DataError, OptionError, one_of
 from improvable.question.settings import Settings
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "pipe": "|"}
@@ -16,7 +20,20 @@ LOOKED_AT = 1 << 18
 """Bytes of a file whose separator is guessed."""
 RECORDS_LOOKED_AT = 200
 PIECE = 1 << 22
-UTF8, UTF8_MARKED, WINDOWS, LATIN = "utf-8", "utf-8-sig", "windows-1252", "latin-1"
+UTF8 = "utf-8"
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SPACE = "[ '\u00a0\u2009\u202f\u2019]"
+
+
+def _numeral(decimal: str, thousands: str) -> str:
+    whole = rf"\d+|\d{{1,3}}({thousands}\d{{3}})+|\d{{1,3}}({_SPACE}\d{{3}})+"
+    return rf"^\s*[+-]?(({whole})({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?\s*$"
+
+
+NUMERALS = {".": _numeral(r"\.", ","), ",": _numeral(",", r"\.")}
+"""Patterns of numbers, by their decimal mark; thousands may be separated."""
+MARKS = {".": r"\d[,'\u2019\s]\d", ",": r"[,.]|\d\s\d"}
+"""What gives away that a number is written with a decimal comma, or with thousands separated."""
 
 
 @dataclass(frozen=True)
@@ -83,31 +100,6 @@ def format_of(settings: Settings) -> FileFormat:
     return FileFormat(settings.separator, settings.encoding, settings.decimal, settings.sheet)
 
 
-def find_encoding(content: bytes) -> str:
-    """The encoding of a text: that of its byte order mark; UTF-8 where it is that; UTF-16; else Windows-1252.
-
-    Examples
-    --------
-    >>> find_encoding("größe".encode("utf-16")), find_encoding("größe".encode("latin-1")), find_encoding(b"size")
-    ('utf-16', 'windows-1252', 'utf-8')
-    """
-    if content.startswith(codecs.BOM_UTF8):
-        return UTF8_MARKED
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    start = content[:4096]
-    if start.count(0) > len(start) // 4:  # every other byte of a Latin text in UTF-16 is zero
-        return "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
-    if is_utf8([content]):
-        return UTF8
-    return _western(content)
-
-
-def _western(content: bytes) -> str:
-    unassigned = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D])
-    return LATIN if any(byte in content for byte in unassigned) else WINDOWS
-
-
 def is_utf8(pieces: Iterable[bytes]) -> bool:
     """Whether a text, in pieces, is UTF-8."""
     decoder = codecs.getincrementaldecoder(UTF8)()
@@ -126,22 +118,20 @@ def pieces_of(path: Path) -> Iterator[bytes]:
         yield from iter(lambda: file.read(PIECE), b"")
 
 
-def in_utf8(content: bytes, encoding: str, path: Path) -> bytes:
-    """A text in UTF-8, without a byte order mark; one that is not in the encoding named is refused."""
+def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
+    """A text in UTF-8, without a byte order mark; refused where its encoding is another than was said or marked."""
+    said = encoding or ("utf-16" if content.startswith(UTF16_MARKS) else UTF8)
     try:
-        if codecs.lookup(encoding).name in (UTF8, UTF8_MARKED) and is_utf8([content]):
+        if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8([content]):
             return content.removeprefix(codecs.BOM_UTF8)
-        return content.decode(encoding).removeprefix("\ufeff").encode()
+        return content.decode(said).removeprefix("\ufeff").encode()
     except UnicodeError as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        if isinstance(error, UnicodeDecodeError):
+            reason = f"byte {error.start + 1:,} has no meaning in it"
         raise DataError(
-            f"'{path}' is not {encoding}: {_reason(error)}.", "Name its encoding: `encoding='windows-1252'`."
+            f"'{path}' is not {said}: {reason}.", "Name its encoding: `encoding='windows-1252'`."
         ) from error
-
-
-def _reason(error: UnicodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start + 1:,} has no meaning in it"
-    return " ".join(str(error).split()).rstrip(".")
 
 
 def find_separator(content: bytes, path: Path) -> str:
@@ -188,26 +178,52 @@ def header_of(content: bytes, separator: str) -> list[str]:
     return next(iter(_records(_start(content), separator)), [])
 
 
-@dataclass(frozen=True)
-class Uneven:
-    """A line that has more or fewer values than the header."""
-
-    line: int
-    values: int
-    wanted: int
-
-
-def uneven_lines(content: bytes, separator: str) -> Iterator[Uneven]:
-    r"""Lines that have more or fewer values than the header, by their numbers; lines with nothing are none.
+def uneven_line(content: bytes, separator: str) -> tuple[int, int, int] | None:
+    r"""The first line with more or fewer values than the header: its number, its values and the header's.
 
     Examples
     --------
-    >>> list(uneven_lines(b"a,b\n1,2\n\n3\n", ","))
-    [Uneven(line=4, values=1, wanted=2)]
+    >>> uneven_line(b"a,b\n1,2\n\n3\n", ",")
+    (4, 1, 2)
     """
     text = io.TextIOWrapper(io.BytesIO(content), encoding=UTF8, errors="replace", newline="")
     reader = csv.reader(text, delimiter=separator)
     wanted = len(next(reader, []))
-    for record in reader:
-        if record and len(record) != wanted:
-            yield Uneven(reader.line_num, len(record), wanted)
+    return next(((reader.line_num, len(one), wanted) for one in reader if one and len(one) != wanted), None)
+
+
+def written_with(texts: "pl.Series") -> set[str]:
+    """The decimal marks with which every text of a column is a number; empty where there are none."""
+    filled = texts.drop_nulls()
+    return {mark for mark, pattern in NUMERALS.items() if len(filled) and filled.str.contains(pattern).all()}
+
+
+def find_decimal(marks: Iterable[set[str]], separator: str) -> str:
+    """The decimal mark of a file, from those that are possible in each column.
+
+    A column that leaves no doubt decides. Where all numbers could be read either way ("1,234"), a file with semicolons
+    has decimal commas, because that is why it has semicolons.
+
+    Examples
+    --------
+    >>> find_decimal([{".", ","}, {","}], ","), find_decimal([{".", ","}], ","), find_decimal([{".", ","}], ";")
+    (',', '.', ',')
+    """
+    sure = {next(iter(one)) for one in marks if len(one) == 1}
+    if len(sure) == 1:
+        return sure.pop()
+    return "," if separator == ";" and not sure else "."
+
+
+def as_numbers(texts: "pl.Series", decimal: str) -> "pl.Series":
+    """Texts that are numbers as numbers: whole ones where all are."""
+    import polars as pl
+
+    bare = texts.str.replace_all(rf"[\s'\u2019{',' if decimal == '.' else '.'}]", "")
+    if decimal == ",":
+        bare = bare.str.replace(",", ".", literal=True)
+    if not bare.str.contains(r"[.eE]").any():
+        whole = bare.str.strip_prefix("+").cast(pl.Int64, strict=False)
+        if whole.null_count() == bare.null_count():
+            return whole
+    return bare.cast(pl.Float64)

@@ -103,7 +103,7 @@ class Rows:
         self.require([name])
         series = self.frame.get_column(name)
         if not self.is_numeric(name):
-            return _numbers_in(name, series.to_list())
+            return _numbers_in(name, series)
         if series.dtype == nw.Duration:
             series = series.dt.total_microseconds() / 1e6
         if series.dtype == nw.Boolean:
@@ -129,11 +129,15 @@ class Rows:
 
         columns = []
         for name in names:
+            series = self.frame[name]
             if self.is_numeric(name):
                 column = pl.Series(name, self.numbers(name)).fill_nan(None)
+            elif series.dtype == nw.String and not series.implementation.is_pandas_like():
+                column = series.to_polars()
             else:
-                values = [None if is_missing(value) else value for value in self.frame[name].to_list()]
-                column = pl.Series(name, values if self.is_date(name) else [text_of(value) for value in values])
+                codes, values = levels(series)
+                held = pl.Series(name, [*(values if self.is_date(name) else map(str, values)), None])
+                column = held.gather(np.where(codes < 0, len(values), codes))
             columns.append(column)
         return pl.DataFrame(columns)
 
@@ -226,16 +230,41 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating | Decimal) and value != value
 
 
-def _numbers_in(name: str, values: Sequence[Any]) -> FloatArray:
-    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
-    out = np.full(len(values), np.nan)
-    for row, value in enumerate(values):
+def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values.
+
+    Texts and categories are numbered by their library. So what is done with a value is done once, not for every row.
+    """
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        if series.implementation.is_pandas():
+            codes, distinct = series.to_native().factorize()
+            return codes.astype(np.int64), distinct.tolist()
+        import polars as pl
+
+        held = series.to_polars()
+        if held.dtype in (pl.String, pl.Categorical, pl.Enum):
+            texts = held.cast(pl.String).to_frame("text")
+            known = texts.drop_nulls().unique().with_row_index("code")
+            codes = texts.join(known, on="text", how="left", maintain_order="left")["code"]
+            return codes.cast(pl.Int64).fill_null(-1).to_numpy(), known["text"].to_list()
+    places: dict[tuple[type, str], int] = {}
+    values: list[Any] = []
+    codes = np.full(len(series), -1)
+    for row, value in enumerate(series.to_list()):
         if not is_missing(value):
-            number = as_number(value)
-            if number is None:
-                raise not_numbers(name, values)
-            out[row] = number
-    return out
+            codes[row] = place = places.setdefault((type(value), str(value)), len(values))
+            if place == len(values):
+                values.append(value)
+    return codes, values
+
+
+def _numbers_in(name: str, series: nw.Series[Any]) -> FloatArray:
+    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
+    codes, values = levels(series)
+    numbers = [as_number(value) for value in values]
+    if None in numbers:
+        raise not_numbers(name, series.to_list())
+    return np.array([*numbers, np.nan], dtype=np.float64)[codes]  # -1, where a value is missing, is the last
 
 
 def not_numbers(name: str, values: Sequence[Any]) -> DataError:

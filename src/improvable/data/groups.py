@@ -7,9 +7,9 @@ import numpy as np
 
 from improvable.data.arrays import BoolArray, IntArray
 from improvable.data.frames import Rows, labels_of
-from improvable.data.suspects import spelling_notes
+from improvable.data.quality import spelling_notes
 from improvable.errors import DataError, OptionError, nearest
-from improvable.question.design import GroupChoice
+from improvable.question.settings import Groups
 
 MOST_LEVELS = 50
 
@@ -65,7 +65,7 @@ class GroupReading:
     notes: tuple[str, ...]
 
 
-def read_groups(rows: Rows, choice: GroupChoice, counts: IntArray | None = None) -> GroupReading:
+def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> GroupReading:
     """Read the group columns; levels are sorted, so that their order never depends on the rows.
 
     With `counts`, each row stands for as many.
@@ -75,9 +75,9 @@ def read_groups(rows: Rows, choice: GroupChoice, counts: IntArray | None = None)
     >>> import polars as pl
     >>> from improvable.data.frames import read_rows
     >>> rows = read_rows(pl.DataFrame({"race": ["b", "w", "w"], "sex": ["f", "f", "m"]}))
-    >>> read_groups(rows, GroupChoice(("race", "sex"))).grouping.labels
+    >>> read_groups(rows, Groups(("race", "sex"))).grouping.labels
     ('race=b', 'race=w', 'sex=f', 'sex=m')
-    >>> read_groups(rows, GroupChoice(("race", "sex"), cross=True)).grouping.labels
+    >>> read_groups(rows, Groups(("race", "sex"), cross=True)).grouping.labels
     ('b, f', 'w, f', 'w, m')
     """
     read = [labels_of(rows, name, MOST_LEVELS) for name in choice.columns]
@@ -139,7 +139,7 @@ def _renumbered(codes: IntArray, total: int) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
-def _rows_kept(columns: Sequence[Column], only: tuple[str, ...]) -> BoolArray:
+def _rows_kept(columns: Sequence[Column], only: Sequence[str]) -> BoolArray:
     """Rows whose levels are among those named; a column none of whose levels is named keeps all."""
     keep = np.ones(len(columns[0][2]), dtype=np.bool_)
     known = [level for _, levels, _ in columns for level in levels]
@@ -156,27 +156,27 @@ def _rows_kept(columns: Sequence[Column], only: tuple[str, ...]) -> BoolArray:
 
 
 def _without_small(
-    name: str, levels: tuple[str, ...], codes: IntArray, sizes: IntArray, choice: GroupChoice, notes: list[str]
+    name: str, levels: tuple[str, ...], codes: IntArray, sizes: IntArray, choice: Groups, notes: list[str]
 ) -> tuple[tuple[str, ...], IntArray]:
     """Pool or refuse levels with too few rows."""
-    small = [code for code in range(len(levels)) if sizes[code] < choice.fewest]
+    small = [code for code in range(len(levels)) if sizes[code] < choice.min_group]
     if not small:
         return levels, codes
     listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
     if choice.small == "refuse":
         raise DataError(
-            f"groups of '{name}' with fewer than {choice.fewest:,} rows: {listed}.",
+            f"groups of '{name}' with fewer than {choice.min_group:,} rows: {listed}.",
             "Pool them with `small='pool'`, or name the groups to keep, `groups=...`.",
         )
     by_size = sorted(range(len(levels)), key=lambda code: (int(sizes[code]), levels[code]))
-    enough = int(np.searchsorted(np.cumsum(sizes[by_size]), choice.fewest)) + 1
+    enough = int(np.searchsorted(np.cumsum(sizes[by_size]), choice.min_group)) + 1
     small = by_size[: max(len(small), enough)]
     listed = ", ".join(f"'{levels[code]}' ({sizes[code]:,})" for code in small)
     kept_names = [levels[code] for code in range(len(levels)) if code not in small]
     pooled = f"{name}=other" if levels[0].startswith(f"{name}=") else "other"
     while pooled in kept_names:
         pooled += "_"
-    notes.append(f"groups of '{name}' are pooled as '{pooled}' to reach {choice.fewest:,} rows: {listed}.")
+    notes.append(f"groups of '{name}' are pooled as '{pooled}' to reach {choice.min_group:,} rows: {listed}.")
     names = sorted([*kept_names, pooled])
     new_code = np.array([names.index(pooled if code in small else levels[code]) for code in range(len(levels))])
     return tuple(names), new_code[codes]

@@ -8,7 +8,8 @@ over batches in any order, and no two tables that differ have the same one.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -18,7 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.frames import Rows, text_of
+from improvable.data.engines import Engine, as_engine
+from improvable.data.engines.batches import run
+from improvable.data.engines.memory import Memory
+from improvable.data.frames import FrameLike, Rows, levels, text_of
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -27,6 +31,8 @@ DIGEST = 16
 """Bytes of a row's digest, and of a text's inside it."""
 ROWS_AT_A_TIME = 1 << 15
 """Rows whose hash state stays in a core's cache."""
+ROWS_PER_TASK = 1 << 20
+"""Rows that a thread keys at once: many, since each distinct text among them is hashed once."""
 NUMBER, MISSING = 0, 1
 """First words of a value that is a number, or missing; a text has its own digest there."""
 _NAN = np.array([np.nan]).view(np.uint64)[0]
@@ -56,35 +62,32 @@ class Keying:
         >>> bool((keys == Keying(1).of(real, ["g", "y"])).all()), bool(keys[1] == keys[2]), bool(keys[0] == keys[1])
         (True, True, False)
         """
-        words = [self._words(rows, name) for name in sorted(columns)]
+        words = [self.words(rows, name) for name in sorted(columns)]
         return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
 
-    def _words(self, rows: Rows, name: str) -> Keys:
+    def words(self, rows: Rows, name: str) -> Keys:
         """64 bits of each value of a column; texts are hashed under the same secret."""
         bits, exact = number_bits(rows, name)
-        if exact is None:
-            return bits
-        index, texts = exact
-        known = {text: _int(hashlib.blake2b(text.encode(), digest_size=8, key=self.secret)) for text in set(texts)}
-        bits[index] = np.fromiter(map(known.__getitem__, texts), dtype=np.uint64, count=len(texts))
+        if exact is not None:
+            bits[exact.rows] = _hashed(exact.texts, 8, self.secret)[exact.codes, 0]
         return bits
 
 
-def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Keys:
+def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str | None = None, workers: int = 1) -> Keys:
     """Keys of rows in memory: equal rows are told apart by how often they have occurred; a row id must not repeat.
 
     Different rows with the same key are refused. By chance there are none; someone who knows the seed could make some,
     and then the order of the file would decide which is which.
     """
-    keys = np.empty(len(rows), dtype=np.uint64)
-    for start in range(0, len(rows), ROWS_AT_A_TIME):
-        part = slice(start, start + ROWS_AT_A_TIME)
-        keys[part] = keying.of(Rows(rows.frame[part]), columns)
+    parts = [Rows(rows.frame[start : start + ROWS_PER_TASK]) for start in range(0, max(1, len(rows)), ROWS_PER_TASK)]
+    with ThreadPoolExecutor(workers) as pool:
+        keys = np.concatenate(list(pool.map(lambda part: keying.of(part, columns), parts)))
+    ordered = np.sort(keys)  # much faster than the order itself, which only repeats need
+    if not (ordered[1:] == ordered[:-1]).any():
+        return keys
     order = np.argsort(keys, kind="stable")
     repeats = np.zeros(len(rows), dtype=np.bool_)
     repeats[1:] = keys[order[1:]] == keys[order[:-1]]
-    if not repeats.any():
-        return keys
     if row_id is not None:
         raise shared_row_id(row_id, int(repeats.sum()))
     starts = np.flatnonzero(~repeats)
@@ -106,6 +109,12 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     return keys
 
 
+def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:
+    """The same rows with their keys: equal rows are told apart by how often they have occurred."""
+    keys = tell_apart(engine.rows, keying, columns, row_id, engine.workers)
+    return replace(engine, rows=replace(engine.rows, keys=keys))
+
+
 def shared_row_id(row_id: str, repeats: int) -> DataError:
     return DataError(
         f"{repeats:,} rows repeat the '{row_id}' of another, so it is not a row id.",
@@ -122,10 +131,7 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> NDArray[np.uint8]:
         words[:, 2 * j] = np.where(missing, MISSING, NUMBER)
         words[:, 2 * j + 1] = np.where(missing, 0, bits)
         if exact is not None:
-            index, texts = exact
-            known = {text: hashlib.blake2b(text.encode(), digest_size=DIGEST).digest() for text in set(texts)}
-            joined = b"".join(map(known.__getitem__, texts))
-            words[index, 2 * j : 2 * j + 2] = np.frombuffer(joined, dtype="<u8").reshape(-1, 2)
+            words[exact.rows, 2 * j : 2 * j + 2] = _hashed(exact.texts, DIGEST)[exact.codes]
     content, width = words.tobytes(), words.shape[1] * 8
     digests = b"".join(
         hashlib.blake2b(content[start : start + width], digest_size=DIGEST).digest()
@@ -155,25 +161,47 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
     return found.hexdigest()
 
 
-def number_bits(rows: Rows, name: str) -> tuple[Keys, tuple[IntArray, list[str]] | None]:
+@dataclass(frozen=True)
+class Exact:
+    """Values that no float64 holds (texts, dates, long ids, decimals with many digits).
+
+    Attributes
+    ----------
+    rows, codes : array
+        Where they are, and which of the texts each is.
+    texts : list of str
+        Each is made and hashed once, however many rows hold it.
+    """
+
+    rows: IntArray
+    codes: IntArray
+    texts: list[str]
+
+
+def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
     """64 bits of each value of a column, the same in any frame library and for numbers of any width.
 
-    Values that are no float64 (texts, dates, long ids, decimals with many digits) come beside them: which rows have
-    them, and what they are as texts. What is missing has the bits of NaN.
+    Values that are no float64 come beside them. What is missing has the bits of NaN.
     """
     if not rows.is_numeric(name):
-        texts = _texts(rows.frame[name])
-        given = [row for row, text in enumerate(texts) if text is not None]
-        bits = np.full(len(rows), _NAN, dtype=np.uint64)
-        return bits, (np.array(given, dtype=np.int64), [f"={texts[row]}" for row in given])
+        codes, texts = _texts(rows.frame[name])
+        given = np.flatnonzero(codes >= 0)
+        return np.full(len(rows), _NAN, dtype=np.uint64), Exact(given, codes[given], [f"={text}" for text in texts])
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     bits = values.view(np.uint64)
     rough = np.flatnonzero(_beyond_floats(rows, name, values))
     if not len(rough):
         return bits, None
-    exact = _exact_texts(rows.frame[name])
-    return bits, (rough, [f"#{exact[row]}" for row in rough])
+    # All their digits, the same for whole numbers and decimals.
+    exact = [f"#{Decimal(str(value)).normalize():f}" for value in rows.frame[name][rough].to_list()]
+    return bits, Exact(rough, *_numbered(exact))
+
+
+def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
+    """BLAKE2b of each text as 64-bit words, shape (texts, size / 8)."""
+    digests = (hashlib.blake2b(text.encode(), digest_size=size, key=key).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, size // 8)
 
 
 def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
@@ -249,24 +277,21 @@ def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
     return rough
 
 
-def _exact_texts(series: nw.Series[Any]) -> list[str | None]:
-    """Numbers with all their digits, the same for whole numbers and decimals."""
-    values = [None if text_of(value) is None else Decimal(str(value)) for value in series.to_list()]
-    return [None if value is None else f"{value.normalize():f}" for value in values]
-
-
-def _texts(series: nw.Series[Any]) -> list[str | None]:
-    """Values as texts; of times, also what is below a microsecond, which Python's own times leave out."""
-    values = series.to_list()
-    if series.dtype == nw.String:
-        given = [text_of(value) for value in values]
-        known = {text: plain_time(text) for text in set(given) if text is not None}
-        return [None if text is None else known[text] for text in given]
-    texts = [text_of(value) for value in values]
+def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
+    """Which of a column's distinct texts each value is, -1 where it is missing; and the texts."""
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
-        below = [stamp % 1000 if stamp is not None else 0 for stamp in series.dt.timestamp("ns").to_list()]
-        texts = [f"{text} {rest} ns" if text and rest else text for text, rest in zip(texts, below, strict=True)]
-    return texts
+        # Python's own times leave out what is below a microsecond.
+        stamps = series.dt.timestamp("ns").to_list()
+        below = [f" {stamp % 1000} ns" if stamp is not None and stamp % 1000 else "" for stamp in stamps]
+        texts = [text_of(value) for value in series.to_list()]
+        return _numbered([text and text + rest for text, rest in zip(texts, below, strict=True)])
+    codes, values = levels(series)
+    return codes, [plain_time(value) if series.dtype == nw.String else str(value) for value in values]
+
+
+def _numbered(texts: Sequence[str | None]) -> tuple[IntArray, list[str]]:
+    places = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
+    return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64), list(places)
 
 
 def plain_time(text: str) -> str:
@@ -292,5 +317,31 @@ def plain_time(text: str) -> str:
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$")
 
 
-def _int(digest: Any) -> int:
-    return int.from_bytes(digest.digest(), "little")
+@dataclass(frozen=True)
+class Fingerprint:
+    """The fingerprint of some columns of data, computed when it is first asked for: it costs a pass."""
+
+    engine: Engine
+    columns: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        return fingerprint_of(run(self.engine, _Digesting(self.columns), self.columns, _joined), self.columns)
+
+
+@dataclass(frozen=True)
+class _Digesting:
+    columns: Sequence[str]
+
+    def __call__(self, rows: Rows) -> NDArray[np.uint8]:
+        return row_digests(rows, self.columns)
+
+
+def _joined(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.concatenate([one, other])
+
+
+def fingerprint(data: FrameLike, columns: Sequence[str] | None = None) -> str:
+    """The fingerprint of the named columns, by default all, wherever the data live."""
+    engine = as_engine(data, None, workers=1)
+    return Fingerprint(engine, tuple(engine.columns if columns is None else columns)).digest

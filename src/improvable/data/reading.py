@@ -3,37 +3,39 @@
 What was found out about a file, rather than said by the caller, is said in notes.
 """
 
+import codecs
 import gzip
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from improvable.data.files import nearest_file
 from improvable.data.formats import (
     LOOKED_AT,
+    MARKS,
+    NUMERALS,
     SEPARATORS,
     UNSAID,
-    UTF8,
-    UTF8_MARKED,
+    UTF16_MARKS,
     FileFormat,
     Note,
-    find_encoding,
+    as_numbers,
+    find_decimal,
     find_separator,
     header_of,
     in_utf8,
     is_utf8,
     pieces_of,
-    uneven_lines,
+    uneven_line,
+    written_with,
 )
-from improvable.data.numerals import PATTERNS, as_numbers, find_decimal, find_stray, written_with
 from improvable.data.received import TIGHTEST, inflates, most_unpacked
 from improvable.data.sizes import refuse_large_parquet, refuse_large_sheet, refuse_wide
-from improvable.errors import DataError, OptionError, nearest
+from improvable.errors import DataError, OptionError, nearest, require_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,9 +103,7 @@ def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
         return None
     with path.open("rb") as file:
         start = file.read(LOOKED_AT + 1)
-    if said.encoding is not None or find_encoding(start[:LOOKED_AT].rpartition(b"\n")[0]) != UTF8:
-        return None
-    if not is_utf8(pieces_of(path)):
+    if said.encoding is not None or start.startswith((codecs.BOM_UTF8, *UTF16_MARKS)) or not is_utf8(pieces_of(path)):
         return None
     separator = said.separator or find_separator(start, path)
     refuse_wide(start, separator, path)
@@ -113,7 +113,7 @@ def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
         numerals = [
             pl.col(name).drop_nulls().str.contains(pattern).all().alias(f"{mark}{name}")
             for name in texts
-            for mark, pattern in PATTERNS.items()
+            for mark, pattern in NUMERALS.items()
         ]
         numbers = bool(numerals) and any(lazy.select(numerals).collect(engine="streaming").row(0))
     except pl.exceptions.PolarsError:
@@ -196,33 +196,23 @@ def _refuse_vain(kind: str, said: FileFormat) -> None:
 def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     import polars as pl
 
-    notes: list[Note] = []
-    encoding = said.encoding or find_encoding(content)
-    text = in_utf8(content, encoding, path)
-    if said.encoding is None and encoding not in (UTF8, UTF8_MARKED):
-        text_ = f"'{path.name}' is read as {encoding}; if letters look wrong, name its encoding: `encoding=...`."
-        notes.append(Note(text_))
+    text = in_utf8(content, said.encoding, path)
     separator = said.separator or find_separator(text, path)
-    notes += separator_notes(path, separator, said)
     refuse_wide(text, separator, path)
     refuse_duplicates(header_of(text, separator), f"'{path}'")
-    table = _parsed(text, separator, path)
-    texts = {c.name: c for c in table if c.dtype == pl.String}
-    marks = {name: written_with(column) for name, column in texts.items()}
-    numerals = [name for name, one in marks.items() if one]
-    decimal = said.decimal or find_decimal([marks[name] for name in numerals], separator)
-    numerals = [name for name in numerals if decimal in marks[name]]
-    pointed = _pointed(table, text, separator) if decimal == "," else {}
-    table = table.with_columns([as_numbers(column, decimal) for column in pointed.values()])
-    table = table.with_columns([as_numbers(texts[name], decimal) for name in numerals])
-    mark = r"\d[,'\u2019\s]\d" if decimal == "." else r"[,.]|\d\s\d"
-    marked = [*(name for name in numerals if texts[name].drop_nulls().str.contains(mark).any()), *pointed]
+    table = held = _parsed(text, separator, path)
+    decimal = said.decimal or find_decimal([written_with(c) for c in table if c.dtype == pl.String], separator)
+    doubtful = [c.name for c in table if c.dtype == pl.String]
+    if decimal == "," and (reals := [c.name for c in table if c.dtype.is_float()]):
+        # Its points separate thousands: 1.234 is not one and a bit.
+        held, doubtful = _parsed(text, separator, path, infer=False), [*doubtful, *reals]
+    numbers = [held[name] for name in doubtful if decimal in written_with(held[name])]
+    marked = [column.name for column in numbers if column.drop_nulls().str.contains(MARKS[decimal]).any()]
+    notes = separator_notes(path, separator, said)
     if marked and said.decimal is None:
         how = "a decimal comma" if decimal == "," else "thousands separated"
-        notes.append(Note(f"numbers with {how} are read in {_listed(marked)} (`decimal` changes it)."))
-    others = [find_stray(column, decimal) for name, column in texts.items() if name not in numerals]
-    strays = [Note(stray.words, stray.column) for stray in others if stray is not None]
-    return Table(table, (*notes, *strays))
+        notes += (Note(f"numbers with {how} are read in {_listed(marked)} (`decimal` changes it)."),)
+    return Table(table.with_columns([as_numbers(column, decimal) for column in numbers]), notes)
 
 
 def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note, ...]:
@@ -232,12 +222,13 @@ def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note,
     return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (`separator` changes it)."),)
 
 
-def _parsed(text: bytes, separator: str, path: Path) -> "pl.DataFrame":
-    """A text as a frame; a line with more or fewer values than the header is named."""
+def _parsed(text: bytes, separator: str, path: Path, infer: bool = True) -> "pl.DataFrame":
+    """A text as a frame, perhaps of texts alone; a line with more or fewer values than the header is named."""
     import polars as pl
 
+    options: dict[str, Any] = {"infer_schema_length": None} if infer else {"infer_schema": False}
     try:
-        table = pl.read_csv(text, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
+        table = pl.read_csv(text, separator=separator, null_values=MISSING_MARKS, **options)
     except pl.exceptions.NoDataError:
         raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.") from None
     except pl.exceptions.PolarsError as error:
@@ -250,33 +241,16 @@ def _parsed(text: bytes, separator: str, path: Path) -> "pl.DataFrame":
 
 
 def _refuse_uneven(text: bytes, separator: str, path: Path) -> None:
-    first = next(uneven_lines(text, separator), None)
-    if first is not None:
+    if (found := uneven_line(text, separator)) is not None:
+        line, values, wanted = found
         raise DataError(
-            f"'{path}' cannot be read: line {first.line:,} has {first.values} values and the header {first.wanted}.",
+            f"'{path}' cannot be read: line {line:,} has {values} values and the header {wanted}.",
             f"Fix that line; values are separated by {SEPARATORS.get(separator, repr(separator))} (`separator`).",
         )
 
 
-def _pointed(table: "pl.DataFrame", text: bytes, separator: str) -> "dict[str, pl.Series]":
-    """Of a file with decimal commas, columns whose points separate thousands: 1.234 is not one and a bit."""
-    import polars as pl
-
-    reals = [column.name for column in table if column.dtype.is_float()]
-    if not reals:
-        return {}
-    asis = pl.read_csv(text, separator=separator, infer_schema=False, null_values=MISSING_MARKS)
-    if len(asis) != len(table):  # lines with nothing
-        asis = asis.filter(~pl.all_horizontal(pl.all().is_null()))
-    return {
-        name: asis[name]
-        for name in reals
-        if "," in written_with(asis[name]) and asis[name].drop_nulls().str.contains(".", literal=True).any()
-    }
-
-
 def _read_excel(path: Path, sheet: str | None) -> Table:
-    need_reader("fastexcel", "excel", path)
+    require_extra(f"'{path}'", "fastexcel", "excel")
     import fastexcel
     import polars as pl
 
@@ -297,7 +271,7 @@ def _read_excel(path: Path, sheet: str | None) -> Table:
 
 
 def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
-    need_reader("pyreadstat", "stats", path)
+    require_extra(f"'{path}'", "pyreadstat", "stats")
     import polars as pl
     import pyreadstat
 
@@ -309,17 +283,12 @@ def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
         raise cannot_be_read(path, error) from error
     labelled, partly = [], []
     for name, labels in about.variable_value_labels.items():
-        column = table[name]
-        values = column.drop_nulls().unique().to_list()
-        if not values:
-            continue
-        if all(value in labels for value in values):
-            labelled.append(
-                pl.Series(
-                    name, [None if value is None else str(labels[value]) for value in column.to_list()], pl.String
-                )
-            )
-        else:
+        values = table[name].to_list()
+        given = {value for value in values if value is not None}
+        if given and given.issubset(labels):
+            texts = [None if value is None else str(labels[value]) for value in values]
+            labelled.append(pl.Series(name, texts, pl.String))
+        elif given:
             partly.append(name)
     table = table.with_columns([_whole(column) for column in table if column.dtype.is_float()]).with_columns(labelled)
     table = table.with_columns(pl.col(pl.String).replace({"": None}))
@@ -338,13 +307,6 @@ def _whole(column: "pl.Series") -> "pl.Series":
     filled = column.drop_nulls()
     small = filled.is_finite().all() and (filled.abs() < 2**53).all()
     return column.cast(pl.Int64) if small and (filled == filled.floor()).all() else column
-
-
-def need_reader(package: str, extra: str, path: Path) -> None:
-    if find_spec(package) is None:
-        raise OptionError(
-            f"'{path}' needs {package}, which is not installed.", f"Install it: pip install 'improvable[{extra}]'."
-        )
 
 
 def refuse_duplicates(names: Sequence[str], named: str) -> None:

@@ -14,15 +14,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from improvable.data.arrays import IntArray
 from improvable.data.engines import Engine
 from improvable.data.engines.batches import Merge, T, Work, run
 from improvable.data.engines.memory import Memory
 from improvable.data.formats import Note
-from improvable.data.frames import Rows, as_number, is_missing, labeltext_of, two_levels
-from improvable.data.suspects import plain_spelling
+from improvable.data.frames import Rows, as_number, labeltext_of, levels, two_levels
+from improvable.data.quality import plain_spelling
 from improvable.errors import DataError, ImprovableError, OptionError, nearest
-from improvable.question.checks import as_names
-from improvable.question.kinds import plain_positive
+from improvable.question.checks import as_names, plain_positive
 from improvable.question.settings import Settings
 
 MOST_KEPT = 60
@@ -33,19 +33,7 @@ FLAGS = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class Values:
-    """What the caller says of values.
-
-    Attributes
-    ----------
-    positive : tuple of str
-        Values that are 1 in the one column that holds them.
-    meant : dict
-        From a column to its value that is 1.
-    na : tuple of str
-        Values that mean missing.
-    strip : bool
-        Whether levels that differ only in spaces and capitals are one.
-    """
+    """What the caller says of values: which are 1, bare (`positive`) or by column (`meant`), and which mean missing."""
 
     positive: tuple[str, ...] = ()
     meant: Mapping[str, str] = field(default_factory=dict)
@@ -80,24 +68,11 @@ def recode(
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a column as texts, each with its rows.
-
-    Attributes
-    ----------
-    texts : Counter
-        Levels that are no number.
-    numbers : Counter
-        Levels that are.
-    gone : Counter
-        Levels that mean missing, which are in neither.
-    many : bool
-        Whether there were more numbers than are kept.
-    """
+    """The levels of a column, each with its rows: texts, numbers, and what means missing and is in neither."""
 
     texts: Counter[str] = field(default_factory=Counter)
     numbers: Counter[str] = field(default_factory=Counter)
     gone: Counter[str] = field(default_factory=Counter)
-    many: bool = False
 
     @property
     def all(self) -> Counter[str]:
@@ -116,19 +91,30 @@ class Looking:
 
 
 def _levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
+    texts, numbers, gone = Counter[str](), Counter[str](), Counter[str]()
+    for text, times in _counts(rows, name).items():
+        meant = any(same_value(value, text) for value in na)
+        (gone if meant else texts if as_number(text) is None else numbers)[text] = times
+    return Levels(_few(name, texts), _kept(numbers), gone)
+
+
+def _held(rows: Rows, name: str) -> tuple[IntArray, list[str]]:
+    """Which level each row of a column holds, -1 where it is missing; and the levels."""
     if rows.is_numeric(name) and rows.kind(name) != nw.Boolean:
-        values, times = np.unique(rows.read_numbers(name), return_counts=True)
-        found = Counter({labeltext_of(v): int(n) for v, n in zip(values.tolist(), times, strict=True) if v == v})
-    else:
-        found = Counter(labeltext_of(value) for value in rows.frame[name].to_list() if not is_missing(value))
-    gone = {text for text in found if any(same_value(value, text) for value in na)}
-    numbers = {text for text in found if text not in gone and as_number(text) is not None}
-    return Levels(
-        _few(name, Counter({text: found[text] for text in found if text not in gone | numbers})),
-        _kept(Counter({text: found[text] for text in numbers})),
-        Counter({text: found[text] for text in gone}),
-        many=len(numbers) > MOST_KEPT,
-    )
+        numbers, codes = np.unique(rows.read_numbers(name), return_inverse=True)
+        codes[np.isnan(numbers)[codes]] = -1
+        return codes, [labeltext_of(number) for number in numbers[~np.isnan(numbers)].tolist()]  # NaN comes last
+    codes, values = levels(rows.frame[name])
+    return codes, [labeltext_of(value) for value in values]
+
+
+def _counts(rows: Rows, name: str) -> Counter[str]:
+    """How many rows have each level of a column."""
+    codes, texts = _held(rows, name)
+    found: Counter[str] = Counter()
+    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+        found[text] += times
+    return found
 
 
 def _few(name: str, texts: Counter[str]) -> Counter[str]:
@@ -149,10 +135,13 @@ def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, 
     merged = {}
     for name, here in one.items():
         there = other[name]
-        numbers = here.numbers + there.numbers
-        many = here.many or there.many or len(numbers) > MOST_KEPT
-        merged[name] = Levels(_few(name, here.texts + there.texts), _kept(numbers), here.gone + there.gone, many)
+        texts, numbers = _few(name, here.texts + there.texts), _kept(here.numbers + there.numbers)
+        merged[name] = Levels(texts, numbers, here.gone + there.gone)
     return merged
+
+
+Strays = dict[str, Counter[str] | None]
+"""Of each column, how often texts that mean missing occur among its numbers; None where it holds other texts too."""
 
 
 @dataclass(frozen=True)
@@ -162,31 +151,22 @@ class Straying:
     columns: tuple[str, ...]
     marks: tuple[str, ...]
 
-    def __call__(self, rows: Rows) -> dict[str, Counter[str] | None]:
-        return {name: _strays(rows, name, self.marks) for name in self.columns}
+    def __call__(self, rows: Rows) -> Strays:
+        return {name: self._strays(rows, name) for name in self.columns}
+
+    def _strays(self, rows: Rows, name: str) -> Counter[str] | None:
+        if rows.is_numeric(name):
+            return Counter()
+        if rows.is_nested(name) or rows.is_date(name):
+            return None
+        counts = _counts(rows, name)
+        gone = Counter({text: n for text, n in counts.items() if any(same_value(mark, text) for mark in self.marks)})
+        return gone if all(text in gone or as_number(text) is not None for text in counts) else None
 
 
-def _strays(rows: Rows, name: str, marks: Sequence[str]) -> Counter[str] | None:
-    """How often each text that means missing occurs; None where there are other texts too."""
-    if rows.is_numeric(name):
-        return Counter()
-    if rows.is_nested(name) or rows.is_date(name):
-        return None
-    counts = Counter(labeltext_of(value) for value in rows.frame[name].to_list() if not is_missing(value))
-    gone = {text for text in counts if any(same_value(mark, text) for mark in marks)}
-    if any(as_number(text) is None for text in counts if text not in gone):
-        return None
-    return Counter({text: counts[text] for text in gone})
-
-
-def merge_strays(
-    one: dict[str, Counter[str] | None], other: dict[str, Counter[str] | None]
-) -> dict[str, Counter[str] | None]:
-    merged: dict[str, Counter[str] | None] = {}
-    for name, here in one.items():
-        there = other[name]
-        merged[name] = None if here is None or there is None else here + there
-    return merged
+def merge_strays(one: Strays, other: Strays) -> Strays:
+    pairs = {name: (here, other[name]) for name, here in one.items()}
+    return {name: None if here is None or there is None else here + there for name, (here, there) in pairs.items()}
 
 
 @dataclass(frozen=True)
@@ -211,44 +191,28 @@ class Recoding:
 
     def apply(self, rows: Rows) -> Rows:
         """The same rows with what is recoded."""
-        new = [self._numbers(rows, name) for name in (*self.codes, *self.holes) if name in rows.columns]
-        new += [_renamed(rows, name, names) for name, names in self.labels.items() if name in rows.columns]
+        new = [self._series(rows, name) for name in (*self.codes, *self.holes, *self.labels) if name in rows.columns]
         return Rows(rows.frame.with_columns(new), rows.keys, rows.notes) if new else rows
 
-    def _numbers(self, rows: Rows, name: str) -> nw.Series[Any]:
-        series = rows.frame[name]
+    def _series(self, rows: Rows, name: str) -> nw.Series[Any]:
+        backend = rows.frame.implementation
+        if name in self.holes and rows.is_numeric(name):
+            numbers = rows.read_numbers(name)
+            gone = [float(text) for text in self.holes[name] if as_number(text) is not None]
+            kept = np.where(np.isin(numbers, gone), np.nan, numbers).tolist()
+            return nw.new_series(name, [None if one != one else one for one in kept], nw.Float64, backend=backend)
+        codes, texts = _held(rows, name)
+        meant = np.array([*(self._meant(name, text) for text in texts), None], dtype=object)[codes]  # -1 is the last
+        dtype = nw.String if name in self.labels else nw.Float64
+        return nw.new_series(name, meant.tolist(), dtype, backend=backend)
+
+    def _meant(self, name: str, text: str) -> float | str | None:
+        """What one level of a column is read as."""
         if name in self.codes:
-            codes = self.codes[name]
-            values = _by_level(series, lambda text: codes.get(text, np.nan))
-        elif rows.is_numeric(name):
-            values = rows.read_numbers(name).copy()
-            values[np.isin(values, [float(text) for text in self.holes[name] if as_number(text) is not None])] = np.nan
-        else:
-            holes = self.holes[name]
-            values = _by_level(series, lambda text: np.nan if text in holes else float(text))
-        return _series(name, [None if value != value else value for value in values.tolist()], nw.Float64, series)
-
-
-def _by_level(series: nw.Series[Any], code: Callable[[str], float]) -> Any:
-    known: dict[str, float] = {}
-    values = np.full(len(series), np.nan)
-    for row, value in enumerate(series.to_list()):
-        if not is_missing(value):
-            text = labeltext_of(value)
-            if text not in known:
-                known[text] = code(text)
-            values[row] = known[text]
-    return values
-
-
-def _renamed(rows: Rows, name: str, names: Mapping[str, str | None]) -> nw.Series[Any]:
-    series = rows.frame[name]
-    texts = [None if is_missing(value) else labeltext_of(value) for value in series.to_list()]
-    return _series(name, [None if text is None else names.get(text, text) for text in texts], nw.String, series)
-
-
-def _series(name: str, values: list[Any], dtype: Any, like: nw.Series[Any]) -> nw.Series[Any]:
-    return nw.new_series(name, values, dtype, backend=like.implementation)
+            return self.codes[name].get(text)
+        if name in self.holes:
+            return None if text in self.holes[name] else float(text)
+        return self.labels[name].get(text, text)
 
 
 @dataclass(frozen=True)
@@ -290,7 +254,7 @@ def find_recoding(
     said: Values,
     numeric: Sequence[str],
     groups: Sequence[str],
-    strays: Mapping[str, Counter[str] | None],
+    strays: Strays,
 ) -> Recoding:
     """What becomes of the values that were seen; what cannot be, or changes nothing, is refused.
 
@@ -300,61 +264,53 @@ def find_recoding(
         Of features that are numbers but for them, the texts that mean missing.
     """
     codes: dict[str, dict[str, float]] = {}
-    holes: dict[str, frozenset[str]] = {}
+    holes = {name: frozenset(found) for name, found in strays.items() if found}
     labels: dict[str, dict[str, str | None]] = {}
     notes: list[str] = []
     columns = list(dict.fromkeys(numeric))
     kinds = {name: _kinds(seen[name], said.strip) for name in columns}
     wanted, vain = _meant(said, seen, kinds)
     for name in columns:
-        levels, spelled = seen[name], kinds[name]
+        held, spelled = seen[name], kinds[name]
         if name in wanted:
             one = wanted[name]
-            codes[name] = {text: float(spelled[text] == one) for text in levels.all}
-            rows: Counter[str] = Counter()
-            for text, kind in spelled.items():
-                rows[kind] += levels.all[text]
-            zero = next(kind for kind in rows if kind != one)
+            codes[name] = {text: float(spelled[text] == one) for text in held.all}
+            zero = next(kind for kind in spelled.values() if kind != one)
+            rows = {kind: sum(held.all[text] for text in spelled if spelled[text] == kind) for kind in (one, zero)}
             notes.append(
                 f"'{name}' is 1 where it says '{one}' ({rows[one]:,} rows) and 0 where it says '{zero}' "
                 f"({rows[zero]:,} rows)."
             )
-        elif levels.texts:
-            raise _unreadable(name, levels.all, sorted(set(spelled.values())), said)
-        elif levels.gone:
-            holes[name] = frozenset(levels.gone)
-        notes += _gone_notes(name, levels.gone)
+        elif held.texts:
+            raise _unreadable(name, held.all, sorted(set(spelled.values())), said)
+        elif held.gone:
+            holes[name] = frozenset(held.gone)
+        notes += _gone_notes(name, held.gone)
     if vain:
         known = [kind for spelled in kinds.values() if len(set(spelled.values())) == 2 for kind in spelled.values()]
         raise OptionError(
             f"`positive` is '{vain[0]}', which no outcome or decision with two values holds.", nearest(vain[0], known)
         )
     for name in groups:
-        gone = sorted(seen[name].gone)
         spelled = _spellings(seen[name].all) if said.strip else {}
         changed = {text: kind for text, kind in spelled.items() if text != kind}
-        if gone or changed:
-            labels[name] = {**changed, **dict.fromkeys(gone)}
+        if seen[name].gone or changed:
+            labels[name] = {**changed, **dict.fromkeys(seen[name].gone)}
         for kind in sorted(set(changed.values())):
-            others = " and ".join(f"'{text}'" for text in sorted(changed) if changed[text] == kind)
-            notes.append(f"{others} of '{name}' {'is' if ' and ' not in others else 'are'} read as '{kind}'.")
+            others = [f"'{text}'" for text in sorted(changed) if changed[text] == kind]
+            notes.append(f"{' and '.join(others)} of '{name}' {'is' if len(others) == 1 else 'are'} read as '{kind}'.")
         notes += _gone_notes(name, seen[name].gone)
     for name, found in strays.items():
-        if found:
-            holes[name] = frozenset(found)
-            notes += _gone_notes(name, found)
-    everywhere = {text for levels in seen.values() for text in levels.gone} | {
-        t for f in strays.values() for t in f or ()
-    }
-    vain = [value for value in said.na if not any(same_value(value, text) for text in everywhere)]
-    notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in vain]
+        notes += _gone_notes(name, found or {})
+    gone = {text for found in (*(one.gone for one in seen.values()), *strays.values()) for text in found or ()}
+    nowhere = [value for value in said.na if not any(same_value(value, text) for text in gone)]
+    notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in nowhere]
     return Recoding(codes, labels, holes, tuple(map(Note, notes)))
 
 
-def _kinds(levels: Levels, strip: bool) -> dict[str, str]:
+def _kinds(held: Levels, strip: bool) -> dict[str, str]:
     """From each level to what it is read as: itself, or the most frequent of its spellings."""
-    left = levels.all
-    return _spellings(left) if strip and levels.texts else {text: text for text in left}
+    return _spellings(held.all) if strip and held.texts else {text: text for text in held.all}
 
 
 def _meant(

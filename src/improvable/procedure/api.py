@@ -7,19 +7,22 @@ from typing import Any
 from improvable.data.frames import FrameLike
 from improvable.procedure.comparing import run_comparison
 from improvable.procedure.running import run_audit
-from improvable.question.claim import Ask, Form, Gap, Overall
-from improvable.question.deltas import Delta, GapDelta
+from improvable.question.checks import COMPARE
+from improvable.question.claim import Ask, Claim, Delta, Form, Gap, GapDelta, Overall
 from improvable.question.settings import (
     AsStated,
     Capacity,
     Decimal,
     Duplicates,
     EngineName,
+    Groups,
     Method,
     Positive,
+    Read,
     Scheme,
     Settings,
     Small,
+    Test,
     Ties,
     asked,
 )
@@ -32,7 +35,7 @@ def audit(
     data: FrameLike,
     *,
     outcome: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | Groups,
     status_quo: Any,
     rule: Any = "lasso",
     features: Sequence[str] | None = None,
@@ -40,6 +43,9 @@ def audit(
     target: str | None = None,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    claim: Claim | None = None,
+    test: Test | None = None,
+    read: Read | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
     outcome_range: Sequence[float] | None = None,
@@ -50,7 +56,7 @@ def audit(
     delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
-    protected: str | Sequence[str] | None = None,
+    protected: Sequence[str] | None = (),
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
@@ -110,14 +116,17 @@ def audit(
         frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
     outcome : str
         Column of outcomes.
-    group : str or sequence of str
-        Column, or columns, that say which groups a row belongs to.
+    group : str, sequence of str or Groups
+        Column, or columns, that say which groups a row belongs to. The fields of `Groups` are arguments too; `only` is
+        `groups`.
     status_quo : str, threshold(...), fitted estimator or callable
         The algorithm in use: a column of decisions, a thresholded score, a fitted scikit-learn model, or a
         function of the rows.
     rule : str, estimator or SelectionRule
         How a candidate is found: 'lasso', 'linear', 'boosting', 'forest', 'logistic', any scikit-learn estimator
         or pipeline, or an object with ``select(training, status_quo)``.
+    rule_source : str, optional
+        Digest of the code behind a rule ``module:object``. Other code is refused.
     features : sequence of str, optional
         Columns that the candidate may read. By default every column except groups, outcomes, weight, cluster, what the
         status quo reads (its score or decisions), and columns that tell rows apart as a name or an id does; ``["*"]``
@@ -127,71 +136,6 @@ def audit(
         Columns to leave out of the default.
     target : str, optional
         Column that the rule predicts; the outcome by default.
-    accuracy, fairness : str, Utility or sequence of these
-        What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
-        all must improve.
-    selection : {"benefit", "burden"}
-        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
-        bar for a benefit.
-    lower_is_better : bool
-        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
-        and rules select the lowest predictions. An outcome of two values is turned by `positive`.
-    outcome_range : pair of float, optional
-        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
-        half were seen among an algorithm's own picks, draws assume one of either end.
-    direction : {"as stated"}, optional
-        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
-        are then probably read the wrong way round. This says that they are not.
-    ask : {"both", "accuracy", "fairness"}
-        What must improve: only accuracy, only fairness, or both (Definition 1).
-    delta_accuracy : float or mapping
-        How much more accurate the candidate must be, Definition 2. Any number. A mapping has one for each group, or
-        for each utility a number or such a mapping.
-    no_worse : float, optional
-        A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
-        ``delta_accuracy=-no_worse``, declared for what it is.
-    delta_fairness : float or mapping from utility to float
-        By how much its gap must be smaller. Any number.
-    form : {"ratio", "difference"}
-        Whether deltas are shares or amounts.
-    gap : {"signed", "absolute"}
-        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
-    protected : str or sequence of str, optional
-        Group in whose favor fairness is one-sided, at most one of a group column: only its being worse off than others
-        counts as unfair; see `selection`.
-    overall : "population" or mapping from group to float, optional
-        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
-    groups : sequence of str, optional
-        Keep only these groups.
-    cross : bool
-        Cross several group columns into intersections; otherwise each column's groups must improve.
-    min_group : int
-        Groups with fewer rows are small.
-    small : {"refuse", "pool"}
-        Refuse small groups, or pool them into one.
-    weight : str, optional
-        Column of row weights: utilities become weighted means; rows are still what is resampled.
-    cluster : str, optional
-        Column that says which rows belong together (a patient, a clinic): always in one block, and resampled together.
-    stratum : str, optional
-        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
-    scheme : {"forward", "split"}
-        How a repetition uses the rows. Forward: they are cut at 10, 20, 40 and 70%; the first block only teaches, and
-        each later one is tested by a candidate that learned from all rows before it. Where data are small, the first
-        block grows, up to half of the rows, and the result says so. Split, as in the paper: one part teaches, and the
-        other is tested.
-    repetitions : int
-        K. The p-value of one repetition must be below alpha, the median of several below alpha / 2. Forward, a rule
-        that is code of your own needs at least 7.
-    train_fraction : float
-        With ``scheme="split"``: share of rows that the rule learns from.
-    draws : int
-        Bootstrap draws per repetition.
-    alpha : float
-        Level of the test.
-    ties : {"random", "strict"}
-        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
-        capacity is met in expectation; or none, the paper's letter.
     capacity : float or "status_quo", optional
         Share of rows that a candidate may select. By default that of the status quo, where it has one;
         ``"status_quo"`` is the share that the status quo selects of the training rows, whatever decides it.
@@ -201,6 +145,24 @@ def audit(
         Bound on the difference of selection rates between groups (independence).
     group_blind : bool
         Refuse features that are, or exactly determine, a group.
+    accuracy, fairness : str, Utility or sequence of these
+        What accuracy and the gap are measured by; ``"calibration:cost"`` reads another outcome column. Of several,
+        all must improve.
+    claim : Claim, optional
+        The improvement to be shown. Its fields are arguments too: ``claim=Claim(no_worse=0.01)`` is ``no_worse=0.01``.
+    test : Test, optional
+        How it is tested. Its fields are arguments too.
+    read : Read, optional
+        How the data are read, and what their values mean. Its fields are arguments too.
+    weight : str, optional
+        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    cluster : str, optional
+        Column that says which rows belong together (a patient, a clinic): always in one block, and resampled together.
+    stratum : str, optional
+        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
+    row_id : str, optional
+        Column that differs in every row. It tells rows apart; without it, all that is read of a row does. In memory,
+        equal rows are told apart by how often they have occurred.
     seed : int
         Same seed, data and question: same result, for any order of rows and any number of workers.
     challenge_source : str, optional
@@ -210,47 +172,12 @@ def audit(
         Instead of a seed, a text that the other side chose: the order of the rows follows from it and from what the
         question reads of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
-        Repetitions at a time, through joblib: None is one, -1 all cores.
-    drop_missing : bool
-        Drop rows with missing values in a needed column, and say how many.
-    positive : dict, str or sequence of str, optional
-        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
-        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
-        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
-    na : str or sequence of str, optional
-        Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
-        a feature: 'n/a'.
-    strip : bool
-        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
-    separator, encoding : str, optional
-        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
-    decimal : {".", ","}, optional
-        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
-    sheet : str, optional
-        Sheet of an Excel file, by default the first.
+        Repetitions at a time, through joblib; all cores by default. The result does not depend on it.
     run_folder : str or path, optional
         Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and
         ends with the same bytes as if it had never been interrupted.
     progress : bool, optional
         Show a progress bar; by default on a terminal.
-    method : {"bootstrap", "delta"}, optional
-        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
-        unless a repetition has more than a million distinct contributions.
-    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
-        What reads the rows, in batches. By default frames and single files are read into memory, and other data have
-        their own engine. The result is the same bytes in all of them.
-    train_rows : int
-        From how many of the rows before a block a rule, and cutoffs, learn at most. The test is valid for any number; a
-        caution says where it binds.
-    row_id : str, optional
-        Column that differs in every row. It tells rows apart; without it, all that is read of a row does. In memory,
-        equal rows are told apart by how often they have occurred.
-    duplicates : {"keep", "cluster"}, optional
-        What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
-        together in every block and draw ("cluster"). By default they are refused where they are more than 1% of the
-        rows and more than chance makes, unless a row id or a cluster is named.
-    rule_source : str, optional
-        Digest of the code behind a rule ``module:object``. Other code is refused.
     organization, system, author, date : str, optional
         Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
     labels : mapping from column to words, optional
@@ -283,11 +210,14 @@ def compare(
     data: FrameLike,
     *,
     outcome: str,
-    group: str | Sequence[str],
+    group: str | Sequence[str] | Groups,
     status_quo: Any,
     candidate: Any,
     accuracy: str | Utility | Sequence[str | Utility] = "calibration",
     fairness: str | Utility | Sequence[str | Utility] | None = None,
+    claim: Claim | None = None,
+    test: Test | None = None,
+    read: Read | None = None,
     selection: Selection = "benefit",
     lower_is_better: bool = False,
     outcome_range: Sequence[float] | None = None,
@@ -298,7 +228,7 @@ def compare(
     delta_fairness: GapDelta = 0.0,
     form: Form = "ratio",
     gap: Gap = "signed",
-    protected: str | Sequence[str] | None = None,
+    protected: Sequence[str] | None = (),
     overall: Overall = None,
     groups: Sequence[str] | None = None,
     cross: bool = False,
@@ -334,104 +264,26 @@ def compare(
     The rows must be held out: neither algorithm may have been fitted on them. Thresholds that come from a
     capacity are taken from the rows given.
 
+    Every argument that is not described here means what it does in `audit` or in the value that holds it.
+
     Parameters
     ----------
     data : data frame or path
-        Any frame narwhals knows, or a CSV or Parquet file; or what an engine reads where it lives: a Dask or Spark
-        frame, a DuckDB relation, a pyarrow dataset, a folder of Parquet files.
-    outcome : str
-        Column of outcomes.
-    group : str or sequence of str
-        Column, or columns, that say which groups a row belongs to.
+        As in `audit`.
     status_quo, candidate : str, threshold(...), fitted estimator or callable
         What decides: a column of decisions, a thresholded score, a fitted scikit-learn model, a function of the rows.
-    accuracy, fairness : str, Utility or sequence of these
-        What accuracy and the gap are measured by; fairness defaults to the accuracy utility. Of several, all must
-        improve.
-    selection : {"benefit", "burden"}
-        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
-        bar for a benefit.
-    lower_is_better : bool
-        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
-        and rules select the lowest predictions. An outcome of two values is turned by `positive`.
-    outcome_range : pair of float, optional
-        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
-        half were seen among an algorithm's own picks, draws assume one of either end.
-    direction : {"as stated"}, optional
-        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
-        are then probably read the wrong way round. This says that they are not.
-    ask : {"both", "accuracy", "fairness"}
-        What must improve: only accuracy, only fairness, or both (Definition 1).
-    delta_accuracy : float or mapping
-        How much more accurate the candidate must be, Definition 2. Any number. A mapping has one for each group, or
-        for each utility a number or such a mapping.
-    no_worse : float, optional
-        A margin of non-inferiority: the candidate is to be less accurate by no more than this. The same as
-        ``delta_accuracy=-no_worse``, declared for what it is.
-    delta_fairness : float or mapping from utility to float
-        By how much its gap must be smaller. Any number.
-    form : {"ratio", "difference"}
-        Whether deltas are shares or amounts.
-    gap : {"signed", "absolute"}
-        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
-    protected : str or sequence of str, optional
-        Group in whose favor fairness is one-sided, at most one of a group column: only its being worse off than others
-        counts as unfair; see `selection`.
-    overall : "population" or mapping from group to float, optional
-        Ask for more accuracy in the whole population, or in a weighted mean of the groups, instead of in every group.
-    groups : sequence of str, optional
-        Keep only these groups.
-    cross : bool
-        Cross several group columns into intersections; otherwise each column's groups must improve.
-    min_group : int
-        Groups with fewer rows are small.
-    small : {"refuse", "pool"}
-        Refuse small groups, or pool them into one.
-    weight : str, optional
-        Column of row weights: utilities become weighted means; rows are still what is resampled.
+    claim : Claim, optional
+        The improvement to be shown, as one value; its fields are arguments too.
+    test : Test, optional
+        How it is tested: `draws`, `alpha`, `ties` and `method`.
+    read : Read, optional
+        How the data are read; all of it but `duplicates`.
     cluster : str, optional
         Column that says which rows belong together (a patient, a clinic); clusters are resampled as wholes.
-    stratum : str, optional
-        Column of a survey's strata: a cluster is one within a stratum, and is resampled there (Rao and Wu, 1988).
     draws : int
         Bootstrap draws.
-    alpha : float
-        Level of the test.
-    ties : {"random", "strict"}
-        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
-        capacity is met in expectation; or none, the paper's letter.
-    seed : int
-        Same seed, same data: same result, for any order of rows and any number of workers.
     n_jobs : int, optional
         Threads that draw, all cores by default: the result does not depend on it.
-    drop_missing : bool
-        Drop rows with missing values in a needed column, and say how many.
-    positive : dict, str or sequence of str, optional
-        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
-        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
-        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
-    na : str or sequence of str, optional
-        Values of outcomes, targets, decisions and groups that mean missing: '9'.
-    strip : bool
-        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
-    separator, encoding : str, optional
-        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
-    decimal : {".", ","}, optional
-        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
-    sheet : str, optional
-        Sheet of an Excel file, by default the first.
-    method : {"bootstrap", "delta"}, optional
-        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
-        unless there are more than a million distinct contributions.
-    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
-        What reads the rows, in batches; the result is the same bytes in all of them. By default frames and single files
-        are read into memory, and other data have their own engine.
-    organization, system, author, date : str, optional
-        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
-    labels : mapping from column to words, optional
-        What tables, pictures and sentences call a column.
-    simulated : bool
-        Whether the data are simulated; a report then says so in large type.
 
     Returns
     -------
@@ -449,4 +301,4 @@ def compare(
     >>> result.reject
     False
     """
-    return run_comparison(data, Settings(**asked(locals())), candidate, n_jobs)
+    return run_comparison(data, Settings(**asked(locals(), COMPARE)), candidate, n_jobs)

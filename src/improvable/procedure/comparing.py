@@ -14,9 +14,9 @@ from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.batches import run
 from improvable.data.engines.memory import Memory
-from improvable.data.fingerprint import Fingerprint
 from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike, Rows
+from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
@@ -52,7 +52,7 @@ def run_comparison(
 
     `begun` is called when settings and columns are checked, before anything is counted.
     """
-    design, workers = make_design(settings), worker_count(-1 if n_jobs is None else n_jobs)
+    design, workers = make_design(settings), worker_count(n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
     engine = as_engine(data, settings.engine, workers, format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
@@ -66,7 +66,7 @@ def run_comparison(
     breaking = tie_breaking(settings, question.seed)
     before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
-        engine = engine.keyed(keyed.keying, keyed.columns)
+        engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
     seed = np.random.SeedSequence(question.seed)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)

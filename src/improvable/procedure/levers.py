@@ -2,7 +2,7 @@
 
 from improvable.errors import LEVER, Caution
 from improvable.procedure.planning import Plan
-from improvable.question.deltas import every_delta
+from improvable.question.claim import every_delta
 from improvable.question.design import Question
 
 LEAST_TRAINED, LEAST_TESTED = 0.1, 0.1

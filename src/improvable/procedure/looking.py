@@ -25,9 +25,15 @@ from improvable.algorithms.telling import (
     told_together,
 )
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.features import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
+from improvable.data.columns import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
 from improvable.data.frames import Rows
-from improvable.data.oddities import code_cautions, repeating_ids, text_cautions
+from improvable.data.quality import (
+    amount_code_cautions,
+    few_values,
+    flag_code_cautions,
+    repeating_ids,
+    text_cautions,
+)
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.procedure.direction import check_direction, direction_of
@@ -108,13 +114,15 @@ def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) 
         "left_out": features.left_out,
         "features_tell_group": screened.together,
     }
+    predicted = [plan.target] if plan.target not in plan.design.outcome_columns else []  # the survey saw the others
     cautions = [
         *_outcome_cautions(screened.outcomes),
         *(_group_cautions(screened) if plan.constraints.group_blind else []),
         *check_direction(direction, question, plan.design.utilities, plan.settings.direction),
-        *(caution for target in outcomes for caution in code_cautions(target.name, target.values)),
+        *(caution for target in outcomes for caution in amount_code_cautions(target.name, target.values)),
+        *flag_code_cautions(few_values(rows, predicted)),
         *_repeat_cautions(sample, features, groups[0].codes),
-        *text_cautions(rows, [*question.group, *features.columns]),
+        *text_cautions(rows, features.columns),
     ]
     return Look(facts, tuple(cautions))
 

@@ -16,12 +16,13 @@ LOOKING = "reading and looking at the data"
 
 
 def worker_count(n_jobs: int | None) -> int:
+    """How many workers `n_jobs` means: all cores where it is None, as where it is -1."""
     from joblib import effective_n_jobs, parallel_config
 
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
     with parallel_config(backend="threading"):
-        return int(effective_n_jobs(n_jobs))
+        return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
 
 
 @contextmanager

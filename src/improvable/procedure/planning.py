@@ -9,7 +9,7 @@ from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of
 from improvable.algorithms.rules import RULES, as_rule, keeps_state, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.errors import CODE, Caution, OptionError
-from improvable.procedure.sealing import check_sealing
+from improvable.question.challenge import check_sealing
 from improvable.question.checks import SAME_SHARE, check_integer, check_number
 from improvable.question.design import Design, make_design
 from improvable.question.settings import Scheme, Settings

@@ -10,13 +10,13 @@ from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.source import check_source
-from improvable.data.columns import Columns, make_columns
+from improvable.data.columns import EXCLUDED, NOT_NAMED, Columns, Features, choose_features, make_columns
+from improvable.data.duplicates import copy_cautions
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
-from improvable.data.features import EXCLUDED, NOT_NAMED, Features, choose_features
-from improvable.data.fingerprint import Fingerprint
 from improvable.data.formats import format_of, note_cautions
 from improvable.data.frames import FrameLike
+from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recoding import recode, values_of
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
@@ -27,13 +27,11 @@ from improvable.procedure.looking import Look, look_at
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.planning import FEWEST_ROWS, Plan, code_cautions, make_plan
 from improvable.procedure.sampling import Drawn, check_keys, draw_rows
-from improvable.procedure.sealing import sealed_seed
 from improvable.procedure.selecting import complete_status_quo
 from improvable.procedure.splitting import ALL_ROWS, Part, Splitting, make_splitting
 from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
-from improvable.procedure.twins import twin_cautions
-from improvable.question.declaration import declare, digest_of
-from improvable.question.identity import asked_identity
+from improvable.question.challenge import sealed_seed
+from improvable.question.declaration import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
@@ -195,7 +193,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     surveyed = survey(engine, plan.design, columns, settings.drop_missing)
     splitting = make_splitting(seed, (), settings.row_id, columns.read)
     if isinstance(engine, Memory):
-        engine = engine.keyed(splitting.keying, splitting.columns, settings.row_id)
+        engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
     share = _rarest_share(plan, engine, columns, surveyed, splitting)
     cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
     splitting = replace(splitting, cuts=cuts.ends)
@@ -212,10 +210,10 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
         splitting = replace(splitting, cuts=cuts.ends)
         drawn = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS, *splitting.parts(repetitions)])
         some = drawn.sample(surveyed.reading, ALL_ROWS)
-    twins = twin_cautions(engine, plan, surveyed, some, same)
+    copies = copy_cautions(engine, surveyed.reading, settings, some, same)
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
-    look = replace(look, cautions=(*look.cautions, *twins))
+    look = replace(look, cautions=(*look.cautions, *copies))
     ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, cuts, source)
     ready.check_sizes(drawn)
     return ready

@@ -35,7 +35,6 @@ from improvable.procedure.parallel import LOOKING, Progress, announced, in_paral
 from improvable.procedure.planning import Plan
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.sampling import Drawn
-from improvable.procedure.sealing import refuse_without_value
 from improvable.procedure.selecting import (
     Fitted,
     candidate_name,
@@ -45,6 +44,7 @@ from improvable.procedure.selecting import (
     sight_of,
 )
 from improvable.procedure.splitting import ALL_ROWS, DRAWING, SHUFFLING, seed_of
+from improvable.question.challenge import refuse_without_value
 from improvable.question.settings import Settings
 from improvable.question.utilities import averages_over_selected
 from improvable.results import storage

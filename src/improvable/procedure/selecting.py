@@ -11,7 +11,7 @@ from improvable.algorithms.decisions import Algorithm, decide, prepare, reads_of
 from improvable.algorithms.rules import blends
 from improvable.algorithms.rules.base import Selection, Training, run_rule, seen
 from improvable.data.arrays import FloatArray
-from improvable.data.features import Features
+from improvable.data.columns import Features
 from improvable.data.sample import Reading, Sample
 from improvable.errors import DataError, ImprovableError, RuleError
 from improvable.inference.tally import status_quo_sums

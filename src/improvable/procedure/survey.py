@@ -15,8 +15,8 @@ from improvable.data.engines.batches import run
 from improvable.data.frames import Rows, check_complete, incomplete
 from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
+from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
 from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
-from improvable.data.suspects import Seen, code_notes, constant_values, few_values, merge_values
 from improvable.errors import Caution, DataError, OptionError
 from improvable.inference.tally import Clusters
 from improvable.question.claim import check_claim
@@ -220,7 +220,7 @@ def survey(
         cautions.append(Caution("dropped", f"{seen.dropped:,} rows with missing or infinite values were dropped."))
     if seen.rows - seen.dropped == 1:
         raise DataError("the data have one row that can be used.", "An audit needs rows to learn from and to test on.")
-    cautions += [Caution(f"codes {i}", note) for i, note in enumerate(code_notes(seen.outcomes))]
+    cautions += flag_code_cautions(seen.outcomes)
     question = design.question
     named = sorted(seen.combinations)
     counts = np.array([seen.combinations[one] for one in named], dtype=np.int64)
@@ -250,7 +250,7 @@ def survey(
         if len(clusters) == kept:  # clusters of one row each are rows
             clusters = None
         reading = replace(reading, clustered=clusters is not None)
-    constant = constant_values(seen.outcomes)
+    constant = {name: next(iter(values)) for name, values in seen.outcomes.items() if len(values) == 1}
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
         raise OptionError(
             f"outcome '{question.outcome}' has two values, and `lower_is_better` is for amounts.",

@@ -7,19 +7,24 @@ from typing import Any
 from improvable.errors import OptionError, nearest
 from improvable.question.utilities import Utility
 
+FLAGS: dict[str, Any] = {"binary_decision": True, "binary_outcome": True}
 A_BAR: dict[str, Any] = {
+    "binary_decision": True,
     "averages_outcome": True,
     "worse_off": ("higher", "lower"),
     "sense": ("a higher bar for the benefit", "a lower bar for the burden"),
 }
 """Means of outcomes, of the selected or of the others: the higher they are, the higher is the bar to be selected."""
-AT_THE_SAME_OUTCOME = (
-    "selected less often for the benefit at the same outcome",
-    "selected more often for the burden at the same outcome",
-)
-CHOSEN: dict[str, Any] = {"worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
+SELECTED: dict[str, Any] = {
+    "binary_decision": True,
+    "reads_outcome": False,
+    "worse_off": ("lower", "higher"),
+    "sense": ("selected less often for the benefit", "selected more often for the burden"),
+}
+AT_THE_SAME_OUTCOME = tuple(f"{words} at the same outcome" for words in SELECTED["sense"])
+CHOSEN: dict[str, Any] = {**FLAGS, "worse_off": ("lower", "higher"), "sense": AT_THE_SAME_OUTCOME}
 """Rates of selection: less of a benefit is worse, and more of a burden."""
-PASSED_OVER: dict[str, Any] = {"worse_off": ("higher", "lower"), "sense": AT_THE_SAME_OUTCOME}
+PASSED_OVER: dict[str, Any] = {**CHOSEN, "worse_off": ("higher", "lower")}
 """Rates of rejection: the reverse."""
 
 
@@ -32,10 +37,9 @@ def _f_score(beta: float) -> Utility:
         means={"hits": lambda y, d: y * d, "selected": lambda y, d: d, "positives": lambda y, d: y},
         name="f_score" if beta == 1 else f"f{text}_score",
         words=f"the F-score (F{text})",
-        binary_decision=True,
-        binary_outcome=True,
         worse_off="lower",
         sense="more wrong or missed selections",
+        **FLAGS,
     )
 
 
@@ -44,115 +48,74 @@ UTILITIES: dict[str, Utility] = {
     for utility in (
         Utility(
             lambda y, d: y == d,
-            name="classification_rate",
-            words="the rate of correct decisions",
-            binary_decision=True,
-            binary_outcome=True,
+            None,
+            "classification_rate",
+            "the rate of correct decisions",
             worse_off="lower",
             sense="more wrong decisions",
+            **FLAGS,
         ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: d,
-            name="calibration",
-            words="the mean outcome among the selected",
-            binary_decision=True,
-            **A_BAR,
-        ),
+        Utility(lambda y, d: y * d, lambda y, d: d, "calibration", "the mean outcome among the selected", **A_BAR),
         Utility(
             lambda y, d: y * (1 - d),
             lambda y, d: 1 - d,
-            name="calibration_rejected",
-            words="the mean outcome among those not selected",
+            "calibration_rejected",
+            "the mean outcome among those not selected",
             higher_is_better=False,
             accuracy_instead="calibration",
-            binary_decision=True,
             **A_BAR,
         ),
         Utility(
             lambda y, d: (1 - y) * d,
             lambda y, d: 1 - y,
-            name="false_positive_rate",
-            words="the rate of selection among outcomes of 0",
+            "false_positive_rate",
+            "the rate of selection among outcomes of 0",
             higher_is_better=False,
             accuracy_instead="true_negative_rate",
-            binary_decision=True,
-            binary_outcome=True,
             **CHOSEN,
         ),
         Utility(
             lambda y, d: y * (1 - d),
             lambda y, d: y,
-            name="false_negative_rate",
-            words="the rate of rejection among outcomes of 1",
+            "false_negative_rate",
+            "the rate of rejection among outcomes of 1",
             higher_is_better=False,
             accuracy_instead="true_positive_rate",
-            binary_decision=True,
-            binary_outcome=True,
             **PASSED_OVER,
         ),
         Utility(
             lambda y, d: y * d,
             lambda y, d: y,
-            name="true_positive_rate",
-            words="the rate of selection among outcomes of 1",
-            binary_decision=True,
-            binary_outcome=True,
+            "true_positive_rate",
+            "the rate of selection among outcomes of 1",
             **CHOSEN,
         ),
         Utility(
             lambda y, d: (1 - y) * (1 - d),
             lambda y, d: 1 - y,
-            name="true_negative_rate",
-            words="the rate of rejection among outcomes of 0",
-            binary_decision=True,
-            binary_outcome=True,
+            "true_negative_rate",
+            "the rate of rejection among outcomes of 0",
             **PASSED_OVER,
         ),
         Utility(
             lambda y, d: y * d,
             lambda y, d: d,
-            name="positive_predictive_value",
-            words="the share of outcomes of 1 among the selected",
-            binary_decision=True,
+            "positive_predictive_value",
+            "the share of outcomes of 1 among the selected",
             binary_outcome=True,
             **A_BAR,
         ),
-        Utility(
-            lambda y, d: d,
-            name="selection_rate",
-            words="the rate of selection",
-            binary_decision=True,
-            reads_outcome=False,
-            worse_off=("lower", "higher"),
-            sense=("selected less often for the benefit", "selected more often for the burden"),
-        ),
-        Utility(
-            lambda y, d: d * (y >= d),
-            name="profit",
-            words="the mean profit",
-            worse_off="higher",
-            sense="it pays more",
-        ),
+        Utility(lambda y, d: d, None, "selection_rate", "the rate of selection", **SELECTED),
+        Utility(lambda y, d: d * (y >= d), None, "profit", "the mean profit", worse_off="higher", sense="it pays more"),
         _f_score(1.0),
         Utility(
             formula="chosen / everyone",
             means={"chosen": Utility(lambda y, d: y * d, lambda y, d: d), "everyone": lambda y, d: y},
             name="lift",
             words="the mean outcome among the selected, over the group's mean outcome",
-            binary_decision=True,
             **A_BAR,
         ),
-        Utility(
-            lambda y, d: d,
-            name="adverse_impact_ratio",
-            words="the rate of selection",
-            binary_decision=True,
-            reads_outcome=False,
-            between="ratio",
-            worse_off=("lower", "higher"),
-            sense=("selected less often for the benefit", "selected more often for the burden"),
-        ),
+        Utility(lambda y, d: d, None, "adverse_impact_ratio", "the rate of selection", between="ratio", **SELECTED),
     )
 }
 

@@ -6,14 +6,18 @@ case, with those that look like another (O and 0; I, l and 1) taken as the same.
 
 A protocol may name a public value that nobody knows yet as the source of its challenge: a round of drand, or the
 closing figure of an index. It is sealed before the value is known, and gets the value when it runs.
+
+The seed of a sealed audit follows from the data and the challenge, so that nobody chooses an order of rows.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from improvable.errors import OptionError
+from improvable.question.settings import Settings
 
 ALIKE = str.maketrans({"o": "0", "i": "1", "l": "1"})
 DRAND, CLOSE = "drand", "close"
@@ -144,3 +148,34 @@ def parse_source(text: str) -> Source:
             raise OptionError(f"{day} is a {due:%A}: exchanges are closed.", "Name a day from Monday to Friday.")
         return Source(CLOSE, name, due)
     raise OptionError(f"the challenge's source '{text}' is unknown.", EXAMPLES)
+
+
+def check_sealing(settings: Settings) -> None:
+    """Refuse a challenge, or a source of one, that cannot be used."""
+    source = None if settings.challenge_source is None else parse_source(settings.challenge_source)
+    if (settings.challenge is not None or source is not None) and settings.seed:
+        raise OptionError("a sealed audit has no seed of its own.", "Omit the seed, or the challenge.")
+    if settings.challenge is not None:
+        check_challenge(settings.challenge)
+        if source is not None and settings.challenge:
+            source.check(settings.challenge)
+
+
+def refuse_without_value(settings: Settings) -> None:
+    """Refuse to run where the value that the protocol names was not given."""
+    if settings.challenge_source is not None and not settings.challenge:
+        source = parse_source(settings.challenge_source)
+        raise OptionError(
+            f"the order of the rows follows from {source.words}, which was not given.",
+            f"Give it when you run, `challenge=...`, from {source.where}.",
+        )
+
+
+def sealed_seed(question_fingerprint: str, challenge: str) -> int:
+    """The seed of a sealed audit: from the data that the question is about and the challenge, no more.
+
+    Rule, features, draws, level and number of repetitions do not enter. With a row id none of them can divide the rows
+    differently; without one, rows are told apart by all that is read of them, features included.
+    """
+    text = f"improvable seal\n{question_fingerprint}\n{what_decides(challenge)}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1

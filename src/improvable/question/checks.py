@@ -1,11 +1,25 @@
-"""Checks that every public function shares: names, choices, numbers."""
+"""Option types: how each kind of value is checked, read from the command line and written into a protocol."""
 
-from collections.abc import Sequence
-from typing import Any
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from improvable.errors import OptionError, nearest
+
+SAME_SHARE = "status_quo"
+"""A candidate's capacity that is the share which the status quo selects."""
+SAME = "same"
+"""How people write it."""
+POPULATION = "population"
+
+
+# Checks of single values ----------------------------------------------------------------------------------------------
 
 
 def as_specs(spec: Any) -> list[Any]:
@@ -24,8 +38,8 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> None:
 
 
 def check_number(name: str, value: float, low: float, high: float, *, high_included: bool = False) -> None:
-    good = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-    if not good or not (low < value < high or (high_included and value == high)) or not np.isfinite(value):
+    good = _is_real(value) and np.isfinite(value) and (low < value < high or (high_included and value == high))
+    if not good:
         bounds = [f"above {low:g}"] if np.isfinite(low) else []
         if np.isfinite(high):
             bounds.append(f"{'at most' if high_included else 'below'} {high:g}")
@@ -37,35 +51,387 @@ def check_number(name: str, value: float, low: float, high: float, *, high_inclu
 def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or value < low or (high is not None and value > high):
+        if isinstance(value, int) and abs(value) >= 10**24:
+            # Python itself refuses to print a whole number of thousands of digits.
+            said = f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
+        else:
+            said = str(value)
         most = "" if high is None else f" and at most {high:,}"
-        raise OptionError(
-            f"{_subject(name)} is {_short(value)}.", f"It must be a whole number, at least {low:,}{most}."
-        )
-
-
-def _subject(name: str) -> str:
-    """An argument as messages name it; what is no argument, such as "a sample size", as it is."""
-    return f"`{name}`" if name.isidentifier() else name
-
-
-def _short(value: Any) -> str:
-    """A value in a message: Python itself refuses to print a whole number of thousands of digits."""
-    if isinstance(value, int) and abs(value) >= 10**24:
-        return f"a number of about {int(value.bit_length() * 0.30103) + 1:,} digits"
-    return str(value)
-
-
-SAME_SHARE = "status_quo"
-"""A candidate's capacity that is the share which the status quo selects."""
-SAME = "same"
-"""How people write it."""
+        raise OptionError(f"{_subject(name)} is {said}.", f"It must be a whole number, at least {low:,}{most}.")
 
 
 def check_capacity(capacity: Any) -> float:
-    number = isinstance(capacity, float | int | np.floating | np.integer) and not isinstance(capacity, bool)
-    if not number or not 0 < capacity < 1:
+    if not _is_real(capacity) or not 0 < capacity < 1:
         raise OptionError(
-            f"`capacity` is {capacity:g}." if number else f"`capacity` is {capacity!r}.",
+            f"`capacity` is {capacity:g}." if _is_real(capacity) else f"`capacity` is {capacity!r}.",
             "It is a share of the rows, above 0 and below 1, such as 0.03.",
         )
     return float(capacity)
+
+
+def check_folder(path: str | Path) -> None:
+    """Refuse a file to be written into a folder that does not exist, before the work is done."""
+    if not Path(path).resolve().parent.is_dir():
+        raise OptionError(f"there is no folder for '{path}'.", "Create it first, or write elsewhere.")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+
+
+def _subject(name: str) -> str:
+    """An argument between backticks, as messages name it; other subjects, such as "a sample size", as they are."""
+    return f"`{name}`" if name.isidentifier() else name
+
+
+# Types of deserialized data -------------------------------------------------------------------------------------------
+
+
+def check_types(value: Any) -> None:
+    """Raise a `TypeError` for the first field of a dataclass whose value is not of the type it declares."""
+    hints = get_type_hints(type(value))
+    for one in fields(value):
+        found = getattr(value, one.name)
+        if not conforms(found, hints[one.name]):
+            raise TypeError(f"{one.name} is {found!r}")
+
+
+def conforms(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type; a truth value is not a number, and a whole number is a number.
+
+    Examples
+    --------
+    >>> conforms(0, bool), conforms(True, int), conforms(1, float), conforms(["a"], tuple[str, ...])
+    (False, False, True, False)
+    >>> conforms({"a": 0.5}, float | Mapping[str, float]), conforms("b", Literal["a"]), conforms("b", Sequence[str])
+    (True, False, False)
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if hint in (None, NoneType):
+        return value is None
+    if origin in (Union, UnionType):
+        return any(conforms(value, one) for one in inner)
+    if origin is Literal:
+        return any(value == one and type(value) is type(one) for one in inner)
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return isinstance(value, tuple) and len(value) == len(inner) and all(map(conforms, value, inner))
+    if origin in (tuple, list, Sequence):
+        kind = list | tuple if origin is Sequence else origin
+        return isinstance(value, kind) and all(conforms(one, inner[0]) for one in value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        pairs = value.items() if isinstance(value, Mapping) else [(None, None)]
+        return all(conforms(key, inner[0]) and conforms(one, inner[1]) for key, one in pairs)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+# Values on the command line -------------------------------------------------------------------------------------------
+
+
+def parse_names(texts: str | Sequence[str] | None) -> list[str]:
+    """Names between commas, in one text or in several; a name with a comma stands in double quotes, as in a CSV file.
+
+    Examples
+    --------
+    >>> parse_names("age, sex"), parse_names(["age,sex", '"income, net"'])
+    (['age', 'sex'], ['age', 'sex', 'income, net'])
+    """
+    names: list[str] = []
+    for text in [texts] if isinstance(texts, str) else texts or []:
+        try:
+            names += next(csv.reader([text], skipinitialspace=True, strict=True), [])
+        except csv.Error:
+            raise OptionError(
+                f"{text} does not close its quotes.",
+                "Write names between commas, and a name with a comma in double quotes.",
+            ) from None
+    return [name.strip() for name in names if name.strip()]
+
+
+def _pairs(texts: str | Sequence[str], separator: str, *, last: bool = False) -> list[tuple[str, str]]:
+    """Names with values; the name ends at the first separator, or at the last."""
+    pairs = [part.rpartition(separator) if last else part.partition(separator) for part in parse_names(texts)]
+    if not all(between and name.strip() and value.strip() for name, between, value in pairs):
+        raise ValueError("a name without a value")
+    return [(name.strip(), value.strip()) for name, _, value in pairs]
+
+
+def _numbers(text: str) -> dict[str, float]:
+    return {name: float(value) for name, value in _pairs(text, ":", last=True)}
+
+
+def parse_delta(text: str) -> float | dict[str, float | dict[str, float]]:
+    """One number, one for each group or utility, or with UTILITY@GROUP one for both.
+
+    Examples
+    --------
+    >>> parse_delta("white:0.02,black:0")
+    {'white': 0.02, 'black': 0.0}
+    >>> parse_delta("calibration:cost@white:0.02,calibration:cost@black:0,lift:0")
+    {'calibration:cost': {'white': 0.02, 'black': 0.0}, 'lift': 0.0}
+    """
+    if ":" not in text:
+        return float(text)
+    out: dict[str, float | dict[str, float]] = {}
+    for name, value in _numbers(text).items():
+        utility, at, group = name.partition("@")
+        table = out.setdefault(utility, {}) if at else out
+        if not isinstance(table, dict) or (group or name) in table:
+            raise ValueError("a utility as a whole and by group")
+        table[group or name] = value
+    return out
+
+
+def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
+    """Which value of a column is meant, for each column; or bare values.
+
+    Examples
+    --------
+    >>> parse_positive("default=no,approved=yes"), parse_positive(["yes"])
+    ({'default': 'no', 'approved': 'yes'}, ['yes'])
+    """
+    given = list(dict.fromkeys(parse_names(texts)))
+    return dict(_pairs(texts, "=")) if any("=" in one for one in given) else given
+
+
+def parse_range(text: str) -> list[float]:
+    low, high = map(float, parse_names(text))
+    return [low, high]
+
+
+# Values in a protocol -------------------------------------------------------------------------------------------------
+
+
+def plain_positive(value: Any) -> dict[str, str] | list[str]:
+    """`positive` as a protocol holds it."""
+    if isinstance(value, Mapping):
+        return {str(column): _label(one) for column, one in value.items()}
+    return list(as_names(value))
+
+
+def _label(value: Any) -> str:
+    """A value as a file has it: 1, not 1.0."""
+    if isinstance(value, str | bool | int):
+        return str(value)
+    number = float(value)
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _plain(value: Any) -> Any:
+    """A text or a number, or a table of these."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return value if isinstance(value, str) else float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of value; each is one object.
+
+    Attributes
+    ----------
+    words : str
+        What a value must be, for messages: "It must be a whole number."
+    hint : type
+        What a protocol may hold.
+    plain : callable
+        A value of Python as a protocol holds it.
+    parse : callable
+        A value from a text of the command line; ValueError where the text is not one.
+    example : str
+        How it is written on the command line.
+    option : type
+        What the command line reads before `parse`: a number or flag is checked there; of a list, each is an option.
+    length : int, optional
+        How many values a list must have.
+    """
+
+    words: str
+    hint: Any
+    plain: Callable[[Any], Any]
+    parse: Callable[[Any], Any] = lambda value: value
+    example: str = ""
+    option: Any = str
+    length: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value of a protocol is of this kind."""
+        return conforms(value, self.hint) and (self.length is None or len(value) == self.length)
+
+
+TEXT = Kind("text", str, str)
+NUMBER = Kind("a number", float, float, option=float)
+WHOLE = Kind("a whole number", int, int, option=int)
+FLAG = Kind("true or false", bool, bool, option=bool)
+TEXTS = Kind(
+    "a list of texts",
+    str | list[str],
+    lambda value: list(as_names(value)),
+    parse=lambda texts: list(dict.fromkeys(parse_names(texts))),
+    example="names between commas, and a name with a comma in double quotes",
+    option=list[str],
+)
+POSITIVE = Kind(
+    "a value, or a table with one for each column",
+    str | list[str] | Mapping[Any, str | float | bool],
+    plain_positive,
+    parse=parse_positive,
+    example="default=no,approved=yes",
+    option=list[str],
+)
+RANGE = Kind(
+    "two numbers, the lowest and the highest",
+    Sequence[float],
+    lambda value: [float(end) for end in value],
+    parse=parse_range,
+    example="0,50000",
+    length=2,
+)
+CAPACITY = Kind(
+    f"a number, or '{SAME}'",
+    float | Literal["same", "status_quo"],
+    _plain,
+    parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text),
+    example="0.03 or same",
+)
+SIGNS = Kind(
+    "a table",
+    Mapping,
+    _plain,
+    parse=lambda text: dict(_pairs(text, ":", last=True)),
+    example="age:+ or age:+,income:-",
+)
+LABELS = Kind(
+    "a table of texts",
+    Mapping[Any, str],
+    _plain,
+    parse=lambda text: dict(_pairs(text, ":")),
+    example="column:words, or column:words,other:words",
+)
+DELTA = Kind(
+    "a number, or a table with one for each group or utility",
+    float | Mapping,
+    _plain,
+    parse=parse_delta,
+    example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",
+)
+GAP_DELTA = Kind(
+    "a number, or a table with one for each utility",
+    float | Mapping,
+    _plain,
+    parse=lambda text: _numbers(text) if ":" in text else float(text),
+    example="0.1, or calibration:0.1,selection_rate:0",
+)
+WEIGHTS = Kind(
+    f"'{POPULATION}', or a table with a weight for each group",
+    str | Mapping,
+    _plain,
+    parse=lambda text: text if text == POPULATION else _numbers(text),
+    example=f"{POPULATION}, or white:0.5,black:0.5",
+)
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+AUDIT, COMPARE, POWER = "audit", "compare", "power"
+EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
+COLUMNS, STATUS_QUO, RULE, CLAIM, TEST, REPORT = "columns", "status_quo", "rule", "claim", "test", "report"
+SECTIONS = {
+    COLUMNS: "Columns and groups of the data.",
+    STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
+    RULE: "How a candidate is found, and what it may do.",
+    CLAIM: "The improvement to be shown.",
+    TEST: "How it is tested.",
+    REPORT: "Whose audit this is, and in what words. Nothing here changes a number.",
+}
+"""Sections of a protocol, in order, with what each is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is known of one setting.
+
+    Attributes
+    ----------
+    name : str
+        In Python.
+    kind : Kind
+    help : str
+        What it means, in one line.
+    commands : tuple of str
+        Commands that take it.
+    section, key : str
+        Where a protocol has it; nowhere without a section.
+    flag : str
+        How the command line spells it. A flag that takes no value turns the default around.
+    flag_help : str
+        What the flag does, where that is not `help`.
+    unset : str
+        What holds where it is None, in words.
+    needs : pair of str, optional
+        The setting and its value without which this one means nothing.
+    identity : bool
+        Whether two runs that differ in it are two audits.
+    default : Any
+    required : bool
+    choices : tuple of str
+        The only texts that are allowed; any text where empty.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    commands: tuple[str, ...] = EVERYWHERE
+    section: str = ""
+    key: str
+    flag: str
+    flag_help: str = ""
+    unset: str = ""
+    needs: tuple[str, str] | None = None
+    identity: bool = True
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+def option(kind: Kind, help: str, default: Any = MISSING, **known: Any) -> Any:  # noqa: A002
+    """A field of a dataclass that is a setting; `known` are attributes of `Setting`."""
+    return field(default=default, metadata={"kind": kind, "help": help, **known})
+
+
+of_columns = partial(option, section=COLUMNS)
+of_rule = partial(option, section=RULE, commands=SEARCHING)
+of_claim = partial(option, section=CLAIM)
+of_test = partial(option, section=TEST)
+of_report = partial(option, section=REPORT, commands=TESTING, identity=False)
+
+
+def make_setting(name: str, **known: Any) -> Setting:
+    """A setting whose key and flag are its name where nothing else is known."""
+    return Setting(**{"name": name, "key": name, "flag": f"--{name.replace('_', '-')}", **known})
+
+
+def settings_of(declared: type) -> dict[str, Setting]:
+    """The settings that a dataclass declares, by name."""
+    out = {}
+    for one in fields(declared):
+        required = one.default is MISSING
+        choices = ()
+        if one.metadata["kind"] is TEXT:
+            parts = (one.type, *get_args(one.type))
+            choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+        out[one.name] = make_setting(
+            one.name,
+            default=None if required else one.default,
+            required=required,
+            choices=choices,
+            **one.metadata,
+        )
+    return out

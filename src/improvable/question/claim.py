@@ -1,70 +1,108 @@
 """The size of improvement to be shown, checked before any row is read."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from improvable.errors import OptionError, nearest
-from improvable.question.checks import as_names, check_choice, check_number
-from improvable.question.deltas import (
-    Delta,
-    GapDelta,
-    accuracy_delta,
-    delta_in,
-    every_delta,
-    gap_delta,
-    groups_named,
+from improvable.question.checks import (
+    DELTA,
+    FLAG,
+    GAP_DELTA,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    WEIGHTS,
+    as_names,
+    check_choice,
+    check_number,
+    of_claim,
+    of_columns,
 )
+from improvable.question.utilities import Selection
 
 Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]
 Overall = Literal["population"] | Mapping[str, float] | None
 Ask = Literal["both", "accuracy", "fairness"]
+Delta: TypeAlias = float | Mapping[str, float | Mapping[str, float]]
+"""Of accuracy: one for all, or a table whose keys are groups or utilities; those of an inner table are groups."""
+GapDelta: TypeAlias = float | Mapping[str, float]
+"""Of the gap: one for all, or a table whose keys are utilities."""
+MEANINGS = ("selection", "lower_is_better")
+"""Fields of a claim that say what the data mean: a result keeps them beside the claim, and they need the data."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """The size of improvement to be shown: the paper's (Delta_r, Delta_b, Delta_f), Definition 2.
 
     Attributes
     ----------
+    selection : {"benefit", "burden"}
+        What being selected means. It says which group is worse off: a higher mean need among the selected is a higher
+        bar for a benefit.
+    lower_is_better : bool
+        Whether a lower amount is better, as of costs or days. It turns around every utility that averages the outcome,
+        and rules select the lowest predictions. An outcome of two values is turned by `Read.positive`.
+    ask : {"both", "accuracy", "fairness"}
+        Which of the conditions must hold (Definition 1).
     delta_accuracy : float or mapping
         How much more accurate: the same for all, one for each group, one for each utility, or for each utility a
         mapping from group to float.
+    no_worse : float or None
+        The margin of a claim of non-inferiority, declared as such; `delta_accuracy` is then minus this.
     delta_fairness : float or mapping from utility to float
         By how much the gap must be smaller.
     form : {"ratio", "difference"}
         Ratio: U1 > (1 + delta) U0 and gap1 < (1 - delta) gap0. Difference (the footnote of Definition 2):
         U1 > U0 + delta and gap1 < gap0 - delta.
     gap : {"signed", "absolute"}
-        Which fairness statistic decides.
-    protected : tuple of str
-        Groups in whose favor fairness is one-sided (Remark 2): only their falling short of others is unfair.
+        Which fairness statistic decides: the one without a kink, or the paper's. Both are reported.
+    protected : sequence of str
+        Groups in whose favor fairness is one-sided (Remark 2), at most one of a group column: only their being worse
+        off than others is unfair.
     overall : None, "population" or mapping from group to float
         None: every group must be more accurate. Otherwise the whole population must, or a weighted mean of the
         groups' utilities (Remark 1).
-    ask : {"both", "accuracy", "fairness"}
-        Which of the conditions must hold (Definition 1).
-    no_worse : float or None
-        The margin of a claim of non-inferiority, declared as such; `delta_accuracy` is then minus this.
 
     Notes
     -----
     A delta is any finite number, in both forms. What the extremes ask: an accuracy delta of -1 or less, as a share,
     lets accuracy fall to zero or below, which for a utility that is never negative asks for next to nothing; a fairness
     delta of 1 or more, as a share, asks for a gap below zero, which no candidate has, so that p is near 1.
+
+    Examples
+    --------
+    >>> Claim(delta_accuracy=0.05, protected="black").protected
+    ('black',)
     """
 
-    delta_accuracy: Delta = 0.0
-    delta_fairness: GapDelta = 0.0
-    form: Form = "ratio"
-    gap: Gap = "signed"
-    protected: tuple[str, ...] = ()
-    overall: Literal["population"] | Mapping[str, float] | None = None
-    ask: Ask = "both"
-    no_worse: float | None = None
+    selection: Selection = of_claim(TEXT, "What being selected means: it says which group is worse off.", "benefit")
+    lower_is_better: bool = of_columns(
+        FLAG, "A lower amount is better: costs, days. Of two values, name one as positive.", False
+    )
+    ask: Ask = of_claim(TEXT, "What must improve: accuracy, fairness, or both.", "both")
+    delta_accuracy: Delta = of_claim(
+        DELTA, "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.", 0.0
+    )
+    no_worse: float | None = of_claim(
+        NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None
+    )
+    delta_fairness: GapDelta = of_claim(
+        GAP_DELTA, "By how much the gap must be smaller: 0.1 is a tenth; or by utility.", 0.0
+    )
+    form: Form = of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference).", "ratio")
+    gap: Gap = of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.", "signed")
+    protected: Sequence[str] = of_claim(TEXTS, "The gap counts only where this group is worse off.", ())
+    overall: Overall = of_claim(
+        WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.", None
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "protected", as_names(self.protected))
 
     def asks(self, kind: str) -> bool:
         """Whether conditions of a kind, "accuracy" or "fairness", must hold."""
@@ -79,56 +117,108 @@ class Claim:
         """By how much the gap in a utility must be smaller."""
         return self.delta_fairness[utility] if isinstance(self.delta_fairness, Mapping) else self.delta_fairness
 
+    def to_dict(self) -> dict[str, Any]:
+        """The sizes that are asked for, as plain data; `MEANINGS` are not among them."""
+        return {name: value for name, value in asdict(self).items() if name not in MEANINGS}
 
-def make_claim(
-    *,
-    delta_accuracy: Delta,
-    delta_fairness: GapDelta,
-    form: str,
-    gap: str,
-    protected: str | Sequence[str] | None,
-    overall: Overall,
-    ask: str = "both",
-    no_worse: float | None = None,
-    accuracy: Sequence[str] = (),
-    fairness: Sequence[str] = (),
-) -> Claim:
-    """Check the size of improvement asked for; any finite delta is one.
+
+def delta_in(delta: Delta, utility: str) -> float | Mapping[str, float]:
+    """What a delta asks in one utility: of all groups, or of each."""
+    if not isinstance(delta, Mapping):
+        return delta
+    if utility in delta:
+        return delta[utility]
+    return {group: value for group, value in delta.items() if not isinstance(value, Mapping)}
+
+
+def every_delta(delta: Delta | GapDelta) -> Iterator[float]:
+    """All the numbers in it."""
+    if not isinstance(delta, Mapping):
+        yield delta
+        return
+    for value in delta.values():
+        yield from every_delta(value)
+
+
+def turned(delta: Delta, change: Callable[[str, float], float], utilities: Sequence[str]) -> Delta:
+    """The same deltas after `change(utility, number)`, each of a utility of its own."""
+
+    def of(utility: str, value: float | Mapping[str, float]) -> float | Mapping[str, float]:
+        if isinstance(value, Mapping):
+            return {group: change(utility, one) for group, one in value.items()}
+        return change(utility, value)
+
+    return {utility: of(utility, delta_in(delta, utility)) for utility in utilities}
+
+
+def make_claim(*, accuracy: Sequence[str] = (), fairness: Sequence[str] = (), **asked: Any) -> Claim:
+    """Check the size of improvement asked for, in the fields of `Claim`; any finite delta is one.
 
     `accuracy` and `fairness` are the labels of the utilities, which deltas may name.
     """
-    check_choice("form", form, get_args(Form))
-    check_choice("gap", gap, get_args(Gap))
-    check_choice("ask", ask, get_args(Ask))
-    delta_accuracy = accuracy_delta(delta_accuracy, accuracy)
-    if no_worse is not None:
-        delta_accuracy = _margin(no_worse, delta_accuracy, form, ask)
+    claim = Claim(**asked)
+    for name, known in (("form", Form), ("gap", Gap), ("ask", Ask), ("selection", Selection)):
+        check_choice(name, getattr(claim, name), get_args(known))
+    delta, overall = accuracy_delta(claim.delta_accuracy, accuracy), claim.overall
+    if claim.no_worse is not None:
+        delta = _margin(claim.no_worse, delta, claim)
     if isinstance(overall, Mapping):
-        for value in overall.values():
-            check_number("a weight in overall", value, 0, np.inf)
+        for weight in overall.values():
+            check_number("a weight in overall", weight, 0, np.inf)
+        overall = {str(group): float(weight) for group, weight in overall.items()}
     elif overall not in (None, "population"):
         raise OptionError(f"`overall` is {overall!r}.", "It is 'population', or one weight for each group.")
-    if overall is not None and groups_named(delta_accuracy, accuracy):
+    if overall is not None and _by_group(delta, accuracy):
         raise OptionError(
             "overall accuracy takes no deltas of groups.",
             "Give `delta_accuracy` as one number, or one for each utility.",
         )
-    return Claim(
-        delta_accuracy=delta_accuracy,
-        delta_fairness=gap_delta(delta_fairness, fairness),
-        form="ratio" if form == "ratio" else "difference",
-        gap="signed" if gap == "signed" else "absolute",
-        protected=as_names(protected),
-        overall={str(g): float(w) for g, w in overall.items()} if isinstance(overall, Mapping) else overall,
-        ask="both" if ask == "both" else "accuracy" if ask == "accuracy" else "fairness",
-        no_worse=None if no_worse is None else float(no_worse),
+    return replace(
+        claim,
+        delta_accuracy=delta,
+        delta_fairness=_gap_delta(claim.delta_fairness, fairness),
+        overall=overall,
+        no_worse=None if claim.no_worse is None else float(claim.no_worse),
+        lower_is_better=bool(claim.lower_is_better),
     )
 
 
-def _margin(no_worse: float, delta_accuracy: Delta, form: str, ask: str) -> float:
+def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
+    """Check an accuracy delta, whose keys are all groups or all utilities, and bring it into one of its four forms.
+
+    Examples
+    --------
+    >>> accuracy_delta({"calibration": {"a": 0.02, "b": 0}, "lift": 0.1}, ["calibration", "lift"])
+    {'calibration': {'a': 0.02, 'b': 0.0}, 'lift': 0.1}
+    """
+    if not isinstance(delta, Mapping):
+        return _number("delta_accuracy", delta)
+    named = {str(key): value for key, value in delta.items()}
+    inner = [key for key, value in named.items() if isinstance(value, Mapping)]
+    _check_known("delta_accuracy", inner, utilities, "accuracy")
+    if any(key in utilities for key in named):
+        _check_names("delta_accuracy", named, utilities, "accuracy")
+    out: dict[str, float | Mapping[str, float]] = {}
+    for key, value in named.items():
+        if isinstance(value, Mapping):
+            out[key] = {str(group): _number("delta_accuracy", one) for group, one in value.items()}
+        else:
+            out[key] = _number("delta_accuracy", value)
+    return out
+
+
+def _gap_delta(delta: GapDelta, utilities: Sequence[str]) -> GapDelta:
+    if not isinstance(delta, Mapping):
+        return _number("delta_fairness", delta)
+    named = {str(key): _number("delta_fairness", value) for key, value in delta.items()}
+    _check_names("delta_fairness", named, utilities, "fairness")
+    return named
+
+
+def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
     """The accuracy delta of a margin of non-inferiority; one that contradicts it is refused."""
-    check_number("no_worse", no_worse, 0, 1 if form == "ratio" else np.inf)
-    if ask == "fairness":
+    check_number("no_worse", no_worse, 0, 1 if claim.form == "ratio" else np.inf)
+    if claim.ask == "fairness":
         raise OptionError("`no_worse` is about accuracy, and only fairness is asked for.", "Leave one of them out.")
     if any(delta not in (0, -no_worse) for delta in every_delta(delta_accuracy)):
         raise OptionError(
@@ -136,6 +226,33 @@ def _margin(no_worse: float, delta_accuracy: Delta, form: str, ask: str) -> floa
             "Give one of them: `no_worse` is minus that delta.",
         )
     return -float(no_worse)
+
+
+def _number(name: str, value: float) -> float:
+    check_number(name, value, -np.inf, np.inf)
+    return float(value)
+
+
+def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float]]:
+    """The tables of a delta whose keys are groups."""
+    tables = [delta_in(delta, utility) for utility in utilities or [""]]
+    return [table for table in tables if isinstance(table, Mapping)]
+
+
+def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], kind: str) -> None:
+    for name in given:
+        if name not in utilities:
+            raise OptionError(f"`{setting}` names '{name}', which does not measure {kind}.", nearest(name, utilities))
+
+
+def _check_names(setting: str, given: Mapping[str, Any], utilities: Sequence[str], kind: str) -> None:
+    """Refuse a table whose keys are not the utilities, all of them."""
+    _check_known(setting, given, utilities, kind)
+    for name in utilities:
+        if name not in given:
+            raise OptionError(
+                f"`{setting}` has nothing for the utility '{name}'.", "Give one number, or one for every utility."
+            )
 
 
 def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()) -> None:
@@ -156,7 +273,7 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
                 raise OptionError(
                     f"`delta_accuracy` names '{name}', which is a group and a utility.", "Give the group another name."
                 )
-    for table in groups_named(claim.delta_accuracy, accuracy):
+    for table in _by_group(claim.delta_accuracy, accuracy):
         for name in table:
             if name not in known:
                 raise OptionError(

@@ -1,15 +1,17 @@
-"""An audit declared as plain data: what a protocol file holds, what a result remembers, what a digest is of."""
+"""An audit as plain data: what a protocol file holds, what a result remembers, what a digest is of, what a run is."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from improvable.errors import OptionError, nearest
-from improvable.question.checks import as_specs
-from improvable.question.describing import REPORT, SECTIONS, STATUS_QUO, Setting
+from improvable.question.checks import REPORT, SECTIONS, STATUS_QUO, TEXTS, Setting, as_specs, check_capacity
 from improvable.question.settings import SETTINGS, Settings, section_keys
-from improvable.question.status_quo import check_written, in_writing
 
 Declaration = dict[str, dict[str, Any]]
 
@@ -17,6 +19,35 @@ GONE = ("folds", "combine", "tolerance", "most_splits")
 """Settings of earlier versions whose tests were not valid."""
 RENAMED = {"splits": "repetitions"}
 """Settings that had another name in earlier versions."""
+WAYS = ({"decision"}, {"score", "capacity"}, {"score", "above"})
+"""An algorithm in writing: a column of decisions, or a score with a capacity or a cutoff."""
+
+
+def check_written(written: Mapping[str, Any], where: str) -> None:
+    """Refuse keys of an algorithm in writing that do not go together."""
+    if set(written) not in WAYS:
+        raise OptionError(
+            f"{where} has {', '.join(sorted(map(str, written))) or 'nothing'}.",
+            "It has a decision; or a score with a capacity; or a score with above.",
+        )
+    if "capacity" in written:
+        check_capacity(written["capacity"])
+
+
+def in_writing(algorithm: Any) -> dict[str, Any] | None:
+    """An algorithm as plain data; None where it is an object that cannot be written down.
+
+    Examples
+    --------
+    >>> in_writing("enrolled")
+    {'decision': 'enrolled'}
+    """
+    if isinstance(algorithm, str):
+        return {"decision": algorithm}
+    written = algorithm if isinstance(algorithm, Mapping) else getattr(algorithm, "declared", None)
+    if not isinstance(written, Mapping):
+        return None
+    return {str(key): one if isinstance(one, str) else float(one) for key, one in written.items()}
 
 
 def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
@@ -27,6 +58,7 @@ def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
         void = setting.needs is not None and getattr(settings, setting.needs[0]) != setting.needs[1]
         void |= setting.name == "seed" and (settings.challenge is not None or settings.challenge_source is not None)
         void |= setting.name == "capacity" and value == written.get("capacity")
+        void |= setting.name == "protected" and not value
         if value is not None and value != {} and not void:
             yield setting, value
 
@@ -111,3 +143,55 @@ def digest_of(declared: Mapping[str, Any]) -> str:
     complete["test"].pop("seed", None)
     text = json.dumps(complete, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def asked_identity(settings: Settings) -> dict[str, Any]:
+    """Every setting that tells one audit from another, by name; the same however it was asked."""
+    plain: dict[str, Any] = {}
+    for setting, value in stated(settings):
+        if setting.identity:
+            plain[setting.name] = _described(as_specs(value) if setting.kind is TEXTS else value)
+    return plain | {"status_quo": in_writing(settings.status_quo) or _described(settings.status_quo)}
+
+
+def _described(value: Any) -> Any:
+    """A value as plain data that is the same exactly where the value does the same.
+
+    Examples
+    --------
+    >>> _described(lambda rows: rows > 1) == _described(lambda rows: rows > 2)
+    False
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _described(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_described(one) for one in value]
+    if isinstance(value, FunctionType):
+        closed = [cell.cell_contents for cell in value.__closure__ or ()]
+        return ["function", _code(value.__code__), _described(value.__defaults__), _described(closed)]
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
+        return [type(value).__qualname__, named]
+    return [f"{type(value).__module__}.{type(value).__qualname__}", _hash(value)]
+
+
+def _code(code: CodeType) -> list[Any]:
+    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return [code.co_code.hex(), constants, list(code.co_names)]
+
+
+def _hash(value: Any) -> str:
+    """Of an estimator, fitted or not, or of any other object that can be written down."""
+    from joblib import hash as content_hash
+
+    try:
+        return str(content_hash(value))
+    except Exception as error:
+        raise OptionError(
+            f"a {type(value).__name__} cannot be told apart from others, so its run cannot be kept in a folder.",
+            "Omit run_folder, or make the object one that can be pickled.",
+        ) from error

@@ -1,17 +1,23 @@
 """What was asked: the question of a comparison or an audit, checked once before any row is read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
-from improvable.question.checks import as_names, as_specs, check_choice, check_integer, check_number
-from improvable.question.claim import Claim, make_claim
-from improvable.question.conforming import check_types
-from improvable.question.describing import REPORT
-from improvable.question.settings import SETTINGS, Method, Settings, Small, section_keys
+from improvable.question.checks import (
+    REPORT,
+    as_names,
+    as_specs,
+    check_choice,
+    check_integer,
+    check_number,
+    check_types,
+)
+from improvable.question.claim import MEANINGS, Claim, make_claim
+from improvable.question.settings import SETTINGS, Groups, Method, Settings, section_keys
 from improvable.question.utilities import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
@@ -36,10 +42,6 @@ class Question:
         Columns.
     method : {"bootstrap", "delta"} or None
         How draws are made; None lets the number of cells decide.
-    selection : {"benefit", "burden"}
-        What being selected means.
-    lower_is_better : bool
-        Whether a lower outcome is better.
     outcome_range : (float, float) or None
         The lowest and the highest outcome that there can be.
     about : dict
@@ -58,25 +60,33 @@ class Question:
     cluster: str | None = None
     stratum: str | None = None
     method: Method | None = None
-    selection: Selection = "benefit"
-    lower_is_better: bool = False
     outcome_range: tuple[float, float] | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def selection(self) -> Selection:
+        """What being selected means."""
+        return self.claim.selection
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower outcome is better."""
+        return self.claim.lower_is_better
+
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        meanings = {name: getattr(self.claim, name) for name in MEANINGS}
+        return {**asdict(self), "claim": self.claim.to_dict(), **meanings}
 
     @staticmethod
     def from_dict(plain: Mapping[str, Any]) -> "Question":
-        claim = dict(plain["claim"])
-        claim["protected"] = tuple(claim["protected"])
+        meanings = {name: plain[name] for name in MEANINGS}
         question = Question(
             **{
-                **plain,
+                **{name: value for name, value in plain.items() if name not in MEANINGS},
                 "group": tuple(plain["group"]),
                 "accuracy": tuple(Measure(**measure) for measure in plain["accuracy"]),
                 "fairness": tuple(Measure(**measure) for measure in plain["fairness"]),
-                "claim": Claim(**claim),
+                "claim": Claim(**plain["claim"], **meanings),
                 "outcome_range": None if plain["outcome_range"] is None else tuple(plain["outcome_range"]),
             }
         )
@@ -87,37 +97,13 @@ class Question:
 
 
 @dataclass(frozen=True)
-class GroupChoice:
-    """How the group columns are to be read.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    cross : bool
-        Whether several columns make one attribute of intersections, or one attribute each.
-    only : tuple of str
-        Levels to keep; all where empty.
-    fewest : int
-        Levels with fewer rows are small.
-    small : {"pool", "refuse"}
-        What happens to small levels.
-    """
-
-    columns: tuple[str, ...]
-    cross: bool = False
-    only: tuple[str, ...] = ()
-    fewest: int = 0
-    small: Small = "refuse"
-
-
-@dataclass(frozen=True)
 class Design:
     """A question with what is needed to answer it from rows.
 
     Attributes
     ----------
     question : Question
-    groups : GroupChoice
+    groups : Groups
     utilities : tuple of Utility
         The pairs (u, w) that rows contribute to; the means of formulas are among them.
     accuracy, fairness : tuple of int
@@ -127,7 +113,7 @@ class Design:
     """
 
     question: Question
-    groups: GroupChoice
+    groups: Groups
     utilities: tuple[Utility, ...]
     accuracy: tuple[int, ...]
     fairness: tuple[int, ...]
@@ -183,14 +169,7 @@ def make_design(settings: Settings) -> Design:
     formulas = tuple(one for one in asked if one.formula)
     measured = (*utilities, *formulas)
     claim = make_claim(
-        delta_accuracy=settings.delta_accuracy,
-        delta_fairness=settings.delta_fairness,
-        form=settings.form,
-        gap=settings.gap,
-        protected=settings.protected,
-        overall=settings.overall,
-        ask=settings.ask,
-        no_worse=settings.no_worse,
+        **{one.name: getattr(settings, one.name) for one in fields(Claim)},
         accuracy=[one.label for one in accuracies],
         fairness=[one.label for one in fairnesses],
     )
@@ -212,14 +191,18 @@ def make_design(settings: Settings) -> Design:
         cluster=settings.cluster,
         stratum=settings.stratum,
         method=settings.method,
-        selection=settings.selection,
-        lower_is_better=lower,
         outcome_range=_range(settings.outcome_range),
         about=_about(settings),
     )
     return Design(
         question=question,
-        groups=GroupChoice(columns, settings.cross, as_names(settings.groups), int(settings.min_group), settings.small),
+        groups=Groups(
+            columns,
+            only=settings.groups or (),
+            cross=settings.cross,
+            min_group=int(settings.min_group),
+            small=settings.small,
+        ),
         utilities=utilities,
         accuracy=tuple(measured.index(utility) for utility in accuracies),
         fairness=tuple(measured.index(utility) for utility in fairnesses),

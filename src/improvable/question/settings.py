@@ -1,51 +1,47 @@
-"""What an audit is asked, as one value; each setting is declared once, here.
+"""What an audit is asked, as one value; each setting is declared once, here or in `Claim`.
 
 The command line, the protocol's sections, its JSON schema, a run's identity and the table of the reference are made
 from the fields of `Settings`. The signatures of `audit` and `compare` are written out; a test compares them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from improvable.errors import OptionError
 from improvable.question.catalog import canonical
-from improvable.question.checks import SAME, SAME_SHARE
-from improvable.question.claim import Ask, Form, Gap, Overall
-from improvable.question.deltas import Delta, GapDelta
-from improvable.question.describing import (
+from improvable.question.checks import (
     AUDIT,
-    EVERYWHERE,
+    CAPACITY,
+    FLAG,
+    LABELS,
+    NUMBER,
+    POSITIVE,
+    RANGE,
+    SAME,
+    SAME_SHARE,
     SEARCHING,
+    SIGNS,
     STATUS_QUO,
     TESTING,
+    TEXT,
+    TEXTS,
+    WHOLE,
     Setting,
-    about,
-    described,
+    as_names,
+    make_setting,
     of_claim,
     of_columns,
     of_report,
     of_rule,
     of_test,
-)
-from improvable.question.kinds import (
-    CAPACITY,
-    DELTA,
-    FLAG,
-    GAP_DELTA,
-    LABELS,
-    NUMBER,
-    POSITIVE,
-    RANGE,
-    SIGNS,
-    TEXT,
-    TEXTS,
-    WEIGHTS,
-    WHOLE,
+    option,
     plain_positive,
+    settings_of,
 )
-from improvable.question.utilities import Selection, Utility
+from improvable.question.claim import Claim
+from improvable.question.utilities import Utility
 
 Scheme = Literal["forward", "split"]
 Small = Literal["refuse", "pool"]
@@ -58,256 +54,272 @@ Positive = str | Sequence[str] | Mapping[str, str | float] | None
 AsStated = Literal["as stated"]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 
-SPLIT = ("scheme", "split")
+
+@dataclass(frozen=True)
+class Groups:
+    """How group columns are read; `audit` and `compare` accept it as `group`.
+
+    Attributes
+    ----------
+    columns : str or sequence of str
+    only : sequence of str
+        Levels to keep; all where empty.
+    cross : bool
+        Whether several columns make one attribute of intersections, or one attribute each.
+    min_group : int
+        Levels with fewer rows are small.
+    small : {"refuse", "pool"}
+        What happens to small levels.
+    """
+
+    columns: str | Sequence[str]
+    _: KW_ONLY
+    only: Sequence[str] = ()
+    cross: bool = False
+    min_group: int = 0
+    small: Small = "refuse"
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "only"):
+            value = getattr(self, name)
+            listed = value if value is None or isinstance(value, str | list | tuple) else _named(name, value)
+            object.__setattr__(self, name, as_names(listed))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class _Asked:
+    """What a question names: columns, algorithms, utilities."""
+
+    outcome: str = of_columns(TEXT, "Column of outcomes.")
+    group: str | Sequence[str] = of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
+    groups: Sequence[str] | None = of_columns(TEXTS, "Keep only these groups: black,white.", None, unset="all")
+    cross: bool = of_columns(FLAG, "Cross several group columns into intersections.", False)
+    min_group: int = of_columns(WHOLE, "Groups with fewer rows are small.", 0)
+    small: Small = of_columns(TEXT, "Refuse small groups, or pool them into one.", "refuse")
+    weight: str | None = of_columns(TEXT, "Column of row weights.", None)
+    cluster: str | None = of_columns(TEXT, "Column of clusters; each stays whole in every block and draw.", None)
+    stratum: str | None = of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.", None)
+    status_quo: Any = option(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=())
+    rule: Any = of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
+    rule_source: str | None = of_rule(
+        TEXT,
+        "Digest of the code behind a rule module:object; other code is refused.",
+        None,
+        key="source",
+        unset="any code",
+        commands=(AUDIT,),
+    )
+    features: Sequence[str] | None = of_rule(
+        TEXTS, "Columns a candidate may read: age,visits,lab_*.", None, unset="all but outcomes, groups, ids"
+    )
+    exclude: Sequence[str] = of_rule(TEXTS, "Columns it may not read.", ())
+    target: str | None = of_rule(TEXT, "Column the rule predicts.", None, unset="the outcome")
+    capacity: Capacity = of_rule(
+        CAPACITY,
+        "Share of rows that may be selected; same is the status quo's own share.",
+        None,
+        unset="that of the status quo, if any",
+    )
+    monotone: Mapping[str, str | int] | None = of_rule(
+        SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.", None
+    )
+    selection_gap: float | None = of_rule(
+        NUMBER, "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
+    )
+    group_blind: bool = of_rule(
+        FLAG,
+        "Refuse features that are, or determine, a group.",
+        True,
+        flag="--allow-group",
+        flag_help="Let a candidate read the group.",
+    )
+    accuracy: str | Utility | Sequence[str | Utility] = of_claim(
+        TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.", "calibration"
+    )
+    fairness: str | Utility | Sequence[str | Utility] | None = of_claim(
+        TEXTS, "Utility for the gap.", None, unset="that of accuracy"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """How the data are read, and what their values mean.
+
+    Attributes
+    ----------
+    positive : dict, str or sequence of str, optional
+        Of columns with two values, which one is meant: ``{"default": "no", "approved": "yes"}``. For a decision it is
+        the value that means selected, for an outcome the value that *should be* selected: repaid, for a loan; has
+        diabetes, for a screening; arrested again, for a risk label. A bare value serves where one column holds it.
+    outcome_range : pair of float, optional
+        The lowest and the highest amount that an outcome can have, such as a cost that is capped. Where few of either
+        half were seen among an algorithm's own picks, draws assume one of either end.
+    direction : {"as stated"}, optional
+        An audit is refused where those whom the status quo selects have the worse outcomes, by more than chance: values
+        are then probably read the wrong way round. This says that they are not.
+    na : str or sequence of str, optional
+        Values of outcomes, targets, decisions and groups that mean missing: '9'. Texts that do so among the numbers of
+        a feature: 'n/a'.
+    strip : bool
+        Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
+    drop_missing : bool
+        Drop rows with missing values in a needed column, and say how many.
+    separator, encoding : str, optional
+        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
+    decimal : {".", ","}, optional
+        Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
+    sheet : str, optional
+        Sheet of an Excel file, by default the first.
+    engine : {"memory", "arrow", "dask", "spark", "duckdb"}, optional
+        What reads the rows, in batches. By default frames and single files are read into memory, and other data have
+        their own engine. The result is the same bytes in all of them.
+    duplicates : {"keep", "cluster"}, optional
+        What rows are that have the same features and outcome: different people ("keep"), or copies, which stay
+        together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution says so.
+    """
+
+    positive: Positive = of_columns(
+        POSITIVE,
+        "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
+        "approved=yes,default=no.",
+        None,
+        unset="1",
+    )
+    outcome_range: Sequence[float] | None = of_columns(
+        RANGE, "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None
+    )
+    direction: AsStated | None = of_columns(
+        TEXT,
+        "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
+        None,
+        unset="refused",
+    )
+    na: str | Sequence[str] | None = of_columns(
+        TEXTS, "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
+    )
+    strip: bool = of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one.", False)
+    drop_missing: bool = of_columns(FLAG, "Drop rows with missing values in a needed column.", False)
+    separator: str | None = of_columns(TEXT, "What separates values in a text file: ';', tab.", None, unset="detected")
+    encoding: str | None = of_columns(TEXT, "Encoding of a text file: windows-1252.", None, unset="detected")
+    decimal: Decimal | None = of_columns(TEXT, "Decimal mark in a text file.", None, unset="detected")
+    sheet: str | None = of_columns(TEXT, "Sheet of an Excel file.", None, unset="the first")
+    engine: EngineName | None = option(
+        TEXT, "What reads the rows, in batches.", None, unset="by the data", identity=False, commands=TESTING
+    )
+    duplicates: Duplicates | None = of_test(
+        TEXT,
+        "Rows that are the same in features and outcome: different people, or copies that stay together.",
+        None,
+        unset="a caution where there are many",
+        commands=(AUDIT,),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Test:
+    """How a claim is tested.
+
+    Attributes
+    ----------
+    scheme : {"forward", "split"}
+        How a repetition uses the rows. Forward: they are cut at 10, 20, 40 and 70%; the first block only teaches, and
+        each later one is tested by a candidate that learned from all rows before it. Where data are small, the first
+        block grows, up to half of the rows, and the result says so. Split, as in the paper: one part teaches, and the
+        other is tested.
+    repetitions : int
+        K. The p-value of one repetition must be below alpha, the median of several below alpha / 2. Forward, a rule
+        that is code of your own needs at least 7.
+    train_fraction : float
+        With ``scheme="split"``: share of rows that the rule learns from.
+    draws : int
+        Bootstrap draws per repetition.
+    alpha : float
+        Level of the test.
+    ties : {"random", "strict"}
+        What happens to rows that tie at a capacity's cutoff: some are selected, by a hash of the row, so that the
+        capacity is met in expectation; or none, the paper's letter.
+    method : {"bootstrap", "delta"}, optional
+        How p-values are drawn: by the bootstrap, or from its normal limit (Appendix B). By default the bootstrap,
+        unless a repetition has more than a million distinct contributions.
+    train_rows : int
+        From how many of the rows before a block a rule, and cutoffs, learn at most. The test is valid for any number; a
+        caution says where it binds.
+    """
+
+    __test__: ClassVar[bool] = False  # pytest takes a class of this name for one of its own
+
+    scheme: Scheme = of_test(
+        TEXT,
+        "How a repetition uses the rows: forward in blocks, each judged by what those before it taught, or the "
+        "paper's split.",
+        "forward",
+        commands=SEARCHING,
+    )
+    repetitions: int = of_test(WHOLE, "How often the rows are put in a random order and tested.", 7, commands=SEARCHING)
+    train_fraction: float = of_test(
+        NUMBER,
+        "With scheme split: share of rows that the rule learns from.",
+        0.5,
+        needs=("scheme", "split"),
+        commands=SEARCHING,
+    )
+    draws: int = of_test(WHOLE, "Bootstrap draws.", 10_000, commands=TESTING)
+    alpha: float = of_test(NUMBER, "Level of the test.", 0.05)
+    ties: Ties = of_test(
+        TEXT, "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.", "random"
+    )
+    method: Method | None = of_test(
+        TEXT,
+        "Take p-values from the bootstrap, or from its normal limit (delta).",
+        None,
+        unset="by the number of cells",
+        commands=TESTING,
+    )
+    train_rows: int = of_test(
+        WHOLE, "At most this many rows teach the rule of a block and set cutoffs.", 100_000, commands=(AUDIT,)
+    )
+
+
+# The fields of the last base come first: a protocol begins with its columns.
+@dataclass(frozen=True, kw_only=True)
+class Settings(Test, Claim, Read, _Asked):
     """The arguments of `audit` that can change its result, as one value; see there.
 
     `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
     """
 
-    outcome: str = field(metadata=of_columns(TEXT, "Column of outcomes."))
-    lower_is_better: bool = field(
-        default=False,
-        metadata=of_columns(FLAG, "A lower amount is better: costs, days. Of two values, name one as positive."),
+    seed: int = of_test(WHOLE, "Same seed, same data: same result.", 0)
+    row_id: str | None = of_test(
+        TEXT, "Column that differs in every row; it tells rows apart.", None, commands=(AUDIT,)
     )
-    outcome_range: Sequence[float] | None = field(
-        default=None,
-        metadata=of_columns(
-            RANGE, "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen."
-        ),
+    challenge_source: str | None = of_test(
+        TEXT,
+        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
+        None,
+        commands=(AUDIT,),
     )
-    direction: AsStated | None = field(
-        default=None,
-        metadata=of_columns(
-            TEXT,
-            "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
-            unset="refused",
-        ),
+    organization: str | None = of_report(TEXT, "Whose algorithm this is.", None)
+    system: str | None = of_report(TEXT, "What the algorithm in use is called.", None)
+    author: str | None = of_report(TEXT, "Who ran the audit.", None)
+    date: str | None = of_report(TEXT, "The date, as the report should print it.", None)
+    labels: Mapping[str, str] | None = of_report(
+        LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.", None
     )
-    group: str | Sequence[str] = field(
-        metadata=of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
+    simulated: bool = of_report(FLAG, "The data are simulated; the report says so.", False)
+    challenge: str | None = option(
+        TEXT,
+        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
+        None,
+        commands=(AUDIT,),
     )
-    groups: Sequence[str] | None = field(
-        default=None, metadata=of_columns(TEXTS, "Keep only these groups: black,white.", unset="all")
-    )
-    cross: bool = field(default=False, metadata=of_columns(FLAG, "Cross several group columns into intersections."))
-    min_group: int = field(default=0, metadata=of_columns(WHOLE, "Groups with fewer rows are small."))
-    small: Small = field(default="refuse", metadata=of_columns(TEXT, "Refuse small groups, or pool them into one."))
-    weight: str | None = field(default=None, metadata=of_columns(TEXT, "Column of row weights."))
-    cluster: str | None = field(
-        default=None, metadata=of_columns(TEXT, "Column of clusters; each stays whole in every block and draw.")
-    )
-    stratum: str | None = field(
-        default=None, metadata=of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.")
-    )
-    drop_missing: bool = field(
-        default=False, metadata=of_columns(FLAG, "Drop rows with missing values in a needed column.")
-    )
-    positive: Positive = field(
-        default=None,
-        metadata=of_columns(
-            POSITIVE,
-            "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
-            "approved=yes,default=no.",
-            unset="1",
-        ),
-    )
-    na: str | Sequence[str] | None = field(
-        default=None,
-        metadata=of_columns(
-            TEXTS, "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers."
-        ),
-    )
-    strip: bool = field(
-        default=False,
-        metadata=of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one."),
-    )
-    separator: str | None = field(
-        default=None, metadata=of_columns(TEXT, "What separates values in a text file: ';', tab.", unset="detected")
-    )
-    encoding: str | None = field(
-        default=None, metadata=of_columns(TEXT, "Encoding of a text file: windows-1252.", unset="detected")
-    )
-    decimal: Decimal | None = field(
-        default=None, metadata=of_columns(TEXT, "Decimal mark in a text file.", unset="detected")
-    )
-    sheet: str | None = field(default=None, metadata=of_columns(TEXT, "Sheet of an Excel file.", unset="the first"))
-    status_quo: Any = field(metadata=about(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=()))
-    rule: Any = field(
-        default="lasso",
-        metadata=of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", key="name"),
-    )
-    rule_source: str | None = field(
-        default=None,
-        metadata=of_rule(
-            TEXT,
-            "Digest of the code behind a rule module:object; other code is refused.",
-            key="source",
-            unset="any code",
-            commands=(AUDIT,),
-        ),
-    )
-    features: Sequence[str] | None = field(
-        default=None,
-        metadata=of_rule(
-            TEXTS, "Columns a candidate may read: age,visits,lab_*.", unset="all but outcomes, groups, ids"
-        ),
-    )
-    exclude: Sequence[str] = field(default=(), metadata=of_rule(TEXTS, "Columns it may not read."))
-    target: str | None = field(default=None, metadata=of_rule(TEXT, "Column the rule predicts.", unset="the outcome"))
-    capacity: Capacity = field(
-        default=None,
-        metadata=of_rule(
-            CAPACITY,
-            "Share of rows that may be selected; same is the status quo's own share.",
-            unset="that of the status quo, if any",
-        ),
-    )
-    monotone: Mapping[str, str | int] | None = field(
-        default=None, metadata=of_rule(SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.")
-    )
-    selection_gap: float | None = field(
-        default=None,
-        metadata=of_rule(NUMBER, "Largest difference in selection rates between groups.", flag="--max-selection-gap"),
-    )
-    group_blind: bool = field(
-        default=True,
-        metadata=of_rule(
-            FLAG,
-            "Refuse features that are, or determine, a group.",
-            flag="--allow-group",
-            flag_help="Let a candidate read the group.",
-        ),
-    )
-    selection: Selection = field(
-        default="benefit", metadata=of_claim(TEXT, "What being selected means: it says which group is worse off.")
-    )
-    ask: Ask = field(default="both", metadata=of_claim(TEXT, "What must improve: accuracy, fairness, or both."))
-    accuracy: str | Utility | Sequence[str | Utility] = field(
-        default="calibration",
-        metadata=of_claim(TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B."),
-    )
-    fairness: str | Utility | Sequence[str | Utility] | None = field(
-        default=None, metadata=of_claim(TEXTS, "Utility for the gap.", unset="that of accuracy")
-    )
-    delta_accuracy: Delta = field(
-        default=0.0,
-        metadata=of_claim(DELTA, "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility."),
-    )
-    no_worse: float | None = field(
-        default=None,
-        metadata=of_claim(NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy."),
-    )
-    delta_fairness: GapDelta = field(
-        default=0.0, metadata=of_claim(GAP_DELTA, "By how much the gap must be smaller: 0.1 is a tenth; or by utility.")
-    )
-    form: Form = field(default="ratio", metadata=of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference)."))
-    gap: Gap = field(
-        default="signed", metadata=of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.")
-    )
-    protected: str | Sequence[str] | None = field(
-        default=None, metadata=of_claim(TEXTS, "The gap counts only where this group is worse off.")
-    )
-    overall: Overall = field(
-        default=None,
-        metadata=of_claim(WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5."),
-    )
-    scheme: Scheme = field(
-        default="forward",
-        metadata=of_test(
-            TEXT,
-            "How a repetition uses the rows: forward in blocks, each judged by what those before it taught, or the "
-            "paper's split.",
-            commands=SEARCHING,
-        ),
-    )
-    repetitions: int = field(
-        default=7,
-        metadata=of_test(WHOLE, "How often the rows are put in a random order and tested.", commands=SEARCHING),
-    )
-    train_fraction: float = field(
-        default=0.5,
-        metadata=of_test(
-            NUMBER, "With scheme split: share of rows that the rule learns from.", needs=SPLIT, commands=SEARCHING
-        ),
-    )
-    draws: int = field(default=10_000, metadata=of_test(WHOLE, "Bootstrap draws.", commands=TESTING))
-    alpha: float = field(default=0.05, metadata=of_test(NUMBER, "Level of the test.", commands=EVERYWHERE))
-    ties: Ties = field(
-        default="random",
-        metadata=of_test(
-            TEXT,
-            "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.",
-            commands=EVERYWHERE,
-        ),
-    )
-    seed: int = field(default=0, metadata=of_test(WHOLE, "Same seed, same data: same result.", commands=EVERYWHERE))
-    method: Method | None = field(
-        default=None,
-        metadata=of_test(
-            TEXT,
-            "Take p-values from the bootstrap, or from its normal limit (delta).",
-            unset="by the number of cells",
-            commands=TESTING,
-        ),
-    )
-    engine: EngineName | None = field(
-        default=None,
-        metadata=about(TEXT, "What reads the rows, in batches.", unset="by the data", identity=False, commands=TESTING),
-    )
-    train_rows: int = field(
-        default=100_000,
-        metadata=of_test(WHOLE, "At most this many rows teach the rule of a block and set cutoffs.", commands=(AUDIT,)),
-    )
-    row_id: str | None = field(
-        default=None,
-        metadata=of_test(TEXT, "Column that differs in every row; it tells rows apart.", commands=(AUDIT,)),
-    )
-    duplicates: Duplicates | None = field(
-        default=None,
-        metadata=of_test(
-            TEXT,
-            "Rows that are the same in features and outcome: different people, or copies that stay together.",
-            unset="refused where there are many",
-            commands=(AUDIT,),
-        ),
-    )
-    challenge_source: str | None = field(
-        default=None,
-        metadata=of_test(
-            TEXT,
-            "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
-            commands=(AUDIT,),
-        ),
-    )
-    organization: str | None = field(default=None, metadata=of_report(TEXT, "Whose algorithm this is."))
-    system: str | None = field(default=None, metadata=of_report(TEXT, "What the algorithm in use is called."))
-    author: str | None = field(default=None, metadata=of_report(TEXT, "Who ran the audit."))
-    date: str | None = field(default=None, metadata=of_report(TEXT, "The date, as the report should print it."))
-    labels: Mapping[str, str] | None = field(
-        default=None, metadata=of_report(LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.")
-    )
-    simulated: bool = field(default=False, metadata=of_report(FLAG, "The data are simulated; the report says so."))
-    challenge: str | None = field(
-        default=None,
-        metadata=about(
-            TEXT,
-            "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
-            commands=(AUDIT,),
-        ),
-    )
-    seal: str | None = field(
-        default=None, metadata=about(TEXT, "Digest of the seal that was checked before the run.", commands=())
-    )
+    seal: str | None = option(TEXT, "Digest of the seal that was checked before the run.", None, commands=())
 
     def __post_init__(self) -> None:
         """Names may be given as whole numbers, as pandas has them, and one name where several are meant.
 
         What has two names gets the one that results use, so that the same question is the same audit.
         """
+        super().__post_init__()
         if self.capacity == SAME:
             object.__setattr__(self, "capacity", SAME_SHARE)
         for name in ("accuracy", "fairness"):
@@ -321,12 +333,12 @@ class Settings:
             if isinstance(value, Mapping | str) and name == "positive":
                 object.__setattr__(self, name, plain_positive(value))
             elif value is not None and not isinstance(value, str | tuple | list):
-                object.__setattr__(self, name, named(name, value))
+                object.__setattr__(self, name, _named(name, value))
             elif isinstance(value, str) and name in ("features", "exclude", "groups"):
                 object.__setattr__(self, name, (value,))
 
 
-def named(name: str, value: Any) -> tuple[str, ...]:
+def _named(name: str, value: Any) -> tuple[str, ...]:
     """Names, however they are given."""
     if isinstance(value, Integral | Real):
         return (f"{value:g}" if isinstance(value, float) else str(value),)
@@ -336,11 +348,11 @@ def named(name: str, value: Any) -> tuple[str, ...]:
         raise OptionError(f"{name} is a {type(value).__name__}.", "Give names, as a list of texts.") from None
 
 
-SETTINGS = {one.name: described(one.name, one.type, one.default, one.metadata) for one in fields(Settings)}
+SETTINGS = settings_of(Settings)
 """Every setting by its name."""
 
 STATUS_QUO_KEYS = {
-    name: described(name, str | None, None, about(kind, words, section=STATUS_QUO, commands=commands))
+    name: make_setting(name, kind=kind, help=words, section=STATUS_QUO, commands=commands)
     for name, kind, words, commands in (
         ("score", TEXT, "Column with the status quo's score.", SEARCHING),
         ("capacity", NUMBER, "With a score: the status quo selects this share of rows, the highest.", ()),
@@ -364,6 +376,28 @@ def section_keys(section: str) -> dict[str, Setting]:
     return {setting.key: setting for setting in SETTINGS.values() if setting.section == section}
 
 
-def asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a function's arguments, those that are settings: ``Settings(**asked(locals()))``."""
-    return {name: arguments[name] for name in SETTINGS if name in arguments}
+OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "read": Read}
+"""Arguments that hold several settings."""
+ELSEWHERE = {"columns": "group", "only": "groups"}
+"""Fields of `Groups` that are settings by another name."""
+
+
+def asked(arguments: Mapping[str, Any], command: str = AUDIT) -> dict[str, Any]:
+    """Of a function's arguments, those that are settings, alone or in an object: ``Settings(**asked(locals()))``."""
+    out = {name: arguments[name] for name in SETTINGS if name in arguments}
+    for argument, kind in OBJECTS.items():
+        given = arguments.get(argument)
+        if given is None or (argument == "group" and not isinstance(given, Groups)):
+            continue
+        if not isinstance(given, kind):
+            raise OptionError(f"`{argument}` is a {type(given).__name__}.", f"Give improvable.{kind.__name__}(...).")
+        for one in fields(kind):
+            name, value = ELSEWHERE.get(one.name, one.name), getattr(given, one.name)
+            setting = SETTINGS[name]
+            value = setting.default if value == () else value
+            if value != setting.default and command not in setting.commands:
+                raise OptionError(f"{kind.__name__} has `{name}`, which `{command}` does not take.", "Leave it out.")
+            if name != "group" and out.get(name, setting.default) not in (setting.default, value):
+                raise OptionError(f"`{name}` is given twice.", f"Give it alone, or in improvable.{kind.__name__}.")
+            out[name] = value
+    return out

@@ -190,26 +190,23 @@ class Utility:
                 raise OptionError(
                     f"the mean '{name}' of utility '{self.name}' is a formula itself.", "Write both as one formula."
                 )
-        for name in Formula(self.formula).names:
+        formula = Formula(self.formula)
+        for name in formula.names:
             if name not in given:
                 raise OptionError(
                     f"the formula of utility '{self.name}' reads '{name}', which is not among its means.",
                     f"They are {', '.join(given) or 'none'}.",
                 )
-        unread = [name for name in given if name not in Formula(self.formula).names]
-        if unread:
-            raise OptionError(f"the formula of utility '{self.name}' does not read '{unread[0]}'.", "Leave it out.")
+        for name in given:
+            if name not in formula.names:
+                raise OptionError(f"the formula of utility '{self.name}' does not read '{name}'.", "Leave it out.")
         object.__setattr__(self, "means", means)
-        self._take_quotient(dict(means))
-
-    def _take_quotient(self, means: "dict[str, Utility]") -> None:
-        """A quotient of two plain means is the pair (u, w) of what they average, and is treated as one."""
-        names = Formula(self.formula).quotient
-        if names is None or any(means[name].normalizer is not None or means[name].outcome for name in names):
-            return
-        above, below = (means[name].numerator for name in names)
-        for field, value in (("numerator", above), ("normalizer", below), ("formula", ""), ("means", ())):
-            object.__setattr__(self, field, value)
+        parts = dict(means)
+        if formula.quotient and not any(parts[name].normalizer or parts[name].outcome for name in formula.quotient):
+            # A quotient of two plain means is the pair (u, w) of what they average, and is treated as one.
+            above, below = (parts[name].numerator for name in formula.quotient)
+            for field, value in (("numerator", above), ("normalizer", below), ("formula", ""), ("means", ())):
+                object.__setattr__(self, field, value)
 
     @property
     def ingredients(self) -> "tuple[Utility, ...]":
@@ -263,23 +260,14 @@ class Utility:
         )
 
     def measure(self, outcome: str, places: Sequence[int] = ()) -> Measure:
-        """What a result keeps of it.
-
-        Parameters
-        ----------
-        outcome : str
-            The audit's own outcome column.
-        places : sequence of int
-            Where its ingredients stand among the measures, for a formula.
-        """
-        read = (self.outcome or outcome) if self.reads_outcome else ""
+        """What a result keeps of it, given the audit's own outcome column and where a formula's ingredients stand."""
         if not isinstance(self.worse_off, str) or not isinstance(self.sense, str):
             return self.meant("benefit").measure(outcome, places)
         assert isinstance(self.means, tuple)
         return Measure(
             label=self.label,
             words=self.words or self.name,
-            outcome=read,
+            outcome=(self.outcome or outcome) if self.reads_outcome else "",
             higher_is_better=self.higher_is_better,
             worse_off=self.worse_off,
             sense=self.sense,
@@ -297,11 +285,9 @@ class Utility:
                 _two_values(outcome) or "For other outcomes use 'calibration' (the mean outcome among the selected).",
             )
         u = self._evaluate(self.numerator, rows, outcome, decision)
-        w = (
-            np.ones(len(outcome))
-            if self.normalizer is None
-            else self._evaluate(self.normalizer, rows, outcome, decision)
-        )
+        if self.normalizer is None:
+            return u, np.ones(len(outcome))
+        w = self._evaluate(self.normalizer, rows, outcome, decision)
         if (w < 0).any():
             raise DataError(
                 f"utility '{self.label}' has a negative normalizer.", "w must be zero or more in every row."
@@ -309,9 +295,7 @@ class Utility:
         return u, w
 
     def _evaluate(self, part: Part, rows: Rows, outcome: FloatArray, decision: FloatArray) -> FloatArray:
-        arguments: tuple[Any, ...] = (outcome, decision)
-        if _arity(part) == 3:
-            arguments = (rows.native(), outcome, decision)
+        arguments = (rows.native(), outcome, decision) if _arity(part) == 3 else (outcome, decision)
         try:
             values = np.broadcast_to(np.asarray(part(*arguments), dtype=np.float64), outcome.shape)
         except ValueError as error:

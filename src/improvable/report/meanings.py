@@ -9,7 +9,7 @@ EXPLAINED = {
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
     "code": "A rule of this package cannot act on its own results; code can try to. See what is guaranteed.",
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
-    "kept": "This is what was declared of rows that are the same.",
+    "alike": "Different people may be the same in coarse features. Among copies, noise looks like an improvement.",
     "near twins": "A candidate may be tested on people that it learned from.",
     "margin": "A test near 0 or 1 needs the variance that its own null has.",
     "lever easy": "The settings themselves make it easy to show an improvement.",

@@ -1,9 +1,8 @@
 """A document as PDF, set by Typst: no browser, no LaTeX, no system libraries (extra ``pdf``)."""
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 
-from improvable.errors import OptionError
+from improvable.errors import require_extra
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -43,8 +42,7 @@ WIDEST = 9
 
 def require() -> None:
     """Refuse before the work is done where Typst is not installed."""
-    if find_spec("typst") is None:
-        raise OptionError("a PDF needs the package typst.", "Install it: pip install 'improvable[pdf]'.")
+    require_extra("a PDF", "typst", "pdf")
 
 
 def pdf_document(document: Document) -> bytes:

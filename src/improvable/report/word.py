@@ -1,10 +1,9 @@
 """A document as a Word file (extra ``word``)."""
 
 import io
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from improvable.errors import OptionError
+from improvable.errors import require_extra
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -43,8 +42,7 @@ WIDEST = 9
 
 def require() -> None:
     """Refuse before the work is done where python-docx is not installed."""
-    if find_spec("docx") is None:
-        raise OptionError("a Word file needs the package python-docx.", "Install it: pip install 'improvable[word]'.")
+    require_extra("a Word file", "docx", "word", "python-docx")
 
 
 def word_document(document: Document) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from improvable.data.files import write_whole
 from improvable.errors import OptionError
+from improvable.question.checks import check_folder
 from improvable.report.latex import latex_document, latex_table
 from improvable.report.markdown import markdown_document, markdown_table
 from improvable.results.facts import Facts
@@ -114,8 +115,7 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...]) -> Path:
     if place.suffix.lower() not in suffixes:
         known = ", ".join(suffixes[:-1]) + f" or {suffixes[-1]}"
         raise OptionError(f"'{place}' does not end with {known}.", "The ending chooses the format.")
-    if not place.resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
+    check_folder(place)
     if place.is_dir():
         raise OptionError(f"'{place}' is a folder.", "Name a file.")
     return place

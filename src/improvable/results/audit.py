@@ -14,6 +14,7 @@ from improvable.data.files import write_whole
 from improvable.errors import Caution, OptionError
 from improvable.inference.combining import lower_median, threshold_for
 from improvable.inference.estimates import Disparity
+from improvable.question.checks import check_folder
 from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.comparison import Comparison, change_question
@@ -204,6 +205,5 @@ def check_rows_path(path: str | Path) -> Path:
     place = Path(path)
     if place.suffix.lower() not in (".csv", ".parquet"):
         raise OptionError(f"'{place}' is not a file for rows.", "Write to one that ends in .csv or .parquet.")
-    if not place.resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
+    check_folder(place)
     return place

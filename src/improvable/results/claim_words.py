@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from improvable.question.deltas import delta_in
+from improvable.question.claim import delta_in
 from improvable.results.facts import Facts
 
 

@@ -18,8 +18,7 @@ from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Evidence
 from improvable.inference.tally import Counted
 from improvable.question.checks import check_number
-from improvable.question.claim import check_claim, make_claim
-from improvable.question.deltas import every_delta
+from improvable.question.claim import MEANINGS, check_claim, every_delta, make_claim
 from improvable.question.design import Question
 from improvable.results import storage
 from improvable.results.facts import Facts
@@ -171,7 +170,7 @@ class Comparison(Result):
 def change_question(question: Question, attributes: Sequence[Attribute], changes: dict[str, Any]) -> Question:
     """Another claim or level for the same evidence."""
     claim, alpha = question.claim, changes.pop("alpha", question.alpha)
-    settings = {name: getattr(claim, name) for name in claim.__dataclass_fields__}
+    settings = claim.to_dict()
     for name in changes:
         if name not in settings:
             raise OptionError(f"'{name}' cannot be changed without the data.", nearest(name, [*settings, "alpha"]))
@@ -181,7 +180,8 @@ def change_question(question: Question, attributes: Sequence[Attribute], changes
     elif "no_worse" in changes:
         settings["delta_accuracy"] = 0.0
     accuracy, fairness = ([one.label for one in asked] for asked in (question.accuracy, question.fairness))
-    changed = make_claim(**{**settings, **changes}, accuracy=accuracy, fairness=fairness)
+    meanings = {name: getattr(claim, name) for name in MEANINGS}
+    changed = make_claim(**{**settings, **meanings, **changes}, accuracy=accuracy, fairness=fairness)
     check_claim(changed, [attribute.levels for attribute in attributes], accuracy)
     check_number("alpha", alpha, 0, 0.5)
     return replace(question, claim=changed, alpha=float(alpha))

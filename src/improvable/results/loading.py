@@ -13,7 +13,7 @@ from improvable.data.received import ReceivedError, parse_json, read_arrays
 from improvable.errors import Caution, ImprovableError, StorageError
 from improvable.inference.estimates import Disparity
 from improvable.inference.evidence import Evidence
-from improvable.question.conforming import check_types, conforms
+from improvable.question.checks import check_types, conforms
 from improvable.question.design import Question
 from improvable.question.utilities import Measure
 from improvable.results.audit import Audit

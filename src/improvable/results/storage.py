@@ -25,7 +25,7 @@ import numpy as np
 from improvable.data.files import make_folder, write_whole
 from improvable.data.received import ReceivedError, parse_json, read_bytes
 from improvable.errors import StorageError
-from improvable.question.conforming import check_types
+from improvable.question.checks import check_types
 from improvable.question.declaration import gone
 from improvable.results.counts import plain_counts
 from improvable.results.findings import Tested

@@ -5,22 +5,20 @@ with how often each occurs. A bundle holds these, so anyone can draw again and m
 What is asked of the cells (level, draws, deltas, how many repetitions) is in the protocol and nowhere else, so whoever
 knows the protocol's digest knows the question.
 
-It proves that the p-values, the verdict and the estimates follow from these cells and this seed. It does not prove that
-the cells come from the data, the seed from data and challenge, that candidates were found as declared, or that no row
-was tested by what it taught: for that the run itself is verified with the data, and the bundle's digests say which run
-it is.
+It proves that the p-values, the verdict and the estimates follow from these cells and this seed; not that the cells
+come from the data, the seed from data and challenge, or candidates from the rule. For that the run itself is verified
+with the data, and the bundle's digests say which run it is.
 
-Small cells. A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused.
-They can be merged instead. Within a group, in the order of their values, cells are pooled from the first small one on
-until the pool has `smallest` rows, and what is left at the end joins the pool before it. A pool's contribution is the
-mean of its cells'. Sums, and so all estimates, stay the same up to rounding; variation inside a pool is lost, so
-p-values are no longer those of the run, and tend to be too small. A merged bundle gives both: the run's p-values, which
-it cannot show, and those of the merged cells, which it can.
+A cell that few people share says something about them, so cells of fewer than `smallest` rows are refused, or merged.
+Within a group, in the order of their values, cells are pooled from the first small one on until the pool has `smallest`
+rows, and what is left at the end joins the pool before it. A pool's contribution is the mean of its cells'. Sums, and
+so all estimates, stay the same up to rounding; variation inside a pool is lost, so p-values are no longer those of the
+run, and tend to be too small. A merged bundle states the run's own beside them, which it cannot show.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +36,7 @@ from improvable.inference.drawing import MARGIN, TWO_VALUES
 from improvable.inference.normal_limit import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
 from improvable.procedure.splitting import DRAWING, seed_of
-from improvable.question.conforming import check_types, conforms
+from improvable.question.checks import check_types, conforms
 from improvable.question.declaration import digest_of, from_declaration
 from improvable.question.design import Design, Question, make_design
 from improvable.results.comparison import Comparison
@@ -48,17 +46,24 @@ from improvable.results.stating import component_facts
 from improvable.results.versions import versions
 from improvable.showing import json_text
 from improvable.trust.seal import other_versions
+from improvable.trust.verification import differences, leaves
 
 FAMILY = "improvable bundle "
 BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
 BY_ROW = (TWO_VALUES, MARGIN)
 """Corrections that look at rows, not at what a cluster adds up to."""
-MOST_LEVELS = 1_000
-MOST_DRAWN = 1 << 25
+MAX_LEVELS = 1_000
+MAX_DRAWN = 1 << 25
 """Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
-IDENTITY = ("rule_source", "rows", "seal", "challenge", "challenge_source", "data_fingerprint", "seed", "versions")
-"""What a bundle repeats of the result that it is of."""
+IDENTITY: dict[str, Any] = {
+    "rule_source": str | None,
+    "rows": int,
+    **dict.fromkeys(("seal", "challenge", "challenge_source", "data_fingerprint"), str | None),
+    "seed": int,
+    "versions": dict[str, str],
+}
+"""What a bundle repeats of the result that it is of, and its type."""
 KEYS = {"format", "protocol", "identity", "files", "smallest", "merged", "repetitions", "of_the_run", "of_the_cells"}
 REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
@@ -70,9 +75,9 @@ class Recomputed:
     Attributes
     ----------
     checked : int
-        Numbers that were compared.
+        Numbers that were compared, to the bit.
     differences : list of str
-        Places of those that are not the same, to the bit.
+        Places of those that are not the same.
     facts : dict
         What the bundle says it is of.
     merged : int
@@ -101,11 +106,6 @@ class Recomputed:
         return not self.differences
 
 
-def bundle_path(run: str | Path) -> Path:
-    """Where a run's bundle is kept: beside it."""
-    return Path(f"{str(run).rstrip('/')}.bundle.json")
-
-
 def write_bundle(
     run: str | Path, path: str | Path | None = None, smallest: int = SMALLEST, pool: bool = False
 ) -> tuple[Path, int]:
@@ -116,7 +116,7 @@ def write_bundle(
     run : str or path
         A folder of ``improvable audit --out``, or of `save`.
     path : str or path, optional
-        By default beside the run.
+        By default ``RUN.bundle.json``, beside the run.
     smallest : int
         The fewest rows that a cell may have.
     pool : bool
@@ -160,7 +160,7 @@ def write_bundle(
         raise StorageError(
             f"the cells in '{run}' do not give its p-values.", "It was written by other versions; run the audit again."
         )
-    place = Path(path) if path is not None else bundle_path(run)
+    place = Path(path) if path is not None else Path(f"{str(run).rstrip('/')}.bundle.json")
     write_whole(place, (json_text(plain, indent=None) + "\n").encode())
     return place, pooled
 
@@ -184,14 +184,14 @@ def verify_bundle(path: str | Path) -> Recomputed:
             raise ReceivedError("says what a bundle does not say, or less")
         design, again = _design(plain), _recomputed(plain)
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
-        one, other = dict(_places(stated)), dict(_places(again))
-        differences = [where for where in dict.fromkeys([*one, *other]) if not _same(one.get(where), other.get(where))]
+        wrong = [one.where for one in differences(stated, again)]
         of_the_run = plain["of_the_run"]["p_value"]
-        types = ((merged, int), (of_the_run, float), (identity["versions"], dict[str, str]), (identity["seed"], int))
-        if not all(conforms(value, hint) for value, hint in types):
+        if not all(conforms(identity[name], hint) for name, hint in IDENTITY.items()):
+            raise TypeError("identity")
+        if not conforms(merged, int) or not conforms(of_the_run, float):
             raise TypeError("merged")
         if merged == 0 and stated != plain["of_the_run"]:
-            differences.append("of_the_run")
+            wrong.append("of_the_run")
         changed = other_versions(identity["versions"], versions())
     except ReceivedError as error:
         raise StorageError(f"'{path}' {error}.", "Ask for the bundle again.") from error
@@ -202,7 +202,8 @@ def verify_bundle(path: str | Path) -> Recomputed:
     except (OSError, *MALFORMED) as error:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
     facts = identity | {"protocol": plain["protocol"]}
-    return Recomputed(len(other), differences, facts, merged, stated, of_the_run, design.question, changed)
+    checked = len(dict(leaves(again)))
+    return Recomputed(checked, wrong, facts, merged, stated, of_the_run, design.question, changed)
 
 
 def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
@@ -220,14 +221,14 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
             "Let the other side recompute the run from its rows.",
         )
     strata = repetition.counted.strata
-    small = [int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata]
-    if not any(small):
+    small = sum(int((cells.counts < smallest).sum()) + (0 < cells.silent < smallest) for cells in strata)
+    if not small:
         return repetition.counted, 0
     if not pool:
-        what = "clusters share" if repetition.counted.clusters is not None else "rows share"
+        what = "clusters" if repetition.counted.clusters is not None else "rows"
         raise OptionError(
-            f"{sum(small)} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
-            f"{what}.",
+            f"{small} cells of repetition {repetition.repetition} are contributions that fewer than {smallest} "
+            f"{what} share.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
     merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
@@ -266,8 +267,7 @@ def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
             values.append((cells.values[one] * cells.counts[one, None]).sum(axis=0) / total + 0.0)
             block.append(b)
             counts.append(total)
-    made = Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks)
-    return merge(made)
+    return merge(Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks))
 
 
 def _names(repetition: Comparison) -> list[str]:
@@ -278,28 +278,20 @@ def _names(repetition: Comparison) -> list[str]:
 
 
 def _plain_repetition(repetition: Comparison, counted: Counted, split: bool) -> dict[str, Any]:
-    evidence = repetition.evidence
+    attributes, training = repetition.evidence.attributes, repetition.evidence.training
     return {
         "repetition": repetition.repetition,
-        "attributes": [
-            {"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in evidence.attributes
-        ],
-        "training": evidence.training.tolist() if split else None,
+        "attributes": [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes],
+        "training": training.tolist() if split else None,
         "counts": plain_counts(counted),
     }
 
 
 def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
     """P-values and estimates of a result, as a bundle compares them."""
-    repetitions = [
-        {key: repetition[key] for key in ("repetition", "p_value", "components")} for repetition in facts["repetitions"]
-    ]
-    return {
-        "p_value": facts["p_value"],
-        "threshold": facts["threshold"],
-        "reject": facts["reject"],
-        "repetitions": repetitions,
-    }
+    names = ("repetition", "p_value", "components")
+    repetitions = [{name: repetition[name] for name in names} for repetition in facts["repetitions"]]
+    return {name: facts[name] for name in ("p_value", "threshold", "reject")} | {"repetitions": repetitions}
 
 
 def _design(plain: Mapping[str, Any]) -> Design:
@@ -342,7 +334,7 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     levels = max(strata, *(len(attribute.levels) for attribute in attributes))
     if any(one.member.shape != (strata,) or not set(one.member) <= set(range(len(one.levels))) for one in attributes):
         raise ValueError("groups of another shape")
-    if levels > MOST_LEVELS or question.draws * strata * len(design.utilities) * 4 > MOST_DRAWN:
+    if levels > MAX_LEVELS or question.draws * strata * len(design.utilities) * 4 > MAX_DRAWN:
         raise ReceivedError(f"asks for {question.draws:,} draws of {levels:,} groups, too many to draw again here")
     shape = (strata, len(design.utilities), 2)
     # In the paper's split the training rows choose the reference pair of groups; forward, the tested rows do.
@@ -356,16 +348,3 @@ def _repetition_again(plain: Mapping[str, Any], design: Design, split: bool) -> 
     found = assess(with_draws(evidence, counted, drawable, question.draws, seed, workers=1), question.claim)
     components = [dict(component_facts(one)) for one in found.components]
     return {"repetition": number, "p_value": found.p_value, "components": components}
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
-
-
-def _places(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict | list):
-        pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-        for key, one in pairs:
-            yield from _places(one, f"{where}.{key}" if where else str(key))
-    else:
-        yield where, value

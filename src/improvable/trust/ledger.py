@@ -1,4 +1,4 @@
-"""A ledger beside the data: the audits begun on them from the command line, in a chain of hashes.
+"""A ledger beside the data: what the command line did with them, in a chain of hashes.
 
 Each line is a JSON object with the hash of the line before it and its own. A line that was edited no longer has its
 hash; where a line was removed, the next one points to a line that is not there. The chain holds no secret: whoever
@@ -21,32 +21,26 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any, Literal
 
 from filelock import lock_descriptor, unlock_descriptor
 
 from improvable.data.files import nearest_file
-from improvable.data.received import ReceivedError, read_bytes
-from improvable.errors import StorageError
-from improvable.question.conforming import conforms
+from improvable.data.received import ReceivedError, parse_json, read_bytes
+from improvable.errors import OptionError, StorageError
+from improvable.question.challenge import parse_source
+from improvable.question.checks import conforms
 from improvable.results.versions import VERSION
-
-if TYPE_CHECKING:
-    from improvable.results.audit import Audit
-    from improvable.results.comparison import Comparison
 
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
 PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"
-IDENTITY = ("kind", "protocol", "seed", "challenge", "seal", "rule_source")
-"""What the lines of one run have in common. Runs that have it in common find the same."""
 ORIGIN = "0" * 64
-MOST_TORN = 100_000
+MAX_TORN = 100_000
 """Bytes that a torn line of ours may have; it is kept whole."""
 TEXT = r'"(?:[^"\\\x00-\x1f]|\\.)*'
 VALUE = rf'(?:{TEXT}"|[\w.+-]+|\{{[^{{}}\x00-\x1f]*\}})'
@@ -55,28 +49,17 @@ TORN = re.compile(
 )
 """The beginning of a line as we write it, with no space between names and values, cut anywhere before its end."""
 TYPES: dict[str, Any] = {
-    "event": str,
-    "kind": str,
-    "protocol": str | None,
-    "seal": str | None,
+    **dict.fromkeys(("event", "kind", "verdict", "why", "found"), str),
+    **dict.fromkeys(("protocol", "seal", "rule_source", "challenge", "challenge_source"), str | None),
+    **dict.fromkeys(("command", "file", "columns"), str | None),
+    **dict.fromkeys(("draws", "run", "bytes"), int),
     "seed": int | None,
-    "rule_source": str | None,
-    "challenge": str | None,
-    "challenge_source": str | None,
-    "command": str | None,
-    "file": str | None,
-    "columns": str | None,
-    "draws": int,
     "p_value": float,
-    "verdict": str,
     "reading": dict[Literal["separator", "encoding", "decimal", "sheet"], str],
-    "run": int,
-    "bytes": int,
-    "why": str,
-    "found": str,
 }
 """Of what is read from a line: its type, where the line says it."""
-KEPT = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
+KEEP = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
+OUT_OF_ORDER = "NOT IN ORDER"
 
 
 @dataclass(frozen=True)
@@ -88,7 +71,7 @@ class Line:
     number : int
         From 1.
     event : str
-        "begun", "resumed", "finished", "refused", "planned", "sealed", "verified" or "repaired".
+        What happened, from "begun" to "repaired".
     facts : dict
         When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished
         one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
@@ -100,10 +83,19 @@ class Line:
     facts: dict[str, Any]
     hash: str
 
+    @property
+    def when(self) -> datetime:
+        return datetime.fromisoformat(self.facts["when"])
+
 
 def ledger_path(data: str | Path) -> Path:
     """Where the ledger of a data file is kept: beside it."""
     return Path(f"{data}.ledger")
+
+
+def now() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(UTC)
 
 
 def read_ledger(path: str | Path) -> list[Line]:
@@ -125,18 +117,10 @@ def torn_end(content: bytes) -> bytes:
     """What is left of a last line of ours that was not written to its end; nothing where the end is anything else."""
     rest = content.rpartition(b"\n")[2]
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(rest[:MOST_TORN])  # the last character may be cut too
+        text = codecs.getincrementaldecoder("utf-8")().decode(rest[:MAX_TORN])  # the last character may be cut too
     except UnicodeDecodeError:
         return b""
-    return rest if 0 < len(rest) <= MOST_TORN and TORN.fullmatch(text) else b""
-
-
-def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one that says a key twice shows one reader what another does not see."""
-    plain = dict(pairs)
-    if len(plain) != len(pairs):
-        raise ValueError("a key is said twice")
-    return plain
+    return rest if 0 < len(rest) <= MAX_TORN and TORN.fullmatch(text) else b""
 
 
 def _checked(content: bytes, place: Path) -> list[Line]:
@@ -145,7 +129,7 @@ def _checked(content: bytes, place: Path) -> list[Line]:
     whole = content.removesuffix(torn_end(content))
     for number, text in enumerate(filter(None, whole.split(b"\n")), start=1):
         try:
-            plain = json.loads(text, object_pairs_hook=no_key_twice)
+            plain = parse_json(text)
             hash_, before, event = plain.pop("hash"), plain["previous"], plain["event"]
             if datetime.fromisoformat(plain["when"]).tzinfo is None:
                 raise ValueError("a time without a zone")
@@ -153,51 +137,44 @@ def _checked(content: bytes, place: Path) -> list[Line]:
                 raise TypeError("a fact of another type")
             found = _hash(plain)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-            raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEPT) from error
+            raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEEP) from error
         if found != hash_:
-            raise StorageError(f"line {number} of '{place}' was edited.", KEPT)
+            raise StorageError(f"line {number} of '{place}' was edited.", KEEP)
         if before != previous:
-            raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEPT)
+            raise StorageError(f"a line is missing before line {number} of '{place}', or lines were reordered.", KEEP)
         lines.append(Line(number, event, plain, hash_))
         previous = hash_
     return lines
 
 
-def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> Line:
-    """Add a line; a broken ledger, or one of other data, is refused and stays as it is.
+def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
+    """Refuse a ledger that belongs to other data."""
+    if lines and lines[0].facts.get("data") != data:
+        raise StorageError(
+            f"the ledger '{place}' belongs to other data.",
+            "Keep it with the data it was made for, and choose another with --ledger FILE.",
+        )
 
-    Parameters
-    ----------
-    path : str or path
-    data : str
-        Fingerprint of all columns of the data.
-    event : str
-    facts : dict
+
+def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> list[Line]:
+    """Add a line, and give all of them; a broken ledger, or one of other data, is refused and stays as it is.
+
+    `data` is the fingerprint of all columns of the data.
     """
     place = Path(path)
     try:
-        with _opened(place) as file, _locked(file):
-            file.seek(0)
-            content = file.read()
-            lines = _checked(content, place)
-            check_belongs(lines, data, place)
-            torn = torn_end(content)
-            if torn:
-                file.truncate(len(content) - len(torn))
-                kept = {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}
-                lines.append(_written(file, lines, data, REPAIRED, kept))
-            elif lines and not content.endswith(b"\n"):
-                file.write(b"\n")
-            lines.append(_written(file, lines, data, event, facts))
-            file.flush()
-            os.fsync(file.fileno())
-    except StorageError:
+        with _opened(place) as file:
+            lock_descriptor(file.fileno())
+            try:
+                return _appended(file, place, data, event, facts)
+            finally:
+                unlock_descriptor(file.fileno())
+    except StorageError:  # which is an OSError, and says already what is wrong
         raise
     except OSError as error:
         raise StorageError(
             f"the ledger '{place}' cannot be written: {error.strerror}.", "Choose another place with --ledger FILE."
         ) from error
-    return lines[-1]
 
 
 def _opened(place: Path) -> IO[bytes]:
@@ -210,6 +187,25 @@ def _opened(place: Path) -> IO[bytes]:
         os.close(descriptor)
         raise StorageError(f"the ledger '{place}' is not a regular file.", "Choose another place: --ledger FILE.")
     return open(descriptor, "a+b")  # noqa: PTH123
+
+
+def _appended(file: IO[bytes], place: Path, data: str, event: str, facts: dict[str, Any]) -> list[Line]:
+    """All lines of a ledger after one more is written, and before it a repair where the last one was torn."""
+    file.seek(0)
+    content = file.read()
+    lines = _checked(content, place)
+    check_belongs(lines, data, place)
+    torn = torn_end(content)
+    if torn:
+        file.truncate(len(content) - len(torn))
+        kept = {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}
+        lines.append(_written(file, lines, data, REPAIRED, kept))
+    elif lines and not content.endswith(b"\n"):
+        file.write(b"\n")
+    lines.append(_written(file, lines, data, event, facts))
+    file.flush()
+    os.fsync(file.fileno())
+    return lines
 
 
 def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, facts: Mapping[str, Any]) -> Line:
@@ -226,60 +222,18 @@ def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, fact
     return Line(len(lines) + 1, event, plain, hash_)
 
 
-def now() -> datetime:
-    """The clock of this machine."""
-    return datetime.now(UTC)
+def _hash(plain: dict[str, Any]) -> str:
+    return hashlib.blake2b(_canonical(plain).encode(), digest_size=32).hexdigest()
 
 
-@contextmanager
-def _locked(file: IO[bytes]) -> Iterator[None]:
-    lock_descriptor(file.fileno())
-    try:
-        yield
-    finally:
-        unlock_descriptor(file.fileno())
+def _canonical(plain: dict[str, Any]) -> str:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def check_belongs(lines: Sequence[Line], data: str, place: str | Path) -> None:
-    """Refuse a ledger that belongs to other data."""
-    if lines and lines[0].facts.get("data") != data:
-        raise StorageError(
-            f"the ledger '{place}' belongs to other data.",
-            "Keep it with the data it was made for, and choose another with --ledger FILE.",
-        )
-
-
-def run_facts(result: "Audit | Comparison") -> dict[str, Any]:
-    """What a ledger keeps about a finished run."""
-    return stated_facts(result.to_dict())
-
-
-def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, from what a result says about itself."""
-    protocol = facts.get("protocol")
-    return {
-        "protocol": None if protocol is None else protocol["digest"],
-        "seed": facts["seed"],
-        "challenge": facts.get("challenge"),
-        "seal": facts.get("seal"),
-        "rule_source": facts.get("rule_source"),
-        "columns": facts["data_fingerprint"],
-        "draws": facts["draws"],
-        "p_value": facts["p_value"],
-        "verdict": "rejected" if facts["reject"] else "not rejected",
-    }
-
-
-def unfinished_run(lines: Sequence[Line], facts: Mapping[str, Any]) -> int | None:
-    """The line that began a run of the same audit and was not followed by its end: to resume it is to go on with it."""
-    begun: list[int] = []
-    for line in lines:
-        if all(line.facts.get(name) == facts.get(name) for name in IDENTITY):
-            if line.event == BEGUN:
-                begun.append(line.number)
-            elif line.event in (FINISHED, REFUSED) and begun:
-                begun.pop()
-    return begun[-1] if begun else None
+def line_words(path: Path, lines: Sequence[Line]) -> str:
+    """The last of these lines, by which a result can be found in its ledger, and what there was up to it."""
+    words = f"Line {lines[-1].number} of {path.name} (hash {lines[-1].hash[:16]}...): {runs_words(lines)}."
+    return " ".join([words, *doubts(lines)])
 
 
 def runs_words(lines: Sequence[Line]) -> str:
@@ -330,12 +284,6 @@ def _counts(lines: Sequence[Line]) -> tuple[int, list[Any], int]:
     return begun, verdicts, refused
 
 
-def line_words(path: Path, lines: Sequence[Line]) -> str:
-    """The last of these lines, by which a result can be found in its ledger, and what there was up to it."""
-    words = f"Line {lines[-1].number} of {path.name} (hash {lines[-1].hash[:16]}...): {runs_words(lines)}."
-    return " ".join([words, *doubts(lines)])
-
-
 def doubts(lines: Sequence[Line]) -> list[str]:
     """What a reader of an intact chain must know: clocks that were turned back, lines that were torn."""
     torn = [
@@ -351,13 +299,50 @@ def turned_back(lines: Sequence[Line]) -> list[str]:
     return [
         f"Time goes backward at line {after.number}: a clock was turned back, or lines were backdated."
         for before, after in pairwise(lines)
-        if datetime.fromisoformat(after.facts["when"]) < datetime.fromisoformat(before.facts["when"])
+        if after.when < before.when
     ]
 
 
-def _hash(plain: dict[str, Any]) -> str:
-    return hashlib.blake2b(_canonical(plain).encode(), digest_size=32).hexdigest()
+def orders(lines: Sequence[Line]) -> list[str]:
+    """For each seal, what happened when, and whether that is the order that makes a seal worth something."""
+    seals = dict.fromkeys(line.facts["seal"] for line in lines if line.facts.get("seal") is not None)
+    return [order_of(seal, lines) for seal in seals]
 
 
-def _canonical(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def order_of(seal: str, lines: Sequence[Line]) -> str:
+    """The order of events around one seal, in words: protocol, seal, challenge, run."""
+    mine = [line for line in lines if line.facts.get("seal") == seal]
+    sealed = next((line for line in mine if line.event == SEALED), None)
+    runs = [line for line in mine if line.event in (BEGUN, RESUMED, FINISHED, REFUSED)]
+    source = next((line.facts["challenge_source"] for line in mine if line.facts.get("challenge_source")), None)
+    due, wrong = _due(source), []
+    if sealed is None:
+        steps = ["sealed elsewhere: no line of this ledger records it"]
+    else:
+        protocol = str(sealed.facts.get("protocol"))[:12]
+        steps = [f"protocol {protocol}... sealed {sealed.facts['when']} (line {sealed.number})"]
+    if source is None:
+        steps.append("challenge given by the other side when it was sealed")
+    else:
+        steps.append(f"challenge {source} due {'at an unknown time' if due is None else due.isoformat()}")
+        if sealed is not None and due is not None and sealed.when >= due:
+            wrong.append("the challenge could be known when it was sealed")
+    for line in runs:
+        steps.append(f"run {line.event} {line.facts['when']} (line {line.number})")
+        if sealed is not None and line.number < sealed.number:
+            wrong.append(f"line {line.number} is before the sealing")
+        if due is not None and line.when < due:
+            wrong.append(f"line {line.number} is before the challenge could be known")
+    verdict = "in order" if runs else "not run yet"
+    if wrong:
+        verdict = f"{OUT_OF_ORDER}: {'; '.join(wrong)}"
+    elif sealed is None:
+        verdict = "the order cannot be shown"
+    return f"Seal {seal[:16]}...: {' -> '.join(steps)}: {verdict}."
+
+
+def _due(source: str | None) -> datetime | None:
+    try:
+        return None if source is None else parse_source(source).due
+    except OptionError:  # a ledger may have come from anyone
+        return None

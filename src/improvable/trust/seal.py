@@ -1,24 +1,91 @@
-"""A seal binds a protocol to data before the audit runs, and the order of rows to a challenge from the other side."""
+"""Protocols as TOML files, and seals.
+
+A seal binds a protocol to data before the audit runs, and the order of rows to a challenge from the other side.
+"""
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from improvable.data.files import write_whole
+from improvable.data.files import nearest_file, write_whole
 from improvable.data.frames import FrameLike
+from improvable.data.received import ReceivedError, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.question.challenge import parse_source
-from improvable.question.conforming import check_types
+from improvable.question.checks import SECTIONS, check_types
 from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
 from improvable.results.versions import PACKAGES, VERSION, versions
-from improvable.trust.files import read_protocol
 from improvable.trust.ledger import now
+
+HEAD = """\
+# What an audit will ask and do, declared before it runs.
+# Seal it:  improvable seal {name} --data DATA{sealing}
+# Run it:   improvable audit {name} --data DATA{running}
+"""
+
+
+def read_protocol(path: str | Path) -> Declaration:
+    """Read a protocol and check it; unknown or contradictory keys are errors with the nearest valid one."""
+    place = Path(path)
+    try:
+        declared: Declaration = tomllib.loads(read_bytes(place).decode())
+    except FileNotFoundError as error:
+        hint = nearest_file(place, ".toml", "Write one with improvable init.")
+        raise OptionError(f"there is no protocol '{place}'.", hint) from error
+    except (OSError, UnicodeDecodeError, ReceivedError, RecursionError) as error:
+        raise StorageError(f"'{place}' cannot be read.", "It must be a text file.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"'{place}' is not TOML: {str(error).rstrip('.')}.", "Fix that line.") from error
+    digest_of(declared)
+    return declared
+
+
+def write_protocol(declared: Declaration, path: str | Path) -> None:
+    """Write a protocol; an existing one is never overwritten."""
+    from_declaration(declared)
+    place = Path(path)
+    if place.exists():
+        raise StorageError(f"'{place}' already exists.", "Choose another name; a protocol is never overwritten.")
+    write_whole(place, protocol_text(declared, place.name).encode())
+
+
+def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
+    """A protocol as it is written.
+
+    Examples
+    --------
+    >>> print(protocol_text({"columns": {"outcome": "y", "group": ["g"]}}).splitlines()[-2])
+    outcome = "y"
+    """
+    named = "challenge_source" in declared.get("test", {})
+    sealing = "" if named else " --challenge 'a text the other side draws'"
+    running = " --challenge 'the public value, when it is known'" if named else ""
+    lines = {
+        section: [f"{key} = {_toml(value)}\n" for key, value in declared.get(section, {}).items()]
+        for section in SECTIONS
+    }
+    parts = ["".join([f"[{section}]\n", *keys]) for section, keys in lines.items() if keys]
+    return "\n".join([HEAD.format(name=name, sealing=sealing, running=running), *parts])
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML; texts are written as in JSON, except for the one control character that JSON leaves alone."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)
 
 
 @dataclass(frozen=True)
@@ -84,10 +151,9 @@ def make_seal(declared: Declaration, data: FrameLike, challenge: str = "") -> Se
 
 def seal_of(ready: Prepared) -> Seal:
     """The seal of an audit that is ready to run."""
-    declared = declare(ready.plan.settings)
-    assert declared is not None, "what a protocol declares can be declared again"
     settings = ready.plan.settings
-    source = settings.challenge_source or ""
+    declared, source = declare(settings), settings.challenge_source or ""
+    assert declared is not None, "what a protocol declares can be declared again"
     return Seal(
         protocol=digest_of(declared),
         data=ready.data.digest,
@@ -111,14 +177,18 @@ def other_versions(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str
     return {name: (one.get(name, "none"), other.get(name, "none")) for name in names}
 
 
+def seal_facts(seal: Seal) -> dict[str, Any]:
+    """A seal as plain data, with its digest."""
+    return {**asdict(seal), "digest": seal.digest}
+
+
 def write_seal(seal: Seal, path: str | Path) -> None:
     """Write a seal; a different one that already exists is never overwritten."""
     place = Path(path)
     refuse_other_seal(seal, place)
     if place.exists():
         return
-    facts = {"format": FORMAT, "version": VERSION, **asdict(seal), "digest": seal.digest}
-    write_whole(place, as_json(facts))
+    write_whole(place, as_json({"format": FORMAT, "version": VERSION, **seal_facts(seal)}))
 
 
 def refuse_other_seal(seal: Seal, path: str | Path) -> None:
@@ -163,11 +233,10 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
             f"the code of rule '{ready.plan.settings.rule}' is not the code that was sealed.",
             "Run the sealed code; if it must change, say why and seal again.",
         )
-    changed = [f"{name} {sealed}, here {now}" for name, (sealed, now) in
-               other_versions(seal.versions, found.versions).items()]  # fmt: skip
-    if changed:
+    if changed := other_versions(seal.versions, found.versions):
+        named = "; ".join(f"{name} {sealed}, here {here}" for name, (sealed, here) in changed.items())
         raise StorageError(
-            f"the package versions are not those that were sealed: {'; '.join(changed)}.",
+            f"the package versions are not those that were sealed: {named}.",
             "Install the sealed versions; if they must change, say why and seal again.",
         )
     if found.columns != seal.columns:
@@ -187,11 +256,7 @@ def check_seal(seal: Seal, ready: Prepared) -> None:
 def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Settings, Seal | None]:
     """What a protocol declares, with its seal where there is one beside it.
 
-    Parameters
-    ----------
-    path : str or path
-    challenge : str, optional
-        The value of the source that the protocol names.
+    `challenge` is the value of the source that the protocol names.
     """
     declared, place = read_protocol(path), seal_path(path)
     named = "challenge_source" in declared.get("test", {})
@@ -204,7 +269,3 @@ def settings_of(path: str | Path, challenge: str | None = None) -> tuple[Setting
         return from_declaration(declared, challenge), None
     seal = read_seal(place)
     return replace(from_declaration(declared, challenge if named else seal.challenge), seal=seal.digest), seal
-
-
-def seal_facts(seal: Seal) -> dict[str, Any]:
-    return {**asdict(seal), "columns": list(seal.columns), "digest": seal.digest}

@@ -1,6 +1,7 @@
-"""A result recomputed from its own protocol: for each number, same or different."""
+"""A result beside what the verifier agreed to, and recomputed from its own protocol: for each number, same or not."""
 
 import json
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,15 +18,15 @@ from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, rea
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.preparing import Prepared, prepare_audit
 from improvable.procedure.running import run_prepared
-from improvable.question.conforming import conforms
-from improvable.question.declaration import digest_of, from_declaration, gone
+from improvable.question.challenge import parse_source
+from improvable.question.checks import conforms
+from improvable.question.declaration import Declaration, digest_of, from_declaration, gone
 from improvable.report.embedding import read_embedded
 from improvable.report.html import html_page
 from improvable.results.audit import Audit
 from improvable.results.loading import MALFORMED, load
 from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
-from improvable.trust.ledger import FINISHED, read_ledger, stated_facts
-from improvable.trust.seal import Seal, of_packages, other_versions, seal_of
+from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 
 VERSIONED = ("versions", "version")
 """Compared by themselves: where only they differ, every number was found again by other versions."""
@@ -34,17 +35,118 @@ SHAPE: dict[str, Any] = {
     "kind": str,
     "repetitions": list[dict[str, Any]],
     "protocol": dict[str, Any] | None,
-    "challenge": str | None,
-    "seal": str | None,
-    "seed": int,
-    "draws": int,
+    **dict.fromkeys(("challenge", "challenge_source", "seal", "data_fingerprint"), str | None),
+    **dict.fromkeys(("rule_source", "version"), str | None),
+    **dict.fromkeys(("seed", "draws"), int),
     "p_value": float,
     "reject": bool,
-    "data_fingerprint": str | None,
-    "version": str | None,
     "versions": dict[str, str] | None,
 }
 """What must be of its type before a result is recomputed; every other value is compared with its type."""
+PARTS = {
+    "verdict": ("p_value", "p_value_text", "threshold", "reject"),
+    "data": ("data_fingerprint", "rows", "clusters"),
+    "status quo's gap": ("disparity", "disparities"),
+    "diagnostics": ("diagnostics",),
+    "warnings": ("warnings",),
+}
+"""What is shown together where numbers are listed; repetitions have a part each, all else was declared."""
+UNSEALED = "say --unsealed to accept that whoever ran it chose the order of the rows"
+Check = tuple[bool | None, str]
+"""Whether a result keeps to what was agreed, None where the verifier did not say; and in words."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the verifier holds.
+
+    Attributes
+    ----------
+    seal : Seal or None
+        The verifier's own, where there is a file of it; `digest` is known without one too.
+    digest : str or None
+    protocol : Declaration or None
+    challenge : str or None
+        The value of the protocol's source, as the verifier looked it up.
+    unsealed : bool
+        Whether a result that nobody sealed is accepted.
+    """
+
+    seal: Seal | None = None
+    digest: str | None = None
+    protocol: Declaration | None = None
+    challenge: str | None = None
+    unsealed: bool = False
+
+
+def agreed(seal: str | None, protocol: str | None, challenge: str | None, unsealed: bool) -> Agreement:
+    """What the verifier's options amount to; a seal is a file or a digest, by default the file beside the protocol."""
+    declared = None if protocol is None else read_protocol(protocol)
+    if seal is not None and unsealed:
+        raise OptionError("--seal and --unsealed are both given.", "Either the result must have your seal, or none.")
+    if seal is None and protocol is not None and seal_path(protocol).exists() and not unsealed:
+        seal = str(seal_path(protocol))
+    if seal is None:
+        return Agreement(protocol=declared, challenge=challenge, unsealed=unsealed)
+    if re.fullmatch(r"[0-9a-fA-F]{64}", seal):
+        return Agreement(None, seal.lower(), declared, challenge)
+    if not Path(seal).exists():
+        raise OptionError(f"there is no seal '{seal}'.", "Name the .seal file, or give its whole digest, 64 digits.")
+    mine = read_seal(seal)
+    return Agreement(mine, mine.digest, declared, challenge)
+
+
+def checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iterator[Check]:
+    """Compare what was agreed with what a result says, and with the seal that follows from the data.
+
+    `made` is from the verifier's data, the result's protocol and the rule's code; None before anything is run.
+    """
+    yield from _seal_checks(mine, facts, made)
+    if mine.protocol is not None:
+        yield digest_of(mine.protocol) == facts["protocol"]["digest"], "protocol, as agreed"
+        if facts.get("challenge") is None:
+            seed = from_declaration(mine.protocol).seed
+            yield facts.get("seed") == seed, f"seed {seed}, as agreed"
+    stated, named = ascii(str(facts.get("challenge"))).strip("'"), facts.get("challenge_source")
+    if mine.challenge is not None:
+        same = mine.challenge == facts.get("challenge")
+        yield same, f"challenge {mine.challenge}" + ("" if same else f"; the result has {stated}")
+    elif named is not None:
+        source = parse_source(named)
+        where = f"look it up at {source.where} and give it: --challenge VALUE"
+        # The best of 25 values that somebody made up is a number like any other.
+        yield False, f"challenge {stated}: nobody checked that it is {source.words}; {where}"
+
+
+def _seal_checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -> Iterator[Check]:
+    stated = facts.get("seal")
+    if mine.digest is None and stated is None:
+        yield mine.unsealed, f"seal: the result has none{'' if mine.unsealed else f'; {UNSEALED}'}"
+    elif mine.digest is None:
+        yield None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST"
+    elif stated != mine.digest:
+        yield False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}"
+    elif mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
+        yield False, f"seal {mine.digest}: it does not have the result's {other}"
+    else:
+        yield True, f"seal {mine.digest}, as you agreed"
+        if made is not None and made.digest != mine.digest:
+            parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]
+            which = f" (different: {', '.join(parts)})" if parts else ""
+            yield False, f"seal: your data and this protocol have another one, {made.digest}{which}"
+
+
+def _not_as_sealed(seal: Seal, facts: Mapping[str, Any]) -> str | None:
+    """What a result that names a seal says otherwise; found without running anything."""
+    said = {
+        "protocol": digest_of(facts["protocol"]["declared"]),
+        "data": facts.get("data_fingerprint"),
+        "challenge_source": facts.get("challenge_source") or "",
+        "challenge": "" if seal.challenge_source else facts.get("challenge") or "",
+        "rule_source": facts.get("rule_source") or "",
+        "versions": of_packages(facts.get("versions") or {}),
+    }
+    return next((name.replace("_", " ") for name, value in said.items() if getattr(seal, name) != value), None)
 
 
 @dataclass(frozen=True)
@@ -110,9 +212,8 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if isinstance(facts, dict) and "splits" in facts:
         if facts.get("folds") is not None or facts.get("combine") == "sequential":
             raise StorageError(*gone(f"'{place}'").args)
-        raise StorageError(
-            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
-        )
+        hint = "Verify it with that version, or run the audit again."
+        raise StorageError(f"'{place}' is of an earlier version.", hint)
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     _check_shape(facts, place)
@@ -157,24 +258,24 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_c
             f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run.",
             "Find the code whose digest the result has.",
         )
-    differences = []
+    wrong = []
     if digest_of(declared) != protocol["digest"]:
-        differences.append(Difference("protocol", protocol["digest"], digest_of(declared)))
+        wrong.append(Difference("protocol", protocol["digest"], digest_of(declared)))
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
     stated_versions = facts.get("versions") or {}
     made = replace(seal_of(ready), versions=of_packages(stated_versions))
     if settings.seal is not None and made.digest != settings.seal:
-        differences.append(Difference("seal", settings.seal, made.digest))
+        wrong.append(Difference("seal", settings.seal, made.digest))
     again = run_prepared(ready, n_jobs=n_jobs)
     found = _through_json(again.to_dict())
-    differences += _differences(_unversioned(facts), _unversioned(found))
+    wrong += differences(_unversioned(facts), _unversioned(found))
     versions = other_versions({"improvable": str(facts.get("version"))}, {"improvable": found["version"]})
     versions |= other_versions(stated_versions, found["versions"])
-    files, others = _compared_files(Path(result), ready, again)
     place = Path(result)
+    files, inside = _compared_files(place, ready, again)
     beside = {path.name for path in place.iterdir()} - set(files) - {PROVENANCE} if place.is_dir() else set()
-    checked = {".".join(map(str, path)): value for path, value in _leaves(_unversioned(facts))}
-    return Verification(checked, [*differences, *others], versions, files, sorted(beside), made)
+    checked = {".".join(map(str, path)): value for path, value in leaves(_unversioned(facts))}
+    return Verification(checked, [*wrong, *inside], versions, files, sorted(beside), made)
 
 
 def protocol_of(facts: Mapping[str, Any], result: str | Path) -> dict[str, Any]:
@@ -202,26 +303,14 @@ def _unversioned(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if name not in VERSIONED}
 
 
-def _differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
+def differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
     """Every place where two documents differ; a key that only one of them has is such a place."""
-    one, other = dict(_leaves(stated)), dict(_leaves(found))
+    one, other = dict(leaves(stated)), dict(leaves(found))
     return [
         Difference(f"{file}{'.'.join(map(str, path))}", one.get(path), other.get(path))
         for path in dict.fromkeys([*one, *other])
         if path not in one or path not in other or not _same(one[path], other[path])
     ]
-
-
-def ledger_line(ledger: str | Path, facts: Mapping[str, Any], words: str | None = None) -> int | None:
-    """The line of a ledger that records a result; of several alike, the one that `words` name. None where none does."""
-    stated = stated_facts(facts)
-    found = [
-        line
-        for line in read_ledger(ledger)
-        if line.event == FINISHED and all(line.facts.get(key) == value for key, value in stated.items())
-    ]
-    named = [line for line in found if line.hash[:16] in (words or "")]
-    return (named or found)[0].number if found else None
 
 
 def stated_made(result: str | Path) -> Provenance:
@@ -257,15 +346,12 @@ def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[st
             open_run(Path(scratch) / "run", ready.identity())
             (Path(scratch) / "run" / RUN).rename(fresh / RUN)
         files = {path.name: _content(place / path.name) == path.read_bytes() for path in sorted(fresh.iterdir())}
-        differences = [one for name, same in files.items() if not same for one in _inside(place / name, fresh / name)]
+        wrong = [one for name, same in files.items() if not same for one in _inside(place / name, fresh / name)]
     if (place / PROVENANCE).exists():
+        ours = ("format", "version", *Provenance.__dataclass_fields__)
         said = read_json(place / PROVENANCE)
-        differences += [
-            Difference(f"{PROVENANCE} {name}", said[name], None)
-            for name in said
-            if name not in ("format", "version", *Provenance.__dataclass_fields__)
-        ]
-    return files, differences
+        wrong += [Difference(f"{PROVENANCE} {name}", said[name], None) for name in said if name not in ours]
+    return files, wrong
 
 
 def _inside(stated: Path, found: Path) -> list[Difference]:
@@ -273,7 +359,7 @@ def _inside(stated: Path, found: Path) -> list[Difference]:
     if not stated.is_file():
         return [Difference(stated.name, "no such file", "a file")]
     if stated.suffix == ".json":
-        return _differences(_contents(read_json(stated)), _contents(read_json(found)), f"{stated.name} ")
+        return differences(_contents(read_json(stated)), _contents(read_json(found)), f"{stated.name} ")
     try:
         first, second = read_arrays(stated), read_arrays(found)
         one, other = (_contents(parse_json(arrays.pop("meta").tobytes())) for arrays in (first, second))
@@ -281,13 +367,9 @@ def _inside(stated: Path, found: Path) -> list[Difference]:
         return [Difference(stated.name, "a damaged file", "arrays")]
     for arrays in (first, second):
         arrays.pop("chain", None)  # a digest of the others, and of the versions among them
-    others = [
-        name
-        for name in {**first, **second}
-        if name not in first or name not in second or not _same_array(first[name], second[name])
-    ]
-    differences = _differences(one, other, f"{stated.name} ")
-    return [*differences, *(Difference(f"{stated.name} {name}", "an array", "another array") for name in others)]
+    names = [name for name in {**first, **second} if not _same_array(first.get(name), second.get(name))]
+    arrays_differ = [Difference(f"{stated.name} {name}", "an array", "another array") for name in names]
+    return [*differences(one, other, f"{stated.name} "), *arrays_differ]
 
 
 def _contents(plain: Any) -> Any:
@@ -299,8 +381,9 @@ def _contents(plain: Any) -> Any:
 
 
 def _same_array(one: Any, other: Any) -> bool:
-    exact = one.dtype.kind == "f"
-    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=exact)
+    if one is None or other is None or one.dtype != other.dtype:
+        return False
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
 
 def _content(path: Path) -> bytes | None:
@@ -320,25 +403,16 @@ def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Every number and text, by its place: places in a list are numbers, so that an object cannot pose as one."""
     if isinstance(value, dict) and value:
         for key, one in value.items():
-            yield from _leaves(one, (*path, str(key)))
+            yield from leaves(one, (*path, str(key)))
     elif isinstance(value, list) and value:
         for i, one in enumerate(value, start=1):
-            yield from _leaves(one, (*path, i))
+            yield from leaves(one, (*path, i))
     else:
         yield path, value
-
-
-PARTS = {
-    "verdict": ("p_value", "p_value_text", "threshold", "reject"),
-    "data": ("data_fingerprint", "rows", "clusters"),
-    "status quo's gap": ("disparity", "disparities"),
-    "diagnostics": ("diagnostics",),
-    "warnings": ("warnings",),
-}
 
 
 def part_of(where: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from improvable.errors import OptionError
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 from improvable.web.demo import EXAMPLE, EXAMPLE_MEASURE
 from improvable.web.roles import FORMAT, Roles, number, roles_of
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from improvable.question.argument_names import KNOWN, respell
-from improvable.question.kinds import FLAG
+from improvable.question.checks import FLAG
 
 CONTROLS = {
     "drop_missing": "Leave out rows that lack a value",

@@ -15,7 +15,7 @@ import numpy as np
 
 from improvable.data.formats import FileFormat
 from improvable.data.frames import Rows, is_missing, labeltext_of, missing_labels, read_rows
-from improvable.data.suspects import plain_spelling
+from improvable.data.quality import plain_spelling
 from improvable.errors import ImprovableError
 
 MOST_LEVELS = 12

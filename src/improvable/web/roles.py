@@ -11,7 +11,7 @@ from typing import Any
 
 from improvable.data.recoding import same_value
 from improvable.errors import OptionError
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 
 OTHERS = {
     "feature": "a candidate may read it",

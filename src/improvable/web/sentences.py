@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 from improvable.web.answers import PROCEDURES, RULES, asked_of
 from improvable.web.roles import Roles, kinds, roles_of
 

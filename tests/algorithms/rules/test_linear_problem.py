@@ -79,7 +79,8 @@ def test_standard_errors_agree_with_resampling() -> None:
 @pytest.mark.parametrize("protected", [(), ("1",)])
 def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overall, protected: tuple[str, ...]) -> None:
     """What exceeds the claim, and its standard error, against the statistics of resampled rows."""
-    claim = Claim(0.1 if overall else {"0": 0.1, "1": -0.2}, 0.3, form, "signed", protected, overall)
+    delta = 0.1 if overall else {"0": 0.1, "1": -0.2}
+    claim = Claim(delta_accuracy=delta, delta_fairness=0.3, form=form, protected=protected, overall=overall)
     problem = replace(instance(600, 4, ("calibration",)), claim=claim, lower_is_better=(0,))
     beta = np.array([0.2, 1.0, 0.3])
     scale, aim = scaled_at(problem, beta).scale, problem.aim

@@ -11,10 +11,18 @@ from scipy.special import betaln, comb
 import improvable
 from improvable.inference.combining import lower_median
 from improvable.inference.reruns import estimate_correlation, repetitions_to_agree, rerun_risk
-from improvable.studies.game.game import best_response, linear_costs, play, rejection_probability
-from improvable.studies.game.increments import Cost
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
-from mixings import MIXED, one
+from improvable.studies.game import (
+    INDEPENDENT,
+    BetaMixing,
+    Cost,
+    GaussianMixing,
+    Mixing,
+    best_response,
+    costs_of,
+    play,
+    rejection_probability,
+)
+from mixings import MIXED, DiscreteMixing, one
 
 
 def enumerated(chance: float, repetitions: int, attempts: int) -> float:
@@ -139,7 +147,7 @@ def test_ties_go_to_the_smallest_number(mixing: Mixing) -> None:
 def test_the_last_digit_of_an_integral_breaks_no_tie(correlation: float) -> None:
     for alpha in (0.01, 0.05, 0.1, 0.3):
         worth = alpha * (1 - alpha) * (1 - correlation)
-        cost = linear_costs(worth, 1)[0]
+        cost = costs_of(worth, 1)[0]
         assert best_response(cost, alpha=alpha, mixing=BetaMixing(correlation)).attempts == 1
 
 
@@ -172,12 +180,11 @@ def test_rounding_of_large_costs_is_not_concavity() -> None:
         lambda: GaussianMixing(1.5),
         lambda: GaussianMixing(math.nan),
         lambda: rejection_probability([1], mixing=DiscreteMixing({0.05: ([0.1], [1.0])})),
-        lambda: rejection_probability([1], mixing=DiscreteMixing({0.1: ([0.1], [1.0])})),
         lambda: rejection_probability([-1]),
         lambda: rejection_probability([0.5]),
         lambda: rejection_probability([1], alpha=0.0),
-        lambda: play(*linear_costs(0.1, 1), repetitions=1),
-        lambda: linear_costs(0.0, 7),
+        lambda: play(*costs_of(0.1, 1), repetitions=1),
+        lambda: costs_of(0.0, 7),
         lambda: best_response(lambda m: 1e-20 * m, mixing=BetaMixing(0.9)),
         lambda: estimate_correlation([0.3], 100),
         lambda: estimate_correlation([0.0, 0.0, 0.0], 100),

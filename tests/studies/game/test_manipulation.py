@@ -8,20 +8,23 @@ import pytest
 from scipy.stats import binom
 
 from improvable.data.arrays import FloatArray
-from improvable.studies.game.game import (
+from improvable.report.plots import attempts
+from improvable.studies.game import (
+    INDEPENDENT,
+    BetaMixing,
+    Cost,
+    GaussianMixing,
+    Mixing,
     best_response,
+    costs_of,
     fewest_repetitions,
     hoeffding_repetitions,
-    linear_costs,
     low_cost_assumption,
     play,
     rejection_probability,
     sufficient_repetitions,
 )
-from improvable.studies.game.increments import Cost
-from improvable.studies.game.mixing import INDEPENDENT, BetaMixing, DiscreteMixing, GaussianMixing, Mixing
-from improvable.studies.game.picture import picture
-from mixings import MIXED, NEAR_HALF, one
+from mixings import MIXED, NEAR_HALF, DiscreteMixing, one
 
 
 def cost_table(paid: FloatArray) -> Cost:
@@ -86,7 +89,7 @@ def test_assumption_4_has_the_sides_of_the_paper() -> None:
 @MIXED
 @pytest.mark.parametrize("cost", [1e-4, 0.002])
 def test_theorem_3_many_repetitions_are_more_robust(mixing: Mixing, cost: float) -> None:
-    solved = play(*linear_costs(cost, 2_001), repetitions=2_001, mixing=mixing)
+    solved = play(*costs_of(cost, 2_001), repetitions=2_001, mixing=mixing)
     assert solved.low_cost.holds
     assert solved.more_robust == "s2"
 
@@ -120,7 +123,7 @@ def test_proposition_1_holds_where_repeating_the_median_is_no_cheaper(alpha: flo
         for share in (1e-5, 1e-3, 0.02, 0.3, 0.9, 0.999):
             cost = alpha * share
             for ratio in (1, repetitions):
-                costs: tuple[Cost, Cost] = (linear_costs(cost, 1)[0], linear_costs(cost, ratio)[1])
+                costs: tuple[Cost, Cost] = (costs_of(cost, 1)[0], costs_of(cost, ratio)[1])
                 assert play(*costs, repetitions=repetitions, alpha=alpha).more_robust == "s2"
 
 
@@ -140,7 +143,7 @@ def test_proposition_1_fails_where_repeating_the_median_is_cheap() -> None:
 
 
 def test_proposition_1_is_a_tie_where_the_analyst_does_not_even_try() -> None:
-    solved = play(*linear_costs(0.05, 7), repetitions=7)
+    solved = play(*costs_of(0.05, 7), repetitions=7)
     assert solved.single.attempts == solved.repeated.attempts == 0
     assert solved.more_robust is None
 
@@ -182,7 +185,7 @@ def test_the_condition_of_the_exact_number_is_sharp() -> None:
     """Two repetitions break it: there are equal costs at which one is then more robust. Three never do."""
     found = set()
     for m in range(1, 120):
-        cost = linear_costs(0.05 * 0.95**m, 1)
+        cost = costs_of(0.05 * 0.95**m, 1)
         found.add(play(*cost, repetitions=2).more_robust)
         assert play(*cost, repetitions=3).more_robust == "s2"
     assert found == {"s1", "s2"}
@@ -191,9 +194,7 @@ def test_the_condition_of_the_exact_number_is_sharp() -> None:
 def test_the_fewest_repetitions_of_a_game_equal_a_search_over_games() -> None:
     mixings: list[Mixing] = [INDEPENDENT, BetaMixing(0.5), NEAR_HALF]
     for mixing, cost in itertools.product(mixings, [1e-5, 0.01, 0.06]):
-        robust = [
-            k for k in range(2, 30) if play(*linear_costs(cost, k), repetitions=k, mixing=mixing).more_robust == "s2"
-        ]
+        robust = [k for k in range(2, 30) if play(*costs_of(cost, k), repetitions=k, mixing=mixing).more_robust == "s2"]
         tail = [k for k in robust if set(range(k, 30)) <= set(robust)]
         assert fewest_repetitions(cost, mixing=mixing, at_most=29) == (min(tail) if tail else None)
 
@@ -208,14 +209,14 @@ def test_footnote_jensen_does_not_extend_to_the_median_nor_to_the_margin() -> No
     """Correlation makes the median reject a thousand times as often, and may make the analyst repeat more."""
     mixing = BetaMixing(0.3)
     assert one(1, repetitions=7, mixing=mixing) > 900 * one(1, repetitions=7)
-    cost = linear_costs(1e-6, 7)[0]
+    cost = costs_of(1e-6, 7)[0]
     assert best_response(cost, mixing=mixing).attempts > 100 * best_response(cost).attempts
 
 
 @pytest.mark.paper("Definition 5")
 @MIXED
 def test_the_policymaker_prefers_the_procedure_with_fewer_false_rejections(mixing: Mixing) -> None:
-    solved = play(*linear_costs(0.001, 7), mixing=mixing)
+    solved = play(*costs_of(0.001, 7), mixing=mixing)
     facts = solved.to_dict()
     assert facts["single"]["policymaker"] == 1 - facts["single"]["rejection"]
     assert (facts["more_robust"] == "s2") == (facts["repeated"]["rejection"] < facts["single"]["rejection"])
@@ -225,8 +226,8 @@ def test_the_policymaker_prefers_the_procedure_with_fewer_false_rejections(mixin
 @pytest.mark.parametrize("cost", [0.06, 0.01, 1e-6])
 def test_the_picture_marks_the_best_responses(cost: float) -> None:
     mixings: dict[str, Mixing] = {"split": BetaMixing(0.3), "forward": GaussianMixing(0.8)}
-    solved, forward = (play(*linear_costs(cost, 7), mixing=mixing) for mixing in mixings.values())
-    plain = picture({"split": solved, "forward": forward}).to_dict()
+    solved, forward = (play(*costs_of(cost, 7), mixing=mixing) for mixing in mixings.values())
+    plain = attempts({"split": solved, "forward": forward}).to_dict()
     data = {layer["mark"]["type"]: plain["datasets"][layer["data"]["name"]] for layer in plain["layer"]}
     marks, curves = data["point"], data["line"]
     every = [game.response(procedure) for game in (solved, forward) for procedure in ("s1", "s2")]

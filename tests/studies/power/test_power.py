@@ -14,9 +14,8 @@ from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from improvable.errors import DataError, ImprovableError, OptionError
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
-from improvable.studies.power import PowerPlan, SampleSize, Tried, curves, power_from_assumptions, power_from_pilot
-from improvable.studies.power.assumptions import assume
-from improvable.studies.power.outlook import root
+from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_assumptions, power_from_pilot, simulation
+from improvable.studies.power.assumptions import assume, root
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.plan import number
 from improvable.studies.power.simulation import Setting, simulate
@@ -137,8 +136,8 @@ def test_the_range_covers_the_power_that_the_audit_has(
 
     With so few rows several conditions may be the weakest, and the middle 80% of what pilots show covers 55 to 70%.
     """
-    monkeypatch.setattr(curves, "SHIFTS", 100)
-    monkeypatch.setattr(curves, "SHIFT_SIMULATIONS", 30)
+    monkeypatch.setattr(simulation, "SHIFTS", 100)
+    monkeypatch.setattr(simulation, "SHIFT_SIMULATIONS", 30)
     truth, setting, rng = assume(GROUPS), Setting(rows, 3, claim, 0.05), np.random.default_rng(3)
     power = simulate(truth, setting, 4_000, 0).power
     error = truth.covariances[0] / pilot_rows
@@ -146,7 +145,7 @@ def test_the_range_covers_the_power_that_the_audit_has(
     for _ in range(100):
         shift = root(error) @ rng.standard_normal(truth.width)
         pilot = replace(truth, means=truth.means + shift, uncertainty=error)
-        low, high = (simulate(view, setting, 400, 0) for view in curves.range_of_outlooks(pilot, setting, 0))
+        low, high = (simulate(view, setting, 400, 0) for view in simulation.range_of_outlooks(pilot, setting, 0))
         covered.append(low.power - low.error <= power <= high.power + high.error)
     assert np.mean(covered) > 0.8 - 2 * np.sqrt(0.16 / 100)
 

@@ -16,9 +16,8 @@ from improvable.inference.components import gaps
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.studies.power import AssumedGroup
-from improvable.studies.power.assumptions import assume
+from improvable.studies.power.assumptions import Outlook, assume
 from improvable.studies.power.claim_margins import margins
-from improvable.studies.power.outlook import Outlook
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.simulation import Rejections, Setting, block_moments, repetition_means, simulate
 

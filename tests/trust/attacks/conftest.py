@@ -1,9 +1,6 @@
-"""A time stamp authority on this machine, made with OpenSSL; and a run to attack, made once."""
+"""A run to attack, made once."""
 
 import shutil
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import polars as pl
@@ -12,30 +9,6 @@ import pytest
 import improvable
 from improvable.cli import run
 from protocol_room import OPTIONS
-from time_authority import Authority, make_authority, openssl
-
-
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
-    folder = tmp_path_factory.mktemp("authority")
-    make_authority(folder)
-
-    class Answering(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            (folder / "request.tsq").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-            openssl(folder, "ts", "-reply", "-config", "tsa.cnf", "-queryfile", "request.tsq", "-out", "answer.tsr")
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write((folder / "answer.tsr").read_bytes())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Answering)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield Authority(f"http://127.0.0.1:{server.server_port}", folder / "root.pem")
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
+from improvable.data.keys import fingerprint
 from protocol_room import OPTIONS, said
 
 

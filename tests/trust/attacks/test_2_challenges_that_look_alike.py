@@ -10,8 +10,7 @@ import unicodedata
 import pytest
 
 from improvable.errors import OptionError
-from improvable.procedure.sealing import sealed_seed
-from improvable.question.challenge import check_challenge, what_decides
+from improvable.question.challenge import check_challenge, sealed_seed, what_decides
 
 AGREED = "docket 24-1234"
 

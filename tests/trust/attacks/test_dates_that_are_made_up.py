@@ -1,115 +1,76 @@
 """A protocol, a seal or a ledger is written after the result, with the clock turned back.
 
-Tokens of a time stamp authority (RFC 3161) say when protocol, seal and ledger lines existed. `verify --root` checks
-them offline, and their order.
+Tokens of a time stamp authority (RFC 3161) say when protocol, seal and ledger lines existed. `openssl ts` makes and
+checks them, as the page on sealing shows; a line that was stamped and is gone from the ledger is missed.
 """
 
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-import improvable
 from improvable.cli import run
-from improvable.trust.ledger import read_ledger
-from improvable.trust.timestamps import Stamped, check_stamps, stamp
-from protocol_room import said
-from time_authority import Authority, make_authority
+from protocol_room import page_commands, shell
+from time_authority import answer, make_authority
 
-VERIFY = ["verify", "run", "--data", "people.csv", "--protocol", "care.toml"]
-
-
-@pytest.mark.usefixtures("sealed")
-def test_the_order_of_events_is_shown_offline(authority: Authority, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("care.toml", "care.seal", "people.csv.ledger"):
-        assert run(["timestamp", name, "--authority", authority.url, "--root", str(authority.root)]) == 0
-    last = len(read_ledger("people.csv.ledger"))
-    assert Path(f"people.csv.ledger.{last}.tsr").exists(), "a ledger's token names its line"
-    assert run(["timestamp", "care.toml", "--authority", authority.url]) == 2, "the earliest token is kept"
-    assert "already exists" in said(capsys)
-    assert run([*VERIFY, "--root", str(authority.root)]) == 0
-    shown = said(capsys)
-    for name in ("care.toml", "care.seal", f"line {last} of people.csv.ledger"):
-        assert f"same time stamp: {name} existed at {datetime.now(UTC):%Y-}" in shown
-    assert run(VERIFY) == 0
-    assert f"unchecked time stamps: care.toml.tsr, care.seal.tsr, people.csv.ledger.{last}.tsr" in said(capsys)
+STAMP, CHECK = page_commands("### When: a time stamp")
+IN_LEDGER = "grep -Fx -f line.json people.csv.ledger"
+FILES = ("care.toml", "care.seal", "line.json")
 
 
-@pytest.mark.usefixtures("sealed")
-def test_tokens_of_something_else_do_not_hold(authority: Authority, tmp_path: Path) -> None:
-    stamp("care.toml", authority.url)
-    stamp("people.csv.ledger", authority.url)
-    files = [Path("care.toml"), Path("people.csv.ledger")]
+@pytest.fixture(scope="module")
+def authorities(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folders = [tmp_path_factory.mktemp("authority") for _ in range(2)]
+    for folder in folders:
+        make_authority(folder)
+    return folders
 
-    def problems() -> list[str]:
-        return [one.problem for one in check_stamps(files, authority.root) if one.problem]
 
-    assert not problems()
-    last = len(read_ledger("people.csv.ledger"))
+@pytest.fixture
+def stamped(sealed: Path, authorities: list[Path]) -> Path:
+    """A sealed run whose protocol, seal and ledger are stamped with the page's commands."""
+    shutil.copy(authorities[0] / "root.pem", "root.pem")
+    assert shell("tail -n 1 people.csv.ledger > line.json")[0] == 0
+    for name in FILES:
+        query, ask = (command.replace("care.seal", name) for command in STAMP)
+        assert shell(query)[0] == 0
+        assert f"--data-binary @{name}.tsq -o {name}.tsr https://" in ask
+        answer(authorities[0], Path(f"{name}.tsq"), Path(f"{name}.tsr"))  # instead of asking over a network
+    return sealed
+
+
+def holds(name: str) -> bool:
+    return shell(CHECK[0].replace("care.seal", name))[0] == 0
+
+
+@pytest.mark.usefixtures("stamped")
+def test_tokens_hold_and_say_when() -> None:
+    for name in FILES:
+        assert holds(name)
+        status, shown = shell(CHECK[1].replace("care.seal", name))
+        assert status == 0
+        assert f"{datetime.now(UTC):%Y} GMT" in shown.partition("Time stamp:")[2].splitlines()[0]
+    assert shell(IN_LEDGER)[0] == 0
+    assert run(["ledger", "people.csv"]) == 0
+
+
+@pytest.mark.usefixtures("stamped")
+def test_tokens_of_something_else_do_not_hold(authorities: list[Path]) -> None:
     text = Path("care.toml").read_text()
     Path("care.toml").write_text(text.replace("alpha = 0.05", "alpha = 0.10"))
-    assert "Mismatch between messages" in problems()[0]
+    assert not holds("care.toml")
     Path("care.toml").write_text(text)
-    ledger = Path("people.csv.ledger").read_text()
-    Path("people.csv.ledger").write_text(ledger.splitlines()[0] + "\n")
-    assert f"has no line {last}" in problems()[0], "a line was cut off after it was stamped"
-    Path("people.csv.ledger").write_text(ledger)
-    shutil.copy("care.toml.tsr", f"people.csv.ledger.{last}.tsr")
-    assert "Mismatch between messages" in problems()[0]
-    Path(f"people.csv.ledger.{last}.tsr").write_bytes(b"\x30\x03\x02\x01\x00")
-    assert "gives no time stamp" in problems()[0]
-    (tmp_path / "other").mkdir()
-    make_authority(tmp_path / "other")
-    assert all(one.problem for one in check_stamps(files, tmp_path / "other" / "root.pem")), "another authority's root"
+    assert holds("care.toml")
+    shutil.copy("care.toml.tsr", "care.seal.tsr")
+    assert not holds("care.seal"), "the token of another file"
+    shutil.copy(authorities[1] / "root.pem", "root.pem")
+    assert not any(map(holds, FILES)), "another authority's root"
 
 
-def test_a_stamp_that_is_too_early_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seal's token is older than the protocol's: the seal was not made of this protocol."""
-    times = {"care.toml": datetime(2026, 3, 2, tzinfo=UTC), "care.seal": datetime(2026, 3, 1, tzinfo=UTC)}
-    for name in times:
-        (tmp_path / name).write_text(name)
-        (tmp_path / f"{name}.tsr").write_bytes(b"token")
-
-    def checked(path: Path, line: int | None, token: Path, roots: object) -> Stamped:
-        return Stamped(path.name, token.name, times[path.name])
-
-    monkeypatch.setattr("improvable.trust.timestamps._checked", checked)
-    monkeypatch.setattr("improvable.trust.timestamps.read_roots", lambda _: [])
-    found = check_stamps([tmp_path / name for name in times], "root.pem")
-    assert [one.problem for one in found] == ["", "is earlier than the stamp of care.toml"]
-    times["care.seal"] += timedelta(days=2)
-    assert not any(one.problem for one in check_stamps([tmp_path / name for name in times], "root.pem"))
-
-
-def test_a_seal_that_is_stamped_when_the_challenge_is_known_is_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever seals after the public value is known can have tried protocols until one suited."""
-    first = datetime(2026, 3, 1, tzinfo=UTC)
-    times = {name: first + timedelta(days=day) for day, name in enumerate(("care.toml", "care.seal", "people.ledger"))}
-    for name in times:
-        (tmp_path / name).write_text(name)
-    monkeypatch.setattr("improvable.trust.timestamps.tokens_of", lambda path: [(None, Path(f"{path}.tsr"))])
-    monkeypatch.setattr(
-        "improvable.trust.timestamps._checked",
-        lambda path, line, token, roots: Stamped(path.name, token.name, times[path.name]),
-    )
-    monkeypatch.setattr("improvable.trust.timestamps.read_roots", lambda _: [])
-    files = [tmp_path / name for name in times]
-    for hours, problems in ((36, ["", "", ""]), (12, ["", "is not earlier than the challenge could be known", ""])):
-        found = check_stamps(files, "root.pem", first + timedelta(hours=hours), agreed=2)
-        assert [one.problem for one in found] == problems
-
-
-@pytest.mark.usefixtures("sealed")
-def test_an_authority_that_is_none_is_one_line(authority: Authority) -> None:
-    for url, words in (
-        ("file:///etc/passwd", "is no authority's address"),
-        ("http://127.0.0.1:9", "does not answer"),
-    ):
-        with pytest.raises(improvable.ImprovableError, match=words):
-            stamp("care.toml", url)
-    with pytest.raises(improvable.OptionError, match="holds no certificate"):
-        check_stamps([Path("care.toml")], "care.toml")
-    assert not Path("care.toml.tsr").exists()
+@pytest.mark.usefixtures("stamped")
+def test_a_stamped_line_that_is_gone_is_missed() -> None:
+    ledger = Path("people.csv.ledger")
+    ledger.write_text(ledger.read_text().splitlines()[0] + "\n")
+    assert run(["ledger", "people.csv"]) == 0, "the chain that is left is intact"
+    assert shell(IN_LEDGER)[0] == 1

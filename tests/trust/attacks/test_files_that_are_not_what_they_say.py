@@ -132,6 +132,7 @@ def test_a_file_that_is_no_result(kind: str, capsys: pytest.CaptureFixture[str])
         put("protocol", "declared", value=[]),
         put("protocol", "digest", value=None),
         put("challenge", value=5),
+        put("challenge_source", value=5),
         put("seal", value=["0"]),
         put("seed", value="0"),
         put("p_value", value="0.01"),

@@ -14,8 +14,8 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.fingerprint import fingerprint
 from improvable.data.frames import read_rows
+from improvable.data.keys import fingerprint
 from improvable.trust.ledger import _hash, read_ledger, record, torn_end
 from protocol_room import OPTIONS
 

@@ -42,7 +42,7 @@ def test_every_p_value_is_recomputed_bit_for_bit_without_a_row(capsys: pytest.Ca
     assert "follow from the cells, to the bit" in shown
     assert "Not shown here: that the cells come from the data" in shown
     assert run(["verify", "run.bundle.json", "--protocol", "care.toml", "--seal", "care.seal"]) == 0
-    for option in ("--data people.csv", "--ledger people.csv.ledger", "--key key.pub"):
+    for option in ("--data people.csv", "--ledger people.csv.ledger", "--unsealed"):
         assert run(["verify", "run.bundle.json", *option.split()]) == 2, "nobody takes it for checked"
         assert "beside a bundle" in said(capsys)
     first = Path("run.bundle.json").read_bytes()
@@ -90,6 +90,9 @@ def test_a_bundle_that_was_edited_is_found(capsys: pytest.CaptureFixture[str]) -
         put("repetitions", 0, "note", value="this bundle was checked"),
         put("merged", value="0"),
         put("identity", value=[]),
+        put("identity", "challenge", value=5),
+        put("identity", "challenge_source", value=5),
+        put("identity", "seal", value=5),
     ):
         assert status(change) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

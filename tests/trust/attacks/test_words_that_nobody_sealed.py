@@ -17,8 +17,7 @@ from improvable.report.html import html_page
 from improvable.results import versions
 from improvable.results.loading import load
 from improvable.results.storage import Provenance, read_provenance, write_provenance
-from improvable.trust.files import read_protocol
-from improvable.trust.seal import read_seal
+from improvable.trust.seal import read_protocol, read_seal
 from protocol_room import OPTIONS, said
 
 VERIFY = ["--data", "people.csv", "--seal", "care.seal"]

@@ -20,8 +20,7 @@ from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.cells import U, contributions
 from improvable.inference.resampling import child
 from improvable.inference.statistics import utilities_of
-from improvable.question.claim import Claim
-from improvable.question.deltas import turned
+from improvable.question.claim import Claim, turned
 from improvable.question.design import Design
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")

@@ -7,12 +7,12 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
+from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
 from improvable.data.files import nearest_file
 from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, Note, header_of
 from improvable.data.frames import Rows, read_rows, refuse_format
 from improvable.data.reading import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
-from improvable.errors import DataError
+from improvable.errors import DataError, require_extra
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def open_arrow(data: Any, workers: int, format_: FileFormat = UNSAID) -> Arrow:
     A file that pyarrow would read otherwise than we do (packed, in another encoding, with decimal commas, of Excel or a
     statistical package) is read as a whole.
     """
-    need("pyarrow", "arrow")
+    require_extra("this engine", "pyarrow", "arrow")
     import pyarrow as pa
     import pyarrow.dataset as ds
 

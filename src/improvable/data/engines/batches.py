@@ -4,15 +4,17 @@ An engine only moves batches. What is computed of a batch, and how two results b
 same functions whatever the engine, and results may be put together in any order.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
 
 from improvable.data.formats import Note
 from improvable.data.frames import Rows
-from improvable.errors import DataError, ImprovableError, OptionError
+from improvable.errors import DataError, ImprovableError
 
 T = TypeVar("T")
 Work = Callable[[Rows], T]
@@ -105,11 +107,16 @@ def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], wor
     """The same in several threads, with a few batches in memory at a time."""
     if workers == 1:
         return fold_batches(batches, work, merge)
+    filled = (rows for rows in batches if len(rows))
+    first = deque(islice(filled, 2))
+    if len(first) < 2:  # a pool costs more than a small batch: joblib sleeps ten milliseconds before it looks again
+        return fold_batches(first, work, merge)
     from joblib import Parallel, delayed, parallel_config
 
+    every = chain((first.popleft() for _ in range(2)), filled)  # which holds no batch that was handed out
     with parallel_config(backend="threading"):
         parts = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs")(
-            delayed(work)(rows) for rows in batches if len(rows)
+            delayed(work)(rows) for rows in every
         )
         return merge_all(parts, merge)
 
@@ -144,13 +151,3 @@ def _as_rows(table: Any) -> Rows:
     import polars as pl
 
     return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
-
-
-def need(package: str, extra: str) -> None:
-    """Refuse an engine whose library is not installed, naming the extra that brings it."""
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise OptionError(
-            f"this engine needs {package}, which is not installed.", f"Install it: pip install 'improvable[{extra}]'."
-        )

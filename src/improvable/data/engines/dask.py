@@ -8,10 +8,10 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
-from improvable.data.engines.batches import Merge, T, Work, merge_all, need
+from improvable.data.engines.batches import Merge, T, Work, merge_all
 from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import Rows, read_rows, refuse_format
-from improvable.errors import DataError, ImprovableError
+from improvable.errors import DataError, ImprovableError, require_extra
 
 PARTS_PER_MERGE = 8
 
@@ -66,8 +66,8 @@ def _merge(merge: Merge[T], parts: Sequence[T | None]) -> T | None:
 
 def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
     """A Dask frame, a path that Dask can read, or a frame in memory or other file, to be divided."""
-    need("dask", "dask")
-    need("pyarrow", "dask")
+    require_extra("this engine", "dask", "dask")
+    require_extra("this engine", "pyarrow", "dask")
     import dask.dataframe as dd
 
     if isinstance(data, dd.DataFrame):

@@ -6,10 +6,10 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads, need
+from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
 from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import Rows, refuse_format
-from improvable.errors import DataError
+from improvable.errors import DataError, require_extra
 
 
 @dataclass(frozen=True)
@@ -45,5 +45,5 @@ class DuckDB:
 
 def open_duckdb(data: Any, workers: int, format_: FileFormat = UNSAID) -> DuckDB:
     refuse_format(format_)
-    need("pyarrow", "duckdb")
+    require_extra("this engine", "pyarrow", "duckdb")
     return DuckDB(data, workers)

@@ -8,7 +8,6 @@ import narwhals as nw
 from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
 from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import FrameLike, Rows, read_rows
-from improvable.data.keys import Keying, tell_apart
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,6 @@ class Memory:
         rows = self.rows.select(columns)
         batches = (rows.take(slice(start, start + self.size)) for start in range(0, len(rows), self.size))
         return fold_in_threads(batches, work, merge, self.workers)
-
-    def keyed(self, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> "Memory":
-        """The same rows with their keys: equal rows are told apart by how often they have occurred."""
-        return replace(self, rows=replace(self.rows, keys=tell_apart(self.rows, keying, columns, row_id)))
 
     def alone(self) -> "Memory":
         """The same rows for one worker among others."""

@@ -12,10 +12,10 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
-from improvable.data.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all, need
+from improvable.data.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all
 from improvable.data.formats import UNSAID, FileFormat, Note
 from improvable.data.frames import read_rows, refuse_format
-from improvable.errors import DataError, OptionError
+from improvable.errors import DataError, OptionError, require_extra
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def _unfinished(error: Exception) -> DataError:
 
 def open_spark(data: Any, workers: int, format_: FileFormat = UNSAID) -> Spark:
     """A Spark frame, a path that Spark can read, or a frame in memory or other file, sent to it."""
-    need("pyspark", "spark")
-    need("pyarrow", "spark")
+    require_extra("this engine", "pyspark", "spark")
+    require_extra("this engine", "pyarrow", "spark")
     if hasattr(data, "mapInArrow"):
         refuse_format(format_)
         return Spark(data)

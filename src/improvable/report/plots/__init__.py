@@ -4,12 +4,9 @@ from improvable.report.plots.attempts import attempts
 from improvable.report.plots.dumbbells import dumbbells
 from improvable.report.plots.files import Chart, chart_png, chart_svg, save_chart
 from improvable.report.plots.improvement_map import improvement_map
-from improvable.report.plots.learning import learning_curves
-from improvable.report.plots.mean_utilities import mean_utilities
 from improvable.report.plots.p_values import p_values
-from improvable.report.plots.payoff import payoff
 from improvable.report.plots.people import people
-from improvable.report.plots.power import power_curves
+from improvable.report.plots.power import learning_curves, power_curves
 from improvable.report.plots.surface import default_grids, intercepts, surface
 from improvable.report.plots.utilities import utilities
 
@@ -23,9 +20,7 @@ __all__ = [
     "improvement_map",
     "intercepts",
     "learning_curves",
-    "mean_utilities",
     "p_values",
-    "payoff",
     "people",
     "power_curves",
     "save_chart",

@@ -1,17 +1,103 @@
-"""An outlook from assumed utilities and selection rates, where there is no pilot."""
+"""What planning takes for true: the moments of one row's contributions, and how they change with the training rows.
+
+From assumed utilities and selection rates, where there is no pilot (`pilot` learns them from one).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from improvable.data.arrays import FloatArray
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
 from improvable.procedure.blocks import FEWEST_OF_GROUP, FEWEST_ROWS
 from improvable.question.catalog import UTILITIES
 from improvable.question.checks import check_number
-from improvable.studies.power.outlook import Outlook
+from improvable.question.utilities import Measure
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Moments of the contribution vectors of a population, from a pilot or from assumptions.
+
+    A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, pair
+    (u, w), algorithm, part.
+
+    Attributes
+    ----------
+    attributes, measures, accuracy, fairness
+        As in `Evidence`.
+    sizes : array of shape (J,)
+        Numbers of training rows at which the candidate was studied; one for a candidate that does not learn.
+    means : array of shape (J, width)
+        The mean contribution of a row, for candidates that learned from so many rows.
+    covariances : array of shape (J, width, width)
+        The covariance of one row's contribution.
+    fit : array of shape (width, width)
+        Phi. Candidates found on different rows differ: with n training rows, their means have covariance Phi / n.
+    shared : array of shape (width, width)
+        Gamma + Gamma', where Gamma is the covariance of what a row does to the candidate's mean when it trains and what
+        it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
+    uncertainty : array of shape (width, width)
+        Covariance of the error with which the means are known.
+    teaching : (float, str)
+        How many rows the first block of a forward repetition must hold to teach, and what for.
+    basis : tuple of str
+        What all this rests on, one sentence each.
+    learns : bool
+        Whether the candidate depends on the training rows.
+    """
+
+    attributes: tuple[Attribute, ...]
+    measures: tuple[Measure, ...]
+    accuracy: tuple[int, ...]
+    fairness: tuple[int, ...]
+    sizes: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    fit: FloatArray
+    shared: FloatArray
+    uncertainty: FloatArray
+    teaching: tuple[float, str]
+    basis: tuple[str, ...]
+    learns: bool
+
+    @property
+    def width(self) -> int:
+        return int(self.means.shape[1])
+
+    def at(self, training: float) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance for a candidate that learned from `training` rows.
+
+        Linear in one over the root of the rows, flat beyond the largest size studied; below the smallest, means go on
+        as far as a quarter of it.
+        """
+        if len(self.sizes) == 1:
+            return self.means[0], self.covariances[0]
+        within = np.clip(training, self.sizes[0] / 4, self.sizes[-1])
+        above = int(np.clip(np.searchsorted(self.sizes, within), 1, len(self.sizes) - 1))
+        left, right, here = (1 / np.sqrt(rows) for rows in (*self.sizes[above - 1 : above + 1], within))
+        share = (left - here) / (left - right)
+
+        def between(values: FloatArray, share: float) -> FloatArray:
+            return np.asarray((1 - share) * values[above - 1] + share * values[above])
+
+        return between(self.means, share), between(self.covariances, max(share, 0.0))
+
+    def reach(self, training: Sequence[float]) -> str:
+        """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""
+        if self.learns and min(training) < 0.99 * self.sizes[0]:
+            return "below"
+        return "beyond" if self.learns and max(training) > 1.01 * self.sizes[-1] else "studied"
+
+
+def root(covariance: FloatArray) -> FloatArray:
+    """A matrix R with R R' = the covariance; what rounding or noise made negative counts as zero."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    scaled: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))
+    return scaled
 
 
 @dataclass(frozen=True)
@@ -51,26 +137,8 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
 
     The selected are of three kinds: by both algorithms, by the status quo alone, by the candidate alone. Those selected
     by both are taken to have the average of the two means; the others make up the rest.
-
-    Parameters
-    ----------
-    groups : sequence of AssumedGroup
-        At least two.
-
-    Returns
-    -------
-    Outlook
-
-    Examples
-    --------
-    >>> outlook = assume([
-    ...     AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
-    ...     AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
-    ... ])
-    >>> outlook.width
-    8
     """
-    if len({group.name for group in groups}) < 2 or len({group.name for group in groups}) != len(groups):
+    if len(groups) < 2 or len({group.name for group in groups}) != len(groups):
         raise OptionError("planning needs at least two groups, each with its own name.", "Describe each group once.")
     for group in groups:
         _check(group)

@@ -19,6 +19,7 @@ import numpy as np
 
 from improvable.data.arrays import FloatArray
 from improvable.data.frames import build_frame
+from improvable.inference.components import gaps
 from improvable.inference.statistics import unfairness
 from improvable.results.audit import Audit
 
@@ -26,61 +27,36 @@ if TYPE_CHECKING:
     import altair as alt
 
 LEVEL = 0.05
-FEWEST_FITS = 3
+MIN_FITS = 3
 
 
 @dataclass(frozen=True)
 class LearningPoint:
-    """One component at one number of training rows, averaged over fits.
+    """One component at one number of training rows, averaged over fits."""
 
-    Attributes
-    ----------
-    kind : {"accuracy", "fairness"}
-    measure, group : str
-        The utility; the group whose accuracy it is, or the column whose gap it is.
-    training_rows, test_rows, fits : int
-    status_quo, candidate : float
-        Means of the utility or gap on the rows that did not train.
-    gain : float
-        How much better the candidate is: accuracy gained, or gap lost.
-    error : float
-        Monte Carlo error of the gain, by leaving out one fit at a time.
-    """
-
-    kind: str
+    kind: str  # accuracy or fairness
     measure: str
-    group: str
+    group: str  # whose accuracy it is, or the column whose gap it is
     training_rows: int
     test_rows: int
     fits: int
-    status_quo: float
+    status_quo: float  # mean of the utility or gap on the rows that did not train
     candidate: float
-    gain: float
-    error: float
+    gain: float  # how much better the candidate is: accuracy gained, or gap lost
+    error: float  # Monte Carlo error of the gain, by leaving out one fit at a time
 
 
 @dataclass(frozen=True)
 class LearningStep:
-    """The last step of one component: from the second largest number of training rows to the largest.
-
-    Attributes
-    ----------
-    kind, measure, group : str
-    change, error : float
-        How much the gain rose, and its standard error.
-    at_most : float
-        One-sided 95% upper bound of the change.
-    verdict : {"rising", "falling", "not told"}
-        Rising or falling where the change is more standard errors from zero than `critical`.
-    """
+    """The last step of one component: from the second largest number of training rows to the largest."""
 
     kind: str
     measure: str
     group: str
-    change: float
+    change: float  # how much the gain rose
     error: float
-    at_most: float
-    verdict: str
+    at_most: float  # one-sided 95% upper bound of the change
+    verdict: str  # rising or falling where the change is beyond `critical` standard errors, else "not told"
 
 
 @dataclass(frozen=True)
@@ -115,19 +91,16 @@ class Learning:
     def words(self) -> tuple[str, ...]:
         """Whether more training rows would help, and what that rests on."""
         before, after = sorted({point.training_rows for point in self.points})[-2:]
-        rests = (
-            f"This compares {before:,} with {after:,} training rows: a change of the gain over the status quo counts "
-            f"beyond {self.critical:.2f} of its standard errors, which come from the scatter between fits (one-sided "
-            f"{100 * LEVEL:g}%, divided among {len(self.steps)} components). More fits make it sharper."
+        rising, falling = (
+            _listed([_named(step) for step in self.steps if step.verdict == verdict])
+            for verdict in ("rising", "falling")
         )
-        rising = [_named(step) for step in self.steps if step.verdict == "rising"]
-        falling = [_named(step) for step in self.steps if step.verdict == "falling"]
         if rising and falling:
-            head = f"More training rows trade one for the other: better {_list(rising)}, worse {_list(falling)}."
+            head = f"More training rows trade one for the other: better {rising}, worse {falling}."
         elif rising:
-            head = f"More training rows would help: {_list(rising)} still improved at the last step."
+            head = f"More training rows would help: {rising} still improved at the last step."
         elif falling:
-            head = f"More training rows would not help: {_list(falling)} got worse at the last step."
+            head = f"More training rows would not help: {falling} got worse at the last step."
         else:
             head = (
                 "The pilot does not show that more training rows would help, nor that they would not: "
@@ -136,6 +109,11 @@ class Learning:
         bound = "; ".join(
             f"{_named(step)} {step.change:+.3g} (standard error {step.error:.2g}, at most {step.at_most:+.2g})"
             for step in self.steps
+        )
+        rests = (
+            f"This compares {before:,} with {after:,} training rows: a change of the gain over the status quo counts "
+            f"beyond {self.critical:.2f} of its standard errors, which come from the scatter between fits (one-sided "
+            f"{100 * LEVEL:g}%, divided among {len(self.steps)} components). More fits make it sharper."
         )
         return head, f"Last step: {bound}.", rests
 
@@ -151,8 +129,8 @@ class Learning:
             "more_rows_help": self.more_rows_help,
             "words": list(self.words),
             "critical": self.critical,
-            "steps": [_plain(asdict(step)) for step in self.steps],
-            "points": [_plain(asdict(point)) for point in self.points],
+            "steps": [_plain(step) for step in self.steps],
+            "points": [_plain(point) for point in self.points],
         }
 
     def summary(self) -> str:
@@ -162,18 +140,23 @@ class Learning:
         sizes = sorted({point.training_rows for point in self.points})
         width = max(8, *(len(f"{size:,}") + 2 for size in sizes))
         lines = ["training rows".ljust(34) + "".join(f"{size:>{width},}" for size in sizes)]
-        for name, several in self._curves().items():
-            for part in ("status_quo", "candidate"):
-                cells = "".join(f"{getattr(point, part):>{width}.3f}" for point in several)
-                lines.append(f"{name}, {part.replace('_', ' ')}".ljust(34) + cells)
-            lines.append(
-                "  Monte Carlo error of the gain".ljust(34) + "".join(f"{p.error:>{width}.3f}" for p in several)
-            )
+        labels = {kind: {p.measure for p in self.points if p.kind == kind} for kind in ("accuracy", "fairness")}
+        curves: dict[str, list[LearningPoint]] = {}
+        for point in self.points:
+            label = f" ({point.measure})" if len(labels[point.kind]) > 1 else ""
+            curves.setdefault(_named(point) + label, []).append(point)
+        for name, several in curves.items():
+            for words, part in (
+                (f"{name}, status quo", "status_quo"),
+                (f"{name}, candidate", "candidate"),
+                ("  Monte Carlo error of the gain", "error"),
+            ):
+                lines.append(words.ljust(34) + "".join(f"{getattr(point, part):>{width}.3f}" for point in several))
         return "\n".join([*lines, "", *map(paragraph, self.words)])
 
     def plot(self) -> "alt.VConcatChart":
         """Utilities and gap against training rows."""
-        from improvable.report.plots.learning import learning_curves
+        from improvable.report.plots.power import learning_curves
 
         rows = [
             {
@@ -191,32 +174,18 @@ class Learning:
         ]
         return learning_curves(rows, words=self.words[0])
 
-    def _curves(self) -> dict[str, list[LearningPoint]]:
-        curves: dict[str, list[LearningPoint]] = {}
-        several = {
-            kind: len({p.measure for p in self.points if p.kind == kind}) > 1 for kind in ("accuracy", "fairness")
-        }
-        for point in self.points:
-            name = _named(point) + (f" ({point.measure})" if several[point.kind] else "")
-            curves.setdefault(name, []).append(point)
-        return curves
-
 
 def learning_of(studies: Sequence[Audit]) -> Learning:
     """Learning curves from audits of one pilot, each with its own number of training rows, in rising order."""
-    total = int(studies[0].setting["rows"])
-    points: list[LearningPoint] = []
-    steps: list[LearningStep] = []
-    components = studies[0].repetitions[0].assessment.components
-    critical = NormalDist().inv_cdf(1 - LEVEL / len(components))
-    for place in range(len(components)):
-        curve = [_point(study, place, total) for study in studies]
-        points += curve
-        steps.append(_step(curve[-2], curve[-1], critical))
-    return Learning(tuple(points), tuple(steps), critical, str(studies[0].setting["rule"]), studies[0].backend)
+    components = len(studies[0].repetitions[0].assessment.components)
+    critical = NormalDist().inv_cdf(1 - LEVEL / components)
+    curves = [[_point(study, place) for study in studies] for place in range(components)]
+    steps = tuple(_step(curve[-2], curve[-1], critical) for curve in curves)
+    points = tuple(point for curve in curves for point in curve)
+    return Learning(points, steps, critical, str(studies[0].setting["rule"]), studies[0].backend)
 
 
-def _point(study: Audit, place: int, total: int) -> LearningPoint:
+def _point(study: Audit, place: int) -> LearningPoint:
     first = study.repetitions[0]
     one = first.assessment.components[place]
     fits, both = _fits(study, place)
@@ -228,12 +197,12 @@ def _point(study: Audit, place: int, total: int) -> LearningPoint:
         return float(before - after if one.kind == "fairness" else after - before)
 
     before, after, gained, error = (np.nan,) * 4
-    if count >= FEWEST_FITS:
+    if count >= MIN_FITS:
         before, after = (float(value) for value in both(fits.mean(axis=0)))
         gained = gain(fits.mean(axis=0))
         without = np.array([gain(np.delete(fits, i, axis=0).mean(axis=0)) for i in range(count)])
         error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
-    where = one.kind, one.measure, one.group, total - first.rows, first.rows, count
+    where = one.kind, one.measure, one.group, int(study.setting["rows"]) - first.rows, first.rows, count
     return LearningPoint(*where, before, after, gained, error)
 
 
@@ -243,14 +212,11 @@ def _fits(study: Audit, place: int) -> tuple[FloatArray, Callable[[FloatArray], 
     if one.kind == "accuracy":
         found = [repetition.assessment.components[place] for repetition in study.repetitions]
         return np.array([[(fit.status_quo, fit.candidate)] for fit in found]), lambda mean: mean[0]
-    evidence = study.repetitions[0].evidence
-    a = [attribute.name for attribute in evidence.attributes].index(one.group)
-    m = next(m for m in evidence.fairness if evidence.measures[m].label == one.measure)
-    protected = evidence.attributes[a].place_of(study.question.claim.protected)
-    values = [repetition.evidence.values[a][:, m] for repetition in study.repetitions]
-    relative = evidence.relative(m, protected)
-    turned = evidence.direction(m, protected) * np.array(values)
-    return turned, lambda mean: np.asarray(unfairness(mean.T, protected, relative))
+    which = place - len(study.repetitions[0].assessment.of("accuracy"))  # of the gaps, in the order of the walk
+    several = [list(gaps(repetition.evidence, study.question.claim))[which] for repetition in study.repetitions]
+    first = several[0]
+    values = np.array([gap.values for gap in several])
+    return values, lambda mean: np.asarray(unfairness(mean.T, first.protected, first.relative))
 
 
 def _step(before: LearningPoint, after: LearningPoint, critical: float) -> LearningStep:
@@ -266,10 +232,13 @@ def _named(one: LearningPoint | LearningStep) -> str:
     return f"accuracy of {one.group}" if one.kind == "accuracy" else f"gap by {one.group}"
 
 
-def _list(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def _plain(one: LearningPoint | LearningStep) -> dict[str, Any]:
     """A number that is none is null in JSON."""
-    return {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in row.items()}
+    return {
+        name: None if isinstance(value, float) and not np.isfinite(value) else value
+        for name, value in asdict(one).items()
+    }

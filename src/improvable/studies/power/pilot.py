@@ -17,11 +17,11 @@ from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings, asked
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.studies.power.assumptions import Outlook, root
 from improvable.studies.power.learning import Learning, learning_of
-from improvable.studies.power.outlook import Outlook, root
 
-FEWEST_SELECTED = 30
-FEWEST_IN_PART = 8  # selected rows of the scarcest group, expected in the smallest training and test parts
+MIN_SELECTED = 30
+MIN_IN_PART = 8  # selected rows of the scarcest group, expected in the smallest training and test parts
 SMALLEST_SHARE, LARGEST_SHARE = 0.05, 0.8
 DRAWS = 300  # only for covariances, which are averaged over all fits of a size
 USUAL_FIT = 0.5  # how large Phi and Gamma are beside Sigma, in order of magnitude: 0.1 to 1.5 in all cases measured
@@ -32,24 +32,8 @@ def learn(
 ) -> tuple[Outlook, Audit, Learning]:
     """Fit the rule `fits` times at each of `sizes` numbers of training rows, and measure it on the other rows.
 
-    Parameters
-    ----------
-    data : data frame or path
-        The pilot.
-    rows : int or None
-        Rows that are planned for, whose first block is studied too; as many as the pilot has by default.
-    sizes, fits : int
-    question : dict
-        Arguments of `audit`: columns, status quo, rule, utilities, claim, scheme, repetitions.
-    seed : int
-
-    Returns
-    -------
-    outlook : Outlook
-    audit : Audit
-        Of the largest size, for what it says about question and features.
-    learning : Learning
-        What the candidates reached at each size.
+    `rows` are those planned for, whose first block is studied too. `question` are arguments of `audit`. The audit that
+    comes back is that of the largest size, for what it says about question and features.
     """
     format_ = FileFormat(**{name: question[name] for name in vars(FileFormat()) if name in question})
     question = {name: value for name, value in question.items() if name not in vars(format_)}
@@ -60,7 +44,7 @@ def learn(
         ready = prepare_audit(pilot, Settings(**asked(question)), n_jobs=question.get("n_jobs"))
         total = ready.surveyed.rows
         smallest = min(SMALLEST_SHARE, FORWARD[0] * (rows or total) / total)
-        fewest = FEWEST_IN_PART / scarcest
+        fewest = MIN_IN_PART / scarcest
         studies = [
             audit(
                 pilot,
@@ -89,10 +73,10 @@ def _scarcest(rows: Any, question: dict[str, Any]) -> int:
         for attribute in itself.evidence.attributes
         for g, level in enumerate(attribute.levels)
     )
-    if fewest < FEWEST_SELECTED:
+    if fewest < MIN_SELECTED:
         raise DataError(
             f"the pilot is too small to plan from: the status quo selects {fewest} rows of group '{name}'.",
-            f"At least {FEWEST_SELECTED} are needed; bring more rows, or plan from assumed utilities.",
+            f"At least {MIN_SELECTED} are needed; bring more rows, or plan from assumed utilities.",
         )
     return fewest
 

@@ -7,6 +7,7 @@ from improvable.data.frames import build_frame
 from improvable.errors import OptionError
 from improvable.question.claim import Claim
 from improvable.studies.power.learning import Learning
+from improvable.studies.power.simulation import PowerPoint, SampleSize
 
 if TYPE_CHECKING:
     import altair as alt
@@ -16,69 +17,6 @@ OTHER_ROWS = (
     "Plan on rows other than those to be audited: a train fraction or a rule chosen because it does well on some rows "
     "cannot be tested at the stated level on those rows."
 )
-
-
-@dataclass(frozen=True)
-class PowerPoint:
-    """The power in one setting.
-
-    Attributes
-    ----------
-    varied : str
-        Whose curve this point is on: "rows", "train_fraction", "repetitions", "delta_accuracy" or "delta_fairness".
-    rows, scheme, train_fraction, repetitions, delta_accuracy, delta_fairness
-        The setting; `train_fraction` is None where the scheme is forward, and a delta where there is one for each group
-        or utility.
-    power, error : float
-        The share of simulated audits that reject, and its Monte Carlo standard error.
-    low, high : float or None
-        The 80% range of the power: what another pilot of this size could have said; None without a pilot.
-    training_rows, test_rows : int
-        Of one repetition. The last candidate of a forward repetition learns from so many.
-    reach : {"studied", "below", "beyond"}
-        Whether the rule was studied with so many training rows.
-    """
-
-    varied: str
-    rows: int
-    scheme: str
-    train_fraction: float | None
-    repetitions: int
-    delta_accuracy: float | None
-    delta_fairness: float | None
-    power: float
-    error: float
-    low: float | None
-    high: float | None
-    training_rows: int
-    test_rows: int
-    reach: str
-
-
-@dataclass(frozen=True)
-class SampleSize:
-    """The rows that reach the wanted power; None where even `most_tried` do not.
-
-    Attributes
-    ----------
-    scheme : {"forward", "split"}
-    train_fraction : float or None
-        Of the paper's split.
-    rows : int or None
-    rows_low, rows_high : int or None
-        The same one Monte Carlo error below and above the wanted power.
-    rows_at_low_end : int or None
-        The rows needed at the lower end of that range.
-    most_tried : int
-    """
-
-    scheme: str
-    train_fraction: float | None
-    rows: int | None
-    rows_low: int | None
-    rows_high: int | None
-    rows_at_low_end: int | None
-    most_tried: int
 
 
 @dataclass(frozen=True)
@@ -95,15 +33,10 @@ class PowerPlan:
         All curves.
     sample_sizes : tuple of SampleSize
         Side by side: forward repetitions, and the paper's split with the train fraction asked for and the best one.
-    wanted, alpha : float
-    claim : Claim
-    groups : tuple of str
     learns : bool
         Whether the candidate depends on training rows.
-    simulations, seed : int
-    basis : tuple of str
-        What the plan rests on.
-    cautions : tuple of str
+    basis, cautions : tuple of str
+        What the plan rests on, and what to beware of.
     learned : Learning or None
         What the rule reached with more training rows; None without a pilot.
     """
@@ -145,20 +78,17 @@ class PowerPlan:
         """Everything as plain numbers and text, ready for JSON."""
         import improvable
 
-        claim = asdict(self.claim)
+        asked, best, claim = self.asked, self.best, self.claim.to_dict()
         return {
             "kind": "power",
-            "power": self.asked.power,
-            "error": self.asked.error,
-            "range": None if self.asked.low is None else [self.asked.low, self.asked.high],
-            "rows": self.asked.rows,
-            "scheme": self.asked.scheme,
-            "train_fraction": self.asked.train_fraction,
-            "repetitions": self.asked.repetitions,
+            "power": asked.power,
+            "error": asked.error,
+            "range": None if asked.low is None else [asked.low, asked.high],
+            **{name: getattr(asked, name) for name in ("rows", "scheme", "train_fraction", "repetitions")},
             "wanted": self.wanted,
             "sample_sizes": [asdict(size) for size in self.sample_sizes],
-            "best_train_fraction": self.best.train_fraction,
-            "best_power": self.best.power,
+            "best_train_fraction": best.train_fraction,
+            "best_power": best.power,
             "as_good_train_fractions": self.best_fractions,
             "alpha": self.alpha,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in claim.items()},
@@ -169,7 +99,7 @@ class PowerPlan:
             "seed": self.seed,
             "basis": list(self.basis),
             "words": self._findings(),
-            "warnings": [*self.cautions, NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else [])],
+            "warnings": [*self.cautions, *self._notes()],
             "version": improvable.__version__,
         }
 
@@ -190,13 +120,9 @@ class PowerPlan:
 
         if self.hopeless:
             return "\n".join(map(paragraph, [*self._findings(), *(f"Caution: {text}" for text in self.cautions)]))
-        parts = [paragraph(line) for line in self._findings()]
-        parts += [""] + [paragraph(line) for line in self.basis]
-        parts += ["", *self._tables(), ""]
+        parts = [*map(paragraph, self._findings()), "", *map(paragraph, self.basis), "", *self._tables(), ""]
         parts += [] if self.learned is None else [self.learned.summary(), ""]
-        parts += [paragraph(line) for line in (NOT_EVIDENCE, *([OTHER_ROWS] if self.learns else []))]
-        parts += [paragraph(f"Caution: {text}") for text in self.cautions]
-        return "\n".join(parts)
+        return "\n".join([*parts, *map(paragraph, [*self._notes(), *(f"Caution: {text}" for text in self.cautions)])])
 
     def plot(self) -> "alt.LayerChart":
         """Power against rows: of forward repetitions, and of the paper's split, as asked for and at its best."""
@@ -248,6 +174,9 @@ class PowerPlan:
             )
         return out
 
+    def _notes(self) -> list[str]:
+        return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
+
     def _side_by_side(self) -> str:
         """What either scheme needs, in one sentence."""
         forward, split = self.sample_sizes[:2]
@@ -270,9 +199,10 @@ class PowerPlan:
         text = f"{start} {size.rows:,} rows (Monte Carlo error: {low} to {high})"
         if not self.learns:
             return f"{text}."
-        if size.rows_at_low_end is None:
-            return f"{text}; at the lower end of that range, more than {size.most_tried:,}, or never."
-        return f"{text}; at the lower end of that range, {size.rows_at_low_end:,}."
+        least = (
+            f"more than {size.most_tried:,}, or never" if size.rows_at_low_end is None else f"{size.rows_at_low_end:,}"
+        )
+        return f"{text}; at the lower end of that range, {least}."
 
     def _tables(self) -> list[str]:
         """One small table per curve."""
@@ -283,7 +213,7 @@ class PowerPlan:
                 curve = [p for p in several if how in (None, scheme_name(p))]
                 head = varied.replace("_", " ") + ("" if how is None else f", {how}")
                 lines = {
-                    head: [_short(getattr(p, varied)) for p in curve],
+                    head: [f"{x:,}" if isinstance(x, int) else f"{x:g}" for x in (getattr(p, varied) for p in curve)],
                     "  power": [number(p.power) for p in curve],
                     "  Monte Carlo error": [number(p.error, 3) for p in curve],
                 }
@@ -322,7 +252,3 @@ def number(value: float | None, digits: int = 2) -> str:
     if value > 1 - least:
         return f">{1 - least:.{digits}f}".replace("0.", ".", 1)
     return f"{value:.{digits}f}"[1:]
-
-
-def _short(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from improvable.errors import ImprovableError, OptionError
-from improvable.question.kinds import parse_names
+from improvable.question.checks import parse_names
 from improvable.web import commands
 from improvable.web.answers import audit_options
 from improvable.web.cases import Case

@@ -1,1 +1,0 @@
-"""Section 6 and Appendices E and H of the paper, run again and written beside the published numbers."""
