@@ -25,8 +25,7 @@ from problems import Problem, problems
 
 RULES = (
     "linear", "ridge:100", "lasso", "logistic", "boosting", "forest:100", "blend:0.5:lasso",
-    "linear_search:balanced", "linear_search:fairest",
-    "reductions:exponentiated_gradient", "reductions:grid_search", "tournament:lasso,boosting",
+    "linear_search:balanced", "linear_search:fairest", "tournament:lasso,boosting",
 )  # fmt: skip
 SLOW = ("linear_program:fairest:nodes=20",)
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
@@ -50,8 +49,7 @@ Which rule to try first, and what the default is judged by. Written by `make boa
 
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
 be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
-that do not apply are left out: `price` (there are no prices), `drop:...` (it depends on the columns), and
-`reductions:threshold_optimizer`, which reads the group. {slow}
+that do not apply are left out: `drop:...`, which depends on the columns. {slow}
 
 The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.
 {draws:,} draws; {machine}; improvable {version}, {day}.

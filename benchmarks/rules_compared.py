@@ -20,8 +20,7 @@ CARE = (
 )  # fmt: skip
 COMPAS = (
     "linear", "logistic", "boosting", "forest", "linear_search:balanced", "linear_search:fairest",
-    "linear_program:fairest", "linear_program:balanced", "reductions:exponentiated_gradient", "reductions:grid_search",
-    "tournament:linear,logistic,boosting",
+    "linear_program:fairest", "linear_program:balanced", "tournament:linear,logistic,boosting",
 )  # fmt: skip
 
 

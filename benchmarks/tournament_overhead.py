@@ -12,8 +12,7 @@ import numpy as np
 import improvable
 from improvable.algorithms.decisions import decide
 from improvable.algorithms.rules import as_rule, as_tournament
-from improvable.algorithms.rules.base import Training, run_rule
-from improvable.algorithms.rules.folding import folds_of
+from improvable.algorithms.rules.base import Training, folds_of, run_rule
 from improvable.algorithms.rules.tournament import FOLDING, MEASURING
 from improvable.errors import ImprovableWarning
 from improvable.inference.resampling import child

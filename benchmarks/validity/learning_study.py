@@ -69,10 +69,6 @@ NAMED: dict[Learning, int] = {
     Learning("`lasso`, 400 rows", "3 features", classes(*COIN), "lasso", 400): 300,
     Learning("`forest:20`", "3 features", classes(*COIN), "forest:20"): 200,
     Learning("`linear_search:balanced`", "3 features", classes(*COIN), "linear_search:balanced"): 40,
-    Learning(
-        "`reductions:threshold_optimizer`", "3 features and the group", classes(*COIN),
-        "reductions:threshold_optimizer", options=(("group_blind", False),),
-    ): 200,
 }  # fmt: skip
 """The package's own rules, with how many samples each has."""
 POWERS = (

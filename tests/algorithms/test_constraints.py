@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import RULES
-from improvable.algorithms.rules.monotone import BoundedLinearRegression
+from improvable.algorithms.rules.lasso import BoundedLinearRegression
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,8 @@ def test_least_squares_with_signs_is_least_squares_where_signs_do_not_bind() -> 
     ("options", "message"),
     [
         ({"rule": "logistic", "monotone": {"need": "+"}}, "'logistic' cannot honor monotone. Rules that can: .*lasso"),
-        ({"rule": "price", "selection_gap": 0.1, "capacity": None, "status_quo": "score", "accuracy": "profit"},
-         "'price:boosting' cannot honor selection_gap. Rules that can: .*lasso.*linear_search"),
+        ({"rule": "linear", "selection_gap": 0.1, "capacity": None, "status_quo": "score", "accuracy": "profit"},
+         "selection gap needs decisions of 0 and 1"),
         ({"monotone": {"needs": "+"}}, "Did you mean 'need'"),
         ({"monotone": {"score": "+"}}, "'score', which is not a feature"),
         ({"monotone": {"need": "up"}}, "`monotone` in 'need' is 'up'"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
-from improvable.algorithms.encoding import fit_encoder
+from improvable.algorithms.models import fit_encoder
 from improvable.data.frames import read_rows
 
 

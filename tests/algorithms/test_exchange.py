@@ -20,9 +20,8 @@ from sklearn.tree import DecisionTreeRegressor
 import improvable
 from improvable.algorithms import exchange as export
 from improvable.algorithms.cutoffs import ThresholdedScore
-from improvable.algorithms.decisions import Algorithm, DecisionColumn
+from improvable.algorithms.decisions import Algorithm, DecisionColumn, Mixture
 from improvable.algorithms.exchange import export_algorithm, import_algorithm
-from improvable.algorithms.mixture import Mixture
 from improvable.algorithms.models import FittedModel, RowFunction
 from improvable.algorithms.rules import PredictiveRule
 
@@ -109,19 +108,6 @@ def test_what_a_forward_repetition_tested_decides_the_same_after_reading(people:
     mixture = result.mixture()
     assert isinstance(mixture, Mixture)
     np.testing.assert_array_equal(there_and_back(mixture, tmp_path).decide(people), mixture.decide(people))
-
-
-@pytest.mark.parametrize("name", ["exponentiated_gradient", "grid_search", "threshold_optimizer"])
-def test_reductions_decide_without_fairlearn_after_reading(people: pl.DataFrame, tmp_path: Path, name: str) -> None:
-    pytest.importorskip("fairlearn")
-    from improvable.algorithms.rules.reductions import reduction
-
-    algorithm = substitute(
-        people, reduction(name), outcome="sick", status_quo=improvable.threshold("score", above=0.0), group_blind=False,
-        accuracy="classification_rate",
-    )  # fmt: skip
-    again = there_and_back(algorithm, tmp_path)
-    np.testing.assert_array_equal(again.decide(people), algorithm.decide(people))
 
 
 def test_columns_and_fitted_models_of_ones_own(people: pl.DataFrame, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Every rule runs through the command line, on simulated data and on a real file."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import improvable
+from improvable.algorithms.rules import FAMILIES
 from improvable.cli import run
 
 ON_COUNTS = [
@@ -16,8 +18,7 @@ ON_COUNTS = [
 ]  # fmt: skip
 ON_RATES = [
     "linear", "logistic", "boosting", "linear_search:balanced", "linear_program:fairest", "linear_program:balanced",
-    "linear_program:most_accurate:Caucasian", "tournament:linear,logistic", "reductions:exponentiated_gradient",
-    "reductions:grid_search",
+    "linear_program:most_accurate:Caucasian", "tournament:linear,logistic",
 ]  # fmt: skip
 
 
@@ -56,6 +57,15 @@ def test_on_compas(
     assert facts["groups"] == ["African-American", "Caucasian"]
 
 
+def test_help_and_the_page_of_rules_name_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--help"]) == 0
+    told = capsys.readouterr().out
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    for name in FAMILIES:
+        assert re.search(rf"\b{name}\b", told), name
+        assert re.search(rf"`{name}\b", page), name
+
+
 def test_a_rule_that_needs_the_group_runs_only_when_allowed(
     shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,8 +74,11 @@ def test_a_rule_that_needs_the_group_runs_only_when_allowed(
     command = (
         "audit compas.csv --outcome two_year_recid --group race --groups African-American,Caucasian --repetitions 1"
     )
-    options = "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200"
-    words = [*command.split(), *options.split(), "--rule", "reductions:threshold_optimizer"]
+    options = (
+        "--score decile_score --above 4 --accuracy classification_rate --features age,priors_count --draws 200 "
+        "--scheme split"
+    )
+    words = [*command.split(), *options.split(), "--rule", "fairlearn_rules:threshold_optimizer"]
     assert run(words) == 2
     assert "may be disparate treatment" in capsys.readouterr().err
     assert run([*words, "--allow-group", "--json", "-"]) == 0

@@ -10,9 +10,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from improvable.algorithms.by_column import ByColumns, steady
 from improvable.algorithms.cutoffs import ThresholdedScore
-from improvable.algorithms.models import FittedModel, fitted_model
+from improvable.algorithms.models import ByColumns, FittedModel, fitted_model, steady
 from improvable.algorithms.rules.lasso import FoldedLasso
 from improvable.data.frames import read_rows
 

@@ -404,7 +404,7 @@ def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
     with pytest.raises(improvable.OptionError, match=r"rule 'half' is code of its own that decides amounts"):
         asked(people, rule=Half(), **options)
     assert asked(people, rule=Half(), **options, scheme="split").facts["scheme"] == "split"
-    assert asked(people, rule="price", **options).facts["scheme"] == "forward"
+    assert asked(people, rule="linear", **options).facts["scheme"] == "forward"
 
 
 @pytest.mark.parametrize(

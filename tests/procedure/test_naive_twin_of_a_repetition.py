@@ -11,8 +11,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.constraints import reached
-from improvable.algorithms.decisions import decide
-from improvable.algorithms.mixture import Mixture
+from improvable.algorithms.decisions import Mixture, decide
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import read_rows
 from improvable.data.keys import mix

@@ -20,27 +20,13 @@ CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a candidate must respect.
+    """What a candidate must respect."""
 
-    Attributes
-    ----------
-    capacity : float or None
-        Share of rows that it may select.
-    same_share : bool
-        Whether that share is the status quo's own on the training rows, which a plan does not know yet.
-    monotone : dict
-        From a feature to +1 (a higher value never turns a selection into a rejection) or -1.
-    selection_gap : float or None
-        Bound on the largest difference of selection rates between groups (independence).
-    group_blind : bool
-        Whether features that are, or exactly determine, a group are refused.
-    """
-
-    capacity: float | None = None
-    monotone: Mapping[str, int] = field(default_factory=dict)
-    selection_gap: float | None = None
-    group_blind: bool = True
-    same_share: bool = False
+    capacity: float | None = None  # share of rows that it may select
+    monotone: Mapping[str, int] = field(default_factory=dict)  # +1: a higher value never turns a selection away; or -1
+    selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
+    group_blind: bool = True  # whether features that are, or exactly determine, a group are refused
+    same_share: bool = False  # the capacity is the status quo's share of training rows, which a plan does not know yet
 
     @property
     def active(self) -> list[str]:
@@ -90,13 +76,16 @@ def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]
             raise OptionError(f"`monotone` names '{name}', which is not a number.", "Only numbers can rise or fall.")
 
 
+def honors_of(rule: Any) -> frozenset[str]:
+    """The constraints that a rule respects; one that does not say respects the capacity."""
+    return frozenset(getattr(rule, "honors", {CAPACITY}))
+
+
 def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
     """Refuse a rule that cannot honor an active constraint, naming those that can."""
-    honored = getattr(rule, "honors", frozenset({CAPACITY}))
     for name in constraints.active:
-        if name not in honored:
-            able = [other for other, candidate in rules.items() if name in candidate.honors]
-            able += ["reductions:..."] if name == SELECTION_GAP else []
+        if name not in honors_of(rule):
+            able = [other for other, candidate in rules.items() if name in honors_of(candidate)]
             raise OptionError(f"rule '{rule.name}' cannot honor {name}.", f"Rules that can: {', '.join(able)}.")
 
 
@@ -118,18 +107,17 @@ def selection_gap(decision: FloatArray, sample: Sample) -> float:
 
 
 def gap_of_rates(rates: Mapping[str, float], attributes: Sequence[Attribute]) -> float:
-    return max(
-        max(rates[g] for g in attribute.levels) - min(rates[g] for g in attribute.levels) for attribute in attributes
-    )
+    return max(spread_of(rates, attribute) for attribute in attributes)
 
 
-def monotone_violations(algorithm: Algorithm, rows: Rows, monotone: Mapping[str, int]) -> int:
-    """Rows whose decision falls when a monotone feature moves by a standard deviation in its favoured direction."""
-    return int(monotone_falls(algorithm, rows, monotone_steps(rows, monotone)).sum())
+def spread_of(rates: Mapping[str, float], attribute: Attribute) -> float:
+    """The largest difference of rates between groups of one attribute."""
+    mine = [rates[level] for level in attribute.levels]
+    return max(mine) - min(mine)
 
 
 def monotone_steps(rows: Rows, monotone: Mapping[str, int]) -> dict[str, float]:
-    """A standard deviation of each monotone feature, in its favoured direction."""
+    """A standard deviation of each monotone feature, in its favored direction."""
     return {name: sign * float(np.nanstd(rows.numbers(name))) for name, sign in monotone.items()}
 
 
@@ -149,5 +137,6 @@ def reached(
     """What the candidate reached of each constraint on one sample."""
     out: dict[str, float | int] = {SELECTION_GAP: selection_gap(decision, sample)}
     if constraints.monotone:
-        out["monotone_violations"] = monotone_violations(algorithm, sample.rows, constraints.monotone)
+        steps = monotone_steps(sample.rows, constraints.monotone)
+        out["monotone_violations"] = int(monotone_falls(algorithm, sample.rows, steps).sum())
     return out

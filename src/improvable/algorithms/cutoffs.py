@@ -15,6 +15,7 @@ from improvable.question.checks import check_capacity
 
 SCORE_DIGITS = 10
 PLACES = 1 << 64
+_TIES = np.uint64(0x746965732061742E)  # keeps the draw among tied rows apart from the order, which hashes the same keys
 
 
 class Score(Protocol):
@@ -40,17 +41,10 @@ class TieBreaking:
     A row's key is known in an audit, where the order of rows follows from it too. Of a frame that comes without keys
     it is the hash of the row id, or else of all columns of the frame: a decision then depends on the row alone,
     whatever other rows, batches or orders there are.
-
-    Attributes
-    ----------
-    seed : int
-        Under which rows are hashed.
-    row_id : str or None
-        Column that tells rows apart.
     """
 
-    seed: int
-    row_id: str | None = None
+    seed: int  # under which rows are hashed
+    row_id: str | None = None  # the column that tells rows apart
 
     def places(self, rows: Rows) -> Keys:
         """Where rows stand in the draw, uniform on 64 bits and independent of the order in any repetition."""
@@ -61,32 +55,19 @@ class TieBreaking:
         return mix(keys ^ _TIES)
 
 
-_TIES = np.uint64(0x746965732061742E)
-"""Keeps the draw among tied rows apart from the order of a repetition, which hashes the same keys."""
-
-
 @dataclass(frozen=True)
 class ThresholdedScore:
     """Selects the rows whose score is strictly above a cutoff, and a share of those that are exactly there.
 
-    Attributes
-    ----------
-    scorer : Score
-    cutoff : float
-    unit : float
-        0 for a score in the data, which is compared as it stands. For a fitted model's score it is the grain to which
-        scores are rounded, so that rows with equal covariates tie on every machine.
-    share : float
-        Of the rows at the cutoff, this share is selected.
-    breaking : TieBreaking or None
-        Which ones.
+    `unit` is 0 for a score in the data, which is compared as it stands. For a fitted model's score it is the grain to
+    which scores are rounded, so that rows with equal covariates tie on every machine.
     """
 
     scorer: Score
     cutoff: float
     unit: float = 0.0
-    share: float = 0.0
-    breaking: TieBreaking | None = None
+    share: float = 0.0  # of the rows at the cutoff
+    breaking: TieBreaking | None = None  # which ones
 
     @property
     def declared(self) -> dict[str, Any] | None:
@@ -118,13 +99,8 @@ class ThresholdedScore:
 class Threshold:
     """A score with a capacity: its cutoff is the (1 - capacity) quantile of training scores.
 
-    Attributes
-    ----------
-    scorer : Score
-    capacity : float
-    honest : callable or None
-        Gives the scores that the training rows would have as new rows, for a score that was fitted on them. A model
-        that overfits scores its own rows higher than new ones, and a cutoff from those selects too few.
+    `honest` gives the scores that the training rows would have as new rows, for a score that was fitted on them. A
+    model that overfits scores its own rows higher than new ones, and a cutoff from those selects too few.
     """
 
     scorer: Score
@@ -134,9 +110,8 @@ class Threshold:
     @property
     def declared(self) -> dict[str, Any] | None:
         """In writing, where the score is a column."""
-        return (
-            {"score": self.scorer.column, "capacity": self.capacity} if isinstance(self.scorer, ScoreColumn) else None
-        )
+        column = self.scorer.column if isinstance(self.scorer, ScoreColumn) else None
+        return None if column is None else {"score": column, "capacity": self.capacity}
 
     def prepare(
         self, rows: Rows, weights: FloatArray | None = None, breaking: TieBreaking | None = None

@@ -1,10 +1,10 @@
-"""What decides: a column, a thresholded score, a fitted model, a function of the rows.
+"""What decides: a column, a thresholded score, a fitted model, a function of the rows, a mixture of several.
 
 Every algorithm has ``decide(frame)``. What still needs training rows to be complete (a score whose
 threshold is a quantile) has ``prepare(rows)`` and gives the complete algorithm.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from improvable.algorithms.models import (
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import Reads
 from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.data.keys import Keying
 from improvable.errors import AlgorithmError, OptionError, UnknownColumnError
 from improvable.question.declaration import check_written
 
@@ -138,3 +139,40 @@ def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
         shown = ", ".join(rows.columns[:8]) + (", ..." if len(rows.columns) > 8 else "")
         raise AlgorithmError(f"{whose}: {error.message}", f"It is shown these columns: {shown}.") from error
     return one_per_row(answer, rows, f"the {whose}")
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One of several algorithms decides for each row, drawn by a hash of what they read: the same row, the same one.
+
+    What a forward repetition tests.
+
+    Attributes
+    ----------
+    algorithms : tuple of Algorithm
+    weights : tuple of float
+        The share of rows that each decides for; they add up to one.
+    features : tuple of str
+        What tells rows apart.
+    seed : int
+    """
+
+    algorithms: tuple[Algorithm, ...]
+    weights: tuple[float, ...]
+    features: tuple[str, ...]
+    seed: int
+
+    def decide(self, frame: FrameLike) -> FloatArray:
+        rows = read_rows(frame)
+        rows.require(self.features)
+        place = Keying(self.seed).of(rows, self.features) / 2.0**64
+        which = np.searchsorted(np.cumsum(self.weights)[:-1], place, side="right")
+        decisions = np.stack([decide(one, rows, "candidate") for one in self.algorithms])
+        return np.asarray(decisions[which, np.arange(len(rows))])
+
+
+def mix(algorithms: Sequence[Algorithm], weights: Sequence[float], features: Sequence[str], seed: int) -> Algorithm:
+    """The mixture; of one algorithm, itself."""
+    if len(algorithms) == 1:
+        return algorithms[0]
+    return Mixture(tuple(algorithms), tuple(weights), tuple(features), seed)

@@ -28,56 +28,36 @@ FORMAT = 1
 VERSIONED = ("scikit-learn", "skrub")
 """Libraries whose version may change what a fitted model does."""
 
-_TREE = "sklearn.tree._tree.Tree"
-_BOOSTED_TREE = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 TRUSTED = frozenset(
-    {
-        "improvable.algorithms.decisions.DecisionColumn",
-        "improvable.algorithms.models.FittedModel",
-        "improvable.algorithms.models.LinearClassifier",
-        "improvable.algorithms.cutoffs.ScoreColumn",
-        "improvable.algorithms.cutoffs.ThresholdedScore",
-        "improvable.algorithms.cutoffs.TieBreaking",
-        "improvable.algorithms.encoding.Encoder",
-        "improvable.algorithms.mixture.Mixture",
-        "improvable.algorithms.rules.lasso.FoldedLasso",
-        "improvable.algorithms.rules.monotone.BoundedLinearRegression",
-        "improvable.algorithms.rules.prices.ScaledPrice",
-        "improvable.algorithms.rules.randomized.GroupThresholds",
-        "improvable.algorithms.rules.randomized.Mixture",
-        "improvable.algorithms.rules.selection_gap.GroupGuess",
-        "improvable.algorithms.rules.selection_gap.PenalizedScore",
-        "improvable.algorithms.rules.variations.BlendedScore",
-        "polars.datatypes.classes.Date",
-        "polars.datatypes.classes.Datetime",
-        "sklearn.utils._bunch.Bunch",
-        "skrub._apply_to_each_col.ApplyToEachCol",
-        "skrub._check_input.CheckInputDataFrame",
-        "skrub._clean_categories.CleanCategories",
-        "skrub._clean_null_strings.CleanNullStrings",
-        "skrub._dataframe._common.is_any_date",
-        "skrub._dataframe._common.is_categorical",
-        "skrub._dataframe._common.is_numeric",
-        "skrub._datetime_encoder.DatetimeEncoder",
-        "skrub._drop_uninformative.DropUninformative",
-        "skrub._duration_to_float.DurationToFloat",
-        "skrub._string_encoder.StringEncoder",
-        "skrub._table_vectorizer.PassThrough",
-        "skrub._table_vectorizer.ShortReprDict",
-        "skrub._table_vectorizer.TableVectorizer",
-        "skrub._table_vectorizer._created_by_predicate",
-        "skrub._to_datetime.ToDatetime",
-        "skrub._to_float.ToFloat",
-        "skrub._to_str.ToStr",
-        "skrub.selectors._base.All",
-        "skrub.selectors._base.And",
-        "skrub.selectors._base.Cols",
-        "skrub.selectors._base.Filter",
-        "skrub.selectors._base.Sub",
-        "skrub.selectors._selectors._cardinality_below",
-        _TREE,
-        _BOOSTED_TREE,
-    }
+    f"{module}.{name}"
+    for module, names in {
+        "improvable.algorithms.cutoffs": "ScoreColumn ThresholdedScore TieBreaking",
+        "improvable.algorithms.decisions": "DecisionColumn Mixture",
+        "improvable.algorithms.models": "Encoder FittedModel LinearClassifier",
+        "improvable.algorithms.rules.lasso": "BoundedLinearRegression FoldedLasso",
+        "improvable.algorithms.rules.selection_gap": "GroupGuess PenalizedScore",
+        "improvable.algorithms.rules.variations": "BlendedScore",
+        "polars.datatypes.classes": "Date Datetime",
+        "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+        "sklearn.tree._tree": "Tree",
+        "sklearn.utils._bunch": "Bunch",
+        "skrub._apply_to_each_col": "ApplyToEachCol",
+        "skrub._check_input": "CheckInputDataFrame",
+        "skrub._clean_categories": "CleanCategories",
+        "skrub._clean_null_strings": "CleanNullStrings",
+        "skrub._dataframe._common": "is_any_date is_categorical is_numeric",
+        "skrub._datetime_encoder": "DatetimeEncoder",
+        "skrub._drop_uninformative": "DropUninformative",
+        "skrub._duration_to_float": "DurationToFloat",
+        "skrub._string_encoder": "StringEncoder",
+        "skrub._table_vectorizer": "PassThrough ShortReprDict TableVectorizer _created_by_predicate",
+        "skrub._to_datetime": "ToDatetime",
+        "skrub._to_float": "ToFloat",
+        "skrub._to_str": "ToStr",
+        "skrub.selectors._base": "All And Cols Filter Sub",
+        "skrub.selectors._selectors": "_cardinality_below",
+    }.items()
+    for name in names.split()
 )
 """Types, and functions of skrub, that are made on reading beyond those that skops trusts. Names, not whole packages:
 a package has functions that would do harm if a file could name them."""
@@ -128,14 +108,6 @@ _SUPPORTED = "Export columns of decisions or scores, and fitted models of this p
 
 def import_algorithm(path: str | Path) -> Algorithm:
     """Read an algorithm that `export_algorithm` wrote; it decides exactly as the one that was written.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    Algorithm
 
     Raises
     ------
@@ -203,13 +175,7 @@ def _warn_of_other_versions(path: str | Path, versions: Any) -> None:
 def _check_trees(part: Any, width: int | None, seen: set[int]) -> None:
     """Refuse trees whose nodes point outside of the tree or of the features.
 
-    Parameters
-    ----------
-    part : object
-    width : int or None
-        How many features an ensemble, which checks its rows once, gives to this member of it.
-    seen : set of int
-        Parts already looked at.
+    `width` is how many features an ensemble, which checks its rows once, gives to this member of it.
     """
     if id(part) in seen or isinstance(part, str | bytes | int | float | type):
         return

@@ -1,21 +1,88 @@
-"""What gives every row a number by itself: a fitted model, a linear classifier, a function of the rows."""
+"""What gives every row a number by itself: a fitted model, a linear classifier, a function of the rows.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+A row's number must not depend on the batch it comes in, to the last bit. BLAS may round a sum of products differently
+with another number of rows, so in workers linear models add up column after column (`steady`). Trees add up row by
+row already.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.data.arrays import FloatArray
+from improvable.data.arrays import FloatArray, IntArray
+from improvable.data.columns import MOST_CATEGORIES
 from improvable.data.frames import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, UnknownColumnError
 
+Part = TypeVar("Part")
 
-class Encoder(Protocol):
-    """Turns messy columns into a matrix of numbers."""
+# Messy columns become numbers. ----
 
-    def encode(self, rows: Rows) -> FloatArray: ...
+
+@dataclass(frozen=True)
+class Encoder:
+    """A fitted encoding of some columns: skrub for text, categories and dates; training means for holes.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        What it reads.
+    outputs : tuple of str
+        Names of what it gives; a column of numbers keeps its name.
+    vectorizer : skrub.TableVectorizer
+    means : array
+        Training means of the encoded columns, for missing values.
+    holes : array of int
+        Encoded columns that had missing values in training; each gets a 0/1 flag.
+    """
+
+    columns: tuple[str, ...]
+    outputs: tuple[str, ...]
+    vectorizer: Any
+    means: FloatArray
+    holes: IntArray
+
+    def encode(self, rows: Rows) -> FloatArray:
+        """A matrix of complete numbers, shape (rows, encoded columns and flags)."""
+        numbers = _numbers(self.vectorizer.transform(rows.polars(self.columns)))
+        missing = np.isnan(numbers)
+        flags = missing[:, self.holes].astype(np.float64)
+        return np.ascontiguousarray(np.hstack([np.where(missing, self.means, numbers), flags]))
+
+
+def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
+    """Learn an encoding from training rows."""
+    from sklearn.preprocessing import OneHotEncoder
+    from skrub import StringEncoder, TableVectorizer
+
+    vectorizer = TableVectorizer(
+        cardinality_threshold=MOST_CATEGORIES,
+        low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
+        high_cardinality=StringEncoder(random_state=seed),
+        drop_null_fraction=None,
+    )
+    encoded = vectorizer.fit_transform(rows.polars(columns))
+    numbers = _numbers(encoded)
+    missing = np.isnan(numbers)
+    means = np.where(missing, 0.0, numbers).sum(axis=0) / np.maximum(1, (~missing).sum(axis=0))
+    holes = np.flatnonzero(missing.any(axis=0))
+    outputs = (*encoded.columns, *(f"{encoded.columns[j]} is missing" for j in holes))
+    return Encoder(tuple(columns), outputs, vectorizer, means, holes)
+
+
+def _numbers(frame: Any) -> FloatArray:
+    return np.column_stack([frame[name].cast(float).to_numpy() for name in frame.columns]).astype(np.float64)
+
+
+def matrix_of(rows: Rows, features: Sequence[str], encoder: Encoder | None) -> FloatArray:
+    """Features as a matrix, messy ones through an encoder."""
+    return rows.matrix(features) if encoder is None else encoder.encode(rows)
+
+
+# What decides or scores. ----
 
 
 @dataclass(frozen=True)
@@ -52,35 +119,29 @@ class FittedModel:
     encoder: Encoder | None = None
 
     def decide(self, frame: FrameLike) -> FloatArray:
-        rows = read_rows(frame)
-        return self._call(self.estimator.predict, rows)
+        return self._call(self.estimator.predict, read_rows(frame))
 
     def score(self, rows: Rows) -> FloatArray:
         """The probability of outcome 1 of a classifier, the prediction of a regressor."""
         if hasattr(self.estimator, "predict_proba"):
             return self._call(lambda x: self.estimator.predict_proba(x)[:, 1], rows)
-        if hasattr(self.estimator, "decision_function"):
-            return self._call(self.estimator.decision_function, rows)
-        return self._call(self.estimator.predict, rows)
+        return self._call(getattr(self.estimator, "decision_function", self.estimator.predict), rows)
 
     def input(self, rows: Rows) -> Any:
         """A frame for an estimator that knows its columns by name, a matrix for one that does not."""
-        if self.encoder is not None:
-            return self.encoder.encode(rows)
-        if hasattr(self.estimator, "feature_names_in_"):
+        if self.encoder is None and hasattr(self.estimator, "feature_names_in_"):
             return named_columns(rows, self.features)
-        return rows.matrix(self.features)
+        return matrix_of(rows, self.features, self.encoder)
 
     def _call(self, method: Callable[[Any], ArrayLike], rows: Rows) -> FloatArray:
         name = type(self.estimator).__name__
         try:
             rows.require(self.features)
+            answer = np.asarray(method(self.input(rows)), dtype=np.float64)
         except UnknownColumnError as error:
             raise AlgorithmError(
                 f"the model '{name}' reads a column that is not there: {error.message}", error.hint
             ) from error
-        try:
-            answer = np.asarray(method(self.input(rows)), dtype=np.float64)
         except Exception as error:
             raise AlgorithmError(f"the model '{name}' failed: {' '.join(str(error).split())[:200]}") from error
         return one_per_row(answer, rows, f"the model '{name}'")
@@ -115,16 +176,8 @@ class LinearClassifier:
     def decide(self, frame: FrameLike) -> FloatArray:
         rows = read_rows(frame)
         rows.require(self.features)
-        matrix = rows.matrix(self.features) if self.encoder is None else self.encoder.encode(rows)
+        matrix = matrix_of(rows, self.features, self.encoder)
         return (linear_sum(matrix, self.coefficients) + self.constant >= 0).astype(np.float64)
-
-
-def linear_sum(matrix: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Column after column: BLAS may round a row's sum differently with other rows beside it."""
-    out = np.zeros(len(matrix))
-    for j, coefficient in enumerate(coefficients):
-        out += coefficient * matrix[:, j]
-    return out
 
 
 def named_columns(rows: Rows, features: tuple[str, ...]) -> Any:
@@ -150,3 +203,49 @@ def one_per_row(answer: FloatArray, rows: Rows, who: str) -> FloatArray:
 
 def function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", type(function).__name__)
+
+
+# The same bits in any batch. ----
+
+
+def linear_sum(matrix: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Column after column: BLAS may round a row's sum differently with other rows beside it."""
+    out = np.zeros(len(matrix))
+    for j, coefficient in enumerate(coefficients):
+        out += coefficient * matrix[:, j]
+    return out
+
+
+def steady(part: Part) -> Part:
+    """The same algorithm or score, with linear models that add up column after column."""
+    same: Any = part
+    if isinstance(part, FittedModel) and _is_linear(part.estimator):
+        same = replace(part, estimator=ByColumns(part.estimator))
+    elif hasattr(part, "scorer"):
+        same = replace(same, scorer=steady(same.scorer))
+    found: Part = same
+    return found
+
+
+def _is_linear(estimator: Any) -> bool:
+    from sklearn.base import RegressorMixin
+    from sklearn.linear_model._base import LinearModel
+
+    final = final_step(estimator)
+    known = type(final).__module__.startswith(("sklearn.linear_model.", "improvable.algorithms."))
+    return known and isinstance(final, LinearModel) and isinstance(final, RegressorMixin) and np.ndim(final.coef_) == 1
+
+
+class ByColumns:
+    """A fitted linear regression, alone or at the end of a pipeline, that predicts column after column."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+
+    def predict(self, x: Any) -> FloatArray:
+        final = final_step(self.estimator)
+        if final is not self.estimator:
+            x = self.estimator[:-1].transform(x)
+        return linear_sum(np.asarray(x, dtype=np.float64), final.coef_) + float(final.intercept_)

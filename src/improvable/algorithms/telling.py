@@ -1,11 +1,11 @@
-"""How well columns tell something they should not: the outcome, or the group. Exactly, one by one, and together.
+"""Leakage: how well columns tell something they should not, the outcome or the group. Exactly, alone, and together.
 
 Out of sample: what is learned on the first half of the rows is scored on the second. Rows come in the order of their
 keys, which is random and the same for every engine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -18,14 +18,13 @@ from improvable.data.quality import written_number
 MOST_VALUES = 50
 FEWEST_ROWS_PER_VALUE = 10
 ROWS_TO_CONTRADICT = 200, 2_000
-FEWEST_TOLD = 5
-"""An outcome that fewer rows differ in may be told by accident."""
+FEWEST_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
 MOST_BINS = 64
 FEWEST_SCORED = 20
 WORTH_FITTING = 0.5
 MOST_TOGETHER = 300
-DIGITS = 3
-"""Shares are told to so many digits: the last ones of a sum differ between machines, and a result must not."""
+DIGITS = 3  # the last digits of a sum differ between machines, and a result must not
+DAY = len("2020-01-31")
 
 
 @dataclass(frozen=True)
@@ -37,37 +36,27 @@ class Column:
     ordered: bool
 
     def take(self, rows: slice | BoolArray) -> "Column":
-        return Column(self.name, self.values[rows], self.ordered)
+        return replace(self, values=self.values[rows])
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a column may tell.
-
-    Attributes
-    ----------
-    name : str
-    values : array
-        Outcomes, or the level of each row.
-    codes : array of int
-        The place of each value among the distinct ones.
-    levels : int
-        How many there are.
-    named : bool
-        Whether levels are only names, or two: how well they are told is an AUC. Otherwise it is an R squared.
-    fewest : int
-        How many rows must differ from the most frequent value before a column can be said to tell it.
-    """
+    """What a column may tell: outcomes, or the group of each row."""
 
     name: str
     values: FloatArray
-    codes: IntArray
-    levels: int
-    named: bool
-    fewest: int = 0
+    codes: IntArray  # the place of each value among the distinct ones
+    levels: int  # how many there are
+    named: bool  # whether levels are names, or two: how well they are told is an AUC, and otherwise an R squared
+    fewest: int = 0  # so many rows must differ from the most frequent value before a column can be said to tell it
 
     def take(self, rows: slice | BoolArray) -> "Target":
-        return Target(self.name, self.values[rows], self.codes[rows], self.levels, self.named, self.fewest)
+        return replace(self, values=self.values[rows], codes=self.codes[rows])
+
+    @property
+    def compared(self) -> range:
+        """The levels that are told from all others; of two, one says it all."""
+        return range(1 if self.levels == 2 else 0, self.levels)
 
 
 def group_target(name: str, level: IntArray, levels: int) -> Target:
@@ -107,8 +96,6 @@ def _moment(text: str | None) -> float:
     return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
 
 
-DAY = len("2020-01-31")
-
 # Exactly. ----
 
 
@@ -120,37 +107,34 @@ def determines(column: Column, target: Target, *, where_given: bool = False) -> 
     """
     for rows in ROWS_TO_CONTRADICT:
         few = slice(0, rows)
-        if not _undecided(target.codes[few]) and not _determines(column.take(few), target.take(few), where_given, 0):
+        if _varies(target.codes[few], 0) and not _determines(column.take(few), target.codes[few], where_given, 0):
             return False
-    return _determines(column, target, where_given, target.fewest)
+    return _determines(column, target.codes, where_given, target.fewest)
 
 
-def _undecided(codes: IntArray) -> bool:
-    """Whether some rows are all of one level, so that they contradict nothing."""
-    return bool((codes == codes[0]).all())
-
-
-def _determines(column: Column, target: Target, where_given: bool, fewest: int) -> bool:
+def _determines(column: Column, codes: IntArray, where_given: bool, fewest: int) -> bool:
     missing = np.isnan(column.values)
-    if missing.any() and where_given:
-        if _few_values_tell(missing.astype(np.int64), 2, target.codes, fewest):
+    if where_given and missing.any():
+        if _varies(codes, fewest) and _one_level_each(missing.astype(np.int64), codes):
             return True
-        column, target, missing = column.take(~missing), target.take(~missing), missing[~missing]
-    values, codes = column.values, target.codes
-    counts = np.bincount(codes, minlength=1)
-    occurring = int((counts > 0).sum())
-    if occurring < 2 or len(codes) - counts.max() < fewest:
+        column, codes, missing = column.take(~missing), codes[~missing], missing[~missing]
+    if not _varies(codes, fewest):
         return False
-    if column.ordered and not missing.any() and _cutoffs_tell(values, codes, occurring):
+    if column.ordered and not missing.any() and _cutoffs_tell(column.values, codes):
         return True
-    distinct, place = np.unique(values, return_inverse=True)
-    most = min(MOST_VALUES, len(codes) // FEWEST_ROWS_PER_VALUE)
-    return len(distinct) <= most and _few_values_tell(place, len(distinct), codes, fewest)
+    distinct, place = np.unique(column.values, return_inverse=True)
+    return len(distinct) <= min(MOST_VALUES, len(codes) // FEWEST_ROWS_PER_VALUE) and _one_level_each(place, codes)
 
 
-def _cutoffs_tell(values: FloatArray, codes: IntArray, occurring: int) -> bool:
+def _varies(codes: IntArray, fewest: int) -> bool:
+    """Whether there are two levels or more, and enough rows of another than the most frequent one."""
+    counts = np.bincount(codes, minlength=1)
+    return bool((counts > 0).sum() >= 2 and len(codes) - counts.max() >= fewest)
+
+
+def _cutoffs_tell(values: FloatArray, codes: IntArray) -> bool:
     """Whether rows in the order of a column are in blocks of one level each, with no value in two blocks."""
-    order = np.argsort(values, kind="stable")
+    order, occurring = np.argsort(values, kind="stable"), int((np.bincount(codes) > 0).sum())
     steps = np.diff(codes[order])
     edges = np.flatnonzero(steps)
     if len(edges) != occurring - 1:
@@ -163,17 +147,14 @@ def _cutoffs_tell(values: FloatArray, codes: IntArray, occurring: int) -> bool:
     return bool((ordered[edges] < ordered[edges + 1]).all())
 
 
-def _few_values_tell(place: IntArray, distinct: int, codes: IntArray, fewest: int) -> bool:
+def _one_level_each(place: IntArray, codes: IntArray) -> bool:
     """Whether all rows of a value have one level."""
-    first = np.full(distinct, -1, dtype=np.int64)
+    first = np.zeros(int(place.max()) + 1, dtype=np.int64)
     first[place[::-1]] = codes[::-1]
-    counts = np.bincount(codes)
-    if (counts > 0).sum() < 2 or len(codes) - counts.max() < fewest:
-        return False
     return bool((first[place] == codes).all())
 
 
-# One by one. ----
+# Alone. ----
 
 
 def bins_of(column: Column) -> tuple[IntArray, int]:
@@ -199,43 +180,39 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
     """How well a column alone tells the target in the second half: AUC, or R squared. None where too few rows say."""
     half = len(bins) // 2
     if target.named:
-        joint = bins * target.levels + target.codes
-        size = count * target.levels
-        before, after = (
-            np.bincount(part, minlength=size).reshape(count, target.levels) for part in (joint[:half], joint[half:])
-        )
-        return _best_level(before, after)
-    found = _binned_r_squared(bins, count, target.values, half)
-    if found is not None and found > WORTH_FITTING and column.ordered:
-        found = max(found, _isotonic_r_squared(column.values, target.values, half))
-    return None if found is None else round(max(found, 0.0), DIGITS)
-
-
-def _best_level(before: IntArray, after: IntArray) -> float | None:
-    """The AUC with which the share of a level in a bin tells it from all others; of several levels, the best told."""
-    sizes, everyone = before.sum(axis=1), after.sum()
-    found = []
-    for level in range(1 if before.shape[1] == 2 else 0, before.shape[1]):
-        mine, others = after[:, level], after.sum(axis=1) - after[:, level]
-        if min(mine.sum(), everyone - mine.sum()) < FEWEST_SCORED or not before[:, level].any():
-            continue
-        overall = before[:, level].sum() / sizes.sum()
-        share = np.where(sizes > 0, before[:, level] / np.maximum(sizes, 1), overall)
-        _, place = np.unique(share, return_inverse=True)
-        yes, no = np.bincount(place, weights=mine), np.bincount(place, weights=others)
-        below = np.cumsum(no) - no
-        found.append(float((yes * (below + no / 2)).sum() / (yes.sum() * no.sum())))
-    return round(max(found), DIGITS) if found else None
-
-
-def _binned_r_squared(bins: IntArray, count: int, values: FloatArray, half: int) -> float | None:
-    spread = float(((values[half:] - values[half:].mean()) ** 2).sum())
-    if not spread or half < FEWEST_SCORED:
+        joint, size = bins * target.levels + target.codes, count * target.levels
+        before, after = (np.bincount(part, minlength=size).reshape(count, -1) for part in (joint[:half], joint[half:]))
+        aucs = [
+            _auc(_means(before[:, level], before.sum(axis=1)), mine, others)
+            for level in target.compared
+            for mine, others in [(after[:, level], after.sum(axis=1) - after[:, level])]
+            if min(mine.sum(), others.sum()) >= FEWEST_SCORED and before[:, level].any()
+        ]
+        return round(max(aucs), DIGITS) if aucs else None
+    values = target.values
+    if half < FEWEST_SCORED or np.ptp(values[half:]) == 0:
         return None
-    sizes = np.bincount(bins[:half], minlength=count)
     sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
-    means = np.where(sizes > 0, sums / np.maximum(sizes, 1), values[:half].mean())
-    return 1 - float(((values[half:] - means[bins[half:]]) ** 2).sum()) / spread
+    found = _r_squared(values[half:], _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]])
+    if found > WORTH_FITTING and column.ordered:
+        found = max(found, _isotonic_r_squared(column.values, values, half))
+    return round(max(found, 0.0), DIGITS)
+
+
+def _means(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
+    """The mean of each bin, and that of all rows for a bin without any."""
+    return np.where(sizes > 0, sums / np.maximum(sizes, 1), sums.sum() / sizes.sum())
+
+
+def _auc(scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArray) -> float:
+    """The AUC, from how many rows of either kind have each score."""
+    place = np.unique(scores, return_inverse=True)[1]
+    yes, no = np.bincount(place, weights=yes), np.bincount(place, weights=no)
+    return float((yes * (np.cumsum(no) - no / 2)).sum() / (yes.sum() * no.sum()))
+
+
+def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
+    return 1 - float(((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())
 
 
 def _isotonic_r_squared(column: FloatArray, values: FloatArray, half: int) -> float:
@@ -249,8 +226,7 @@ def _isotonic_r_squared(column: FloatArray, values: FloatArray, half: int) -> fl
     curve = IsotonicRegression(increasing="auto", out_of_bounds="clip").fit(column[learn], values[learn])
     predicted = np.full(len(values), values[:half].mean())
     predicted[score] = curve.predict(column[score])
-    rest = values[half:]
-    return 1 - float(((rest - predicted[half:]) ** 2).sum() / ((rest - rest.mean()) ** 2).sum())
+    return _r_squared(values[half:], predicted[half:])
 
 
 # Together. ----
@@ -268,15 +244,15 @@ def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]
     halves = (slice(0, half), slice(half, None))
     found = []
     for learn, score in (halves, halves[::-1]):
-        shares = [part for cut in texts for part in _shares(*cut, answers, learn)]
+        shares = [_shares(*cut, answers[:, level], learn) for cut in texts for level in target.compared]
         matrix = np.array([_standard(part) for part in (*numbers, *shares)])
-        known = matrix[:, learn]
-        gram = known @ known.T + np.eye(len(matrix))
-        slopes = np.linalg.solve(gram, known @ (answers[learn] - answers[learn].mean(axis=0)))
+        known, rest = matrix[:, learn], answers[score]
+        centered = answers[learn] - answers[learn].mean(axis=0)
+        slopes = np.linalg.solve(known @ known.T + np.eye(len(matrix)), known @ centered)  # a ridge of one row
         aucs = [
-            _auc(slopes[:, level] @ matrix[:, score], answers[score, level] > 0)
-            for level in range(1 if target.levels == 2 else 0, target.levels)
-            if min(answers[score, level].sum(), (1 - answers[score, level]).sum()) >= FEWEST_SCORED
+            _auc(slopes[:, level] @ matrix[:, score], rest[:, level], 1 - rest[:, level])
+            for level in target.compared
+            if min(rest[:, level].sum(), (1 - rest[:, level]).sum()) >= FEWEST_SCORED
         ]
         if not aucs:
             return None
@@ -294,24 +270,10 @@ def _filled(column: Column) -> list[FloatArray]:
 
 
 def _standard(values: FloatArray) -> FloatArray:
-    spread = float(values.std())
-    out: FloatArray = (values - values.mean()) / (spread if spread > 0 else 1.0)
-    return out
+    return np.asarray((values - values.mean()) / (float(values.std()) or 1.0))
 
 
-def _shares(bins: IntArray, count: int, answers: FloatArray, learn: slice) -> list[FloatArray]:
-    """Of a text, the share of each level among the rows that have it."""
-    sizes = np.bincount(bins[learn], minlength=count)
-    shares = []
-    for level in range(1 if answers.shape[1] == 2 else 0, answers.shape[1]):
-        sums = np.bincount(bins[learn], weights=answers[learn, level], minlength=count)
-        shares.append(np.where(sizes > 0, sums / np.maximum(sizes, 1), answers[learn, level].mean())[bins])
-    return shares
-
-
-def _auc(scores: FloatArray, positive: BoolArray) -> float:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(scores)
-    yes, no = int(positive.sum()), int((~positive).sum())
-    return float((ranks[positive].sum() - yes * (yes + 1) / 2) / (yes * no))
+def _shares(bins: IntArray, count: int, is_level: FloatArray, learn: slice) -> FloatArray:
+    """Of a text, the share of a level among the rows that have it."""
+    sums = np.bincount(bins[learn], weights=is_level[learn], minlength=count)
+    return _means(sums, np.bincount(bins[learn], minlength=count))[bins]

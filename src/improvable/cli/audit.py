@@ -76,10 +76,9 @@ def audit(
 
     Rules: lasso (the default), linear, boosting, forest and logistic predict the target and select the highest;
     ridge:10 sets a penalty; linear_search and linear_program look for a linear classifier that improves (:balanced,
-    :fairest or :most_accurate:GROUP); reductions:exponentiated_gradient, :grid_search and :threshold_optimizer are
-    Fairlearn's; drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's score;
-    tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament alone lets
-    linear, lasso and boosting.
+    :fairest or :most_accurate:GROUP); drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's
+    score; tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament
+    alone lets linear, lasso and boosting; module:object is a rule of your own.
 
     {utilities}
 

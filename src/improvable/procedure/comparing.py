@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.by_column import steady, steady_model
 from improvable.algorithms.cutoffs import Score, ScoreColumn, Threshold, TieBreaking
 from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, reads_of
-from improvable.algorithms.models import FittedModel
+from improvable.algorithms.models import steady
 from improvable.data.arrays import FloatArray
 from improvable.data.columns import make_columns
 from improvable.data.engines import Engine, as_engine
@@ -104,10 +103,9 @@ def _complete(
     first: bool,
 ) -> Algorithm:
     """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
+    spec = steady(spec)
     if not isinstance(spec, Threshold):
-        return steady(spec)
-    if isinstance(spec.scorer, FittedModel):
-        spec = replace(spec, scorer=steady_model(spec.scorer))
+        return spec
     cells = run(engine, Scoring(reading, spec.scorer), columns, _merge_scores)
     scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
     if first and isinstance(spec.scorer, ScoreColumn):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.by_column import steady
+from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory

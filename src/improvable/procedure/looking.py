@@ -51,13 +51,11 @@ MOST_REPEATED = 0.8
 """Ids that repeat a few times are nearly all different in the first hundred rows."""
 
 
-class GivenAwayError(DataError):
-    """Features determine the outcome or the group.
+Told = dict[str, dict[str, float | None]]
 
-    Attributes
-    ----------
-    columns : list of str
-    """
+
+class GivenAwayError(DataError):
+    """Features, the `columns`, determine the outcome or the group."""
 
     def __init__(self, message: str, hint: str, columns: Sequence[str]) -> None:
         super().__init__(message, hint)
@@ -66,34 +64,19 @@ class GivenAwayError(DataError):
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen.
+    """What was seen."""
 
-    Attributes
-    ----------
-    facts : dict
-        Plain data; the JSON's `look`.
-    cautions : tuple of Caution
-    """
-
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # the JSON's `look`
     cautions: tuple[Caution, ...]
 
 
 @dataclass(frozen=True)
 class Screened:
-    """What each feature tells alone.
+    """What features tell: by target and feature an AUC or an R squared, None where too few rows say."""
 
-    Attributes
-    ----------
-    outcomes, groups : dict
-        From the name of a target to that of a feature to an AUC or an R squared; None where too few rows say.
-    together : dict
-        From a group column to the AUC of all features.
-    """
-
-    outcomes: dict[str, dict[str, float | None]]
-    groups: dict[str, dict[str, float | None]]
-    together: dict[str, float | None]
+    outcomes: Told
+    groups: Told
+    together: dict[str, float | None]  # the AUC of all features, by group column
 
 
 def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) -> Look:
@@ -162,14 +145,20 @@ def _screen(
     found = Screened({one.name: {} for one in outcomes}, {one.name: {} for one in groups}, {})
     some = Rows(rows.frame[few], None)
     short = {target.name: target.take(few) for target in (*outcomes, *groups)}
+
+    def determined(column: Column, target: Target, *, where_given: bool) -> bool:
+        """What some rows already contradict need not be looked for in all of them."""
+        if not determines(column, short[target.name], where_given=where_given):
+            return False
+        everywhere = len(column.values) == len(rows)
+        return everywhere or determines(read_column(rows, column.name), target, where_given=where_given)
+
     for name in names:
         column = read_column(some, name)
-        for target in outcomes:
-            if _determines(rows, column, target, short[target.name], where_given=True):
-                answers.append(name)
-                break
+        if any(determined(column, target, where_given=True) for target in outcomes):
+            answers.append(name)
         for target in groups if constraints.group_blind else ():
-            if _determines(rows, column, target, short[target.name], where_given=False):
+            if determined(column, target, where_given=False):
                 raise GivenAwayError(
                     f"the feature '{name}' determines the group '{target.name}' exactly.",
                     "Exclude it, or use `group_blind=False`; that may be disparate treatment.",
@@ -200,15 +189,6 @@ def _enough(rows: int, outcomes: Sequence[Target]) -> slice:
     return slice(0, rows if rare else few)
 
 
-def _determines(rows: Rows, column: Column, target: Target, short: Target, *, where_given: bool) -> bool:
-    """What some rows already contradict need not be looked for in all of them."""
-    if not determines(column, short, where_given=where_given):
-        return False
-    return len(column.values) == len(rows) or determines(
-        read_column(rows, column.name), target, where_given=where_given
-    )
-
-
 def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> GivenAwayError:
     listed = " and ".join(f"'{name}'" for name in names)
     which = " or ".join(f"'{target.name}'" for target in outcomes)
@@ -225,20 +205,18 @@ def suspects(facts: Mapping[str, Any]) -> list[str]:
     return [
         name
         for name, seen in facts["features"].items()
-        if any(share is not None and share > NEARLY_OUTCOME for share in seen["tells_outcome"].values())
-        or any(share is not None and share > NEARLY_GROUP for share in seen["tells_group"].values())
+        if _near(seen["tells_outcome"], NEARLY_OUTCOME) or _near(seen["tells_group"], NEARLY_GROUP)
     ]
+
+
+def _near(shares: Mapping[str, float | None], least: float) -> dict[str, float]:
+    return {name: share for name, share in shares.items() if share is not None and share > least}
 
 
 def _outcome_facts(target: Target) -> dict[str, Any]:
     values = target.values
-    return {
-        "column": target.name,
-        "values": target.levels,
-        "mean": _rounded(values.mean()),
-        "least": float(values.min()),
-        "most": float(values.max()),
-    }
+    ends = {"least": float(values.min()), "most": float(values.max())}
+    return {"column": target.name, "values": target.levels, "mean": _rounded(values.mean()), **ends}
 
 
 def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
@@ -272,11 +250,10 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _outcome_cautions(outcomes: Mapping[str, Mapping[str, float | None]]) -> list[Caution]:
+def _outcome_cautions(outcomes: Told) -> list[Caution]:
     out = []
     for target, found in outcomes.items():
-        near = {name: share for name, share in found.items() if share is not None and share > NEARLY_OUTCOME}
-        if near:
+        if near := _near(found, NEARLY_OUTCOME):
             text = (
                 f"features that alone nearly tell the outcome '{target}': {_listed(near)} (AUC or R squared, out of "
                 f"sample). Is each known when the decision is made? If not: `exclude={list(near)}`."
@@ -288,8 +265,7 @@ def _outcome_cautions(outcomes: Mapping[str, Mapping[str, float | None]]) -> lis
 def _group_cautions(screened: Screened) -> list[Caution]:
     out = []
     for target, found in screened.groups.items():
-        near = {name: share for name, share in found.items() if share is not None and share > NEARLY_GROUP}
-        together = screened.together[target]
+        near, together = _near(found, NEARLY_GROUP), screened.together[target]
         if near:
             text = (
                 f"features that alone nearly tell the group '{target}': {_listed(near)} (AUC). A candidate that reads "
@@ -300,7 +276,7 @@ def _group_cautions(screened: Screened) -> list[Caution]:
             best = dict(sorted(found.items(), key=lambda one: -(one[1] or 0.0))[:3])
             text = (
                 f"the features together nearly tell the group '{target}' (AUC {together:.3f}); alone, the best are "
-                f"{_listed({name: share for name, share in best.items() if share is not None})}. "
+                f"{_listed(_near(best, -1.0))}. "
                 "A candidate can act on the group without reading it."
             )
             out.append(Caution(f"together {target}", text))

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.by_column import steady
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
-from improvable.algorithms.decisions import Algorithm, capacity_of, decide
-from improvable.algorithms.mixture import mix
+from improvable.algorithms.decisions import Algorithm, capacity_of, decide, mix
+from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.arrays import FloatArray
 from improvable.data.engines.memory import Memory

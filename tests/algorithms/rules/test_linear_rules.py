@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import as_rule
-from improvable.algorithms.rules.linear.aim import aim_at
+from improvable.algorithms.rules.linear.problem import aim_at
 from improvable.algorithms.rules.linear_classifiers import LinearRule, _negated
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.design import Design, make_design

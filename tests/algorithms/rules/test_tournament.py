@@ -10,7 +10,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import as_rule, as_tournament
-from improvable.algorithms.rules.folding import folds_of
+from improvable.algorithms.rules.base import folds_of
 from improvable.data.sample import Sample
 from improvable.procedure.preparing import prepare_audit
 from improvable.question.settings import Settings

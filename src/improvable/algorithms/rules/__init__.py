@@ -1,31 +1,26 @@
 """Selection rules: training rows in, a candidate algorithm out (the paper's rho, Section 3.1).
 
-A new rule is a file in this folder and a line in `RULES`; one with a setting of its own, such as ``ridge:10``, a line
-in `FAMILIES`.
+A new rule is a file in this folder and a line in `FAMILIES`. What a rule is called, what may follow its name, which
+rules are inside it and what messages propose are all read from there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.foreign import ForeignRule, import_rule
-from improvable.algorithms.rules.linear_classifiers import linear_rule
-from improvable.algorithms.rules.predictive import PREDICTIVE, PredictiveRule, forest, ridge
-from improvable.algorithms.rules.prices import PRICE, price
-from improvable.algorithms.rules.reductions import reduction
-from improvable.algorithms.rules.tournament import Tournament, tournament
+from improvable.algorithms.rules.linear_classifiers import PROGRAM, SEARCH, linear_rule
+from improvable.algorithms.rules.predictive import PredictiveRule, boosting, forest, lasso, linear, logistic, ridge
+from improvable.algorithms.rules.tournament import CONTENDERS, Tournament, tournament
 from improvable.algorithms.rules.variations import Blend, Unnamed, WithoutFeatures, blend
 from improvable.errors import OptionError, nearest
 
-RULES: dict[str, SelectionRule] = {
-    **PREDICTIVE,
-    "linear_search": linear_rule("linear_search", ""),
-    "linear_program": linear_rule("linear_program", ""),
-    "price": PRICE,
-}
-
 __all__ = [
+    "FAMILIES",
     "RULES",
+    "Family",
     "PredictiveRule",
     "Selection",
     "SelectionRule",
@@ -34,6 +29,70 @@ __all__ = [
     "as_rule",
     "as_tournament",
 ]
+
+Split = Callable[[str], tuple[str, list[str]]]
+
+
+def _no_rule(setting: str) -> tuple[str, list[str]]:
+    return setting, []
+
+
+def _rule_after_colon(setting: str) -> tuple[str, list[str]]:
+    own, colon, rule = setting.partition(":")
+    if not colon:
+        raise ValueError("a rule is missing")
+    return own, [rule]
+
+
+def _rules_between_commas(setting: str) -> tuple[str, list[str]]:
+    return "", (setting or CONTENDERS).split(",")
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a rule is made from its name.
+
+    Attributes
+    ----------
+    make : callable
+        Called with the rule's own setting, and then with the rules inside it.
+    example : str
+        Of what may follow the name and a colon; empty where nothing may.
+    alone : bool
+        Whether the name without a setting is proposed as a rule.
+    split : callable
+        Parts what follows the colon into the rule's own setting and the names of the rules inside. Only so does a rule
+        get others inside it: that is how code of somebody else's is known wherever it stands in a name.
+    """
+
+    make: Callable[..., SelectionRule]
+    example: str = ""
+    alone: bool = True
+    split: Split = _no_rule
+
+
+FAMILIES: dict[str, Family] = {
+    "linear": Family(linear),
+    "lasso": Family(lasso),
+    "forest": Family(forest, "100"),
+    "boosting": Family(boosting),
+    "logistic": Family(logistic),
+    SEARCH: Family(partial(linear_rule, SEARCH), "fairest"),
+    PROGRAM: Family(partial(linear_rule, PROGRAM), "most_accurate:GROUP"),
+    "ridge": Family(ridge, "10", alone=False),
+    "drop": Family(WithoutFeatures, "cost_*:linear", alone=False, split=_rule_after_colon),
+    "blend": Family(blend, "0.5:linear", alone=False, split=_rule_after_colon),
+    "tournament": Family(
+        lambda _, *rules: tournament(rules), "linear,boosting", alone=False, split=_rules_between_commas
+    ),
+}
+RULES: dict[str, SelectionRule] = {name: family.make("") for name, family in FAMILIES.items() if family.alone}
+"""The rules whose names need nothing more."""
+
+
+def rule_names() -> list[str]:
+    """The names of all rules, those with a setting by an example."""
+    return [*RULES, *(f"{name}:{family.example}" for name, family in FAMILIES.items() if family.example)]
 
 
 def as_rule(spec: Any) -> SelectionRule:
@@ -64,61 +123,19 @@ def as_tournament(specs: Sequence[Any]) -> Tournament:
 def _named(spec: str) -> SelectionRule:
     if spec in RULES:
         return RULES[spec]
-    family, _, setting = spec.partition(":")
-    if family in FAMILIES:
+    name, _, setting = spec.partition(":")
+    if name in FAMILIES and FAMILIES[name].example:
+        family = FAMILIES[name]
         try:
-            return FAMILIES[family](setting)
+            own, inside = family.split(setting)
+            return family.make(own, *map(as_rule, inside))
+        except OptionError:
+            raise
         except ValueError as error:
-            if isinstance(error, OptionError):
-                raise
-            raise OptionError(f"'{spec}' is not a rule.", f"Write it like {EXAMPLES[family]}.") from error
+            raise OptionError(f"'{spec}' is not a rule.", f"Write it like {name}:{family.example}.") from error
     if setting:
-        return import_rule(family, setting)
-    raise OptionError(f"there is no rule '{spec}'.", nearest(spec, [*RULES, *EXAMPLES.values()]))
-
-
-def is_own_rule(rule: Any) -> bool:
-    """Whether a rule, or one inside it, is code of the caller's own, which may learn from any column."""
-    return _is_foreign(rule) or any(map(is_own_rule, _inside(rule)))
-
-
-def _is_foreign(rule: Any) -> bool:
-    return isinstance(rule, ForeignRule) or not type(rule).__module__.startswith("improvable.")
-
-
-def runs_foreign_code(rule: Any) -> bool:
-    """Whether code that is neither ours nor of a library that we build on chooses the candidate."""
-    if isinstance(rule, PredictiveRule):
-        estimator = rule.estimator(False, None)
-        parts = [estimator, *estimator.get_params(deep=True).values()]
-        return any((hasattr(one, "fit") or callable(one)) and not _known(one) for one in parts)
-    return _is_foreign(rule) or any(map(runs_foreign_code, _inside(rule)))
-
-
-def keeps_state(rule: Any) -> bool:
-    """Whether foreign code runs in our own process, where it may remember one block in the next."""
-    if isinstance(rule, ForeignRule):
-        return False
-    inside = _inside(rule)
-    return any(map(keeps_state, inside)) if inside else runs_foreign_code(rule)
-
-
-def _known(part: Any) -> bool:
-    """Whether an estimator, or a function inside one, is of a library that we build on."""
-    module = getattr(part, "__module__", None) or type(part).__module__
-    return str(module).split(".")[0] in ("improvable", "numpy", "scipy", "skrub", "sklearn")
-
-
-def blends(rule: Any) -> bool:
-    """Whether candidates of a rule, or of one inside it, read the status quo's score."""
-    return isinstance(rule, Blend) or any(map(blends, _inside(rule)))
-
-
-def _inside(rule: Any) -> tuple[Any, ...]:
-    """The rules that a rule is made of."""
-    if not type(rule).__module__.startswith("improvable."):
-        return ()
-    return (*getattr(rule, "rules", ()), *([rule.rule] if hasattr(rule, "rule") else []))
+        return import_rule(name, setting)
+    raise OptionError(f"there is no rule '{spec}'.", nearest(spec, rule_names()))
 
 
 def own_modules(spec: str) -> list[str]:
@@ -129,56 +146,68 @@ def own_modules(spec: str) -> list[str]:
     >>> own_modules("tournament:linear,blend:0.5:their_rules:rule")
     ['their_rules']
     """
-    family, separator, setting = spec.partition(":")
-    if family in ("drop", "blend"):
-        return own_modules(setting.partition(":")[2])
-    if family == "price":
-        return own_modules(setting)
-    if family == "tournament":
-        return [module for one in setting.split(",") for module in own_modules(one)]
-    return [family] if separator and family not in FAMILIES else []
-
-
-def _two(make: Callable[[str, SelectionRule], SelectionRule]) -> Callable[[str], SelectionRule]:
-    """A family whose setting is followed by another rule."""
-
-    def parse(setting: str) -> SelectionRule:
-        first, separator, rule = setting.partition(":")
-        if not separator:
-            raise ValueError("a rule is missing")
-        return make(first, as_rule(rule))
-
-    return parse
-
-
-FAMILIES: dict[str, Callable[[str], SelectionRule]] = {
-    "forest": forest,
-    "ridge": ridge,
-    "linear_search": lambda setting: linear_rule("linear_search", setting),
-    "linear_program": lambda setting: linear_rule("linear_program", setting),
-    "reductions": reduction,
-    "price": lambda rule: price(as_rule(rule)),
-    "drop": _two(WithoutFeatures),
-    "blend": _two(blend),
-    "tournament": lambda names: as_tournament((names or CONTENDERS).split(",")),
-}
-EXAMPLES = {
-    "forest": "forest:100",
-    "ridge": "ridge:10",
-    "linear_search": "linear_search:fairest",
-    "linear_program": "linear_program:most_accurate:GROUP",
-    "reductions": "reductions:exponentiated_gradient",
-    "price": "price:linear",
-    "drop": "drop:cost_*:linear",
-    "blend": "blend:0.5:linear",
-    "tournament": "tournament:linear,boosting",
-}
-CONTENDERS = "linear,lasso,boosting"
-"""Who competes where nobody is named: a plain line, a line of few features, and trees that bend and interact. All three
-are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only 0/1."""
+    name, colon, setting = spec.partition(":")
+    if name not in FAMILIES or not FAMILIES[name].example:
+        return [name] if colon else []
+    try:
+        _, inside = FAMILIES[name].split(setting)
+    except ValueError:
+        return []
+    return [module for rule in inside for module in own_modules(rule)]
 
 
 def _is_pipeline(estimator: Any) -> bool:
     """Whether an estimator prepares its own columns: a pipeline, or a search over one."""
     inner = getattr(estimator, "estimator", None)
     return hasattr(estimator, "steps") or (inner is not None and _is_pipeline(inner))
+
+
+# What is known of a rule and of those inside it. ----
+
+
+def is_own_rule(rule: Any) -> bool:
+    """Whether a rule, or one inside it, is code of the caller's own, which may learn from any column."""
+    return any(map(_is_foreign, _with_inner(rule)))
+
+
+def runs_foreign_code(rule: Any) -> bool:
+    """Whether code that is neither ours nor of a library that we build on chooses the candidate."""
+    return any(map(_runs_code, _with_inner(rule)))
+
+
+def keeps_state(rule: Any) -> bool:
+    """Whether foreign code runs in our own process, where it may remember one block in the next."""
+    return any(_runs_code(one) and not isinstance(one, ForeignRule) for one in _with_inner(rule))
+
+
+def blends(rule: Any) -> bool:
+    """Whether candidates of a rule, or of one inside it, read the status quo's score."""
+    return any(isinstance(one, Blend) for one in _with_inner(rule))
+
+
+def _with_inner(rule: Any) -> Iterator[Any]:
+    """A rule and, where it is ours, all that it holds."""
+    yield rule
+    if type(rule).__module__.startswith("improvable."):
+        for value in vars(rule).values():
+            for inner in value if isinstance(value, tuple) else (value,):
+                if hasattr(inner, "select"):
+                    yield from _with_inner(inner)
+
+
+def _is_foreign(rule: Any) -> bool:
+    return isinstance(rule, ForeignRule) or not type(rule).__module__.startswith("improvable.")
+
+
+def _runs_code(rule: Any) -> bool:
+    if not isinstance(rule, PredictiveRule):
+        return _is_foreign(rule)
+    estimator = rule.estimator(False, None)
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return any((hasattr(part, "fit") or callable(part)) and not _is_known(part) for part in parts)
+
+
+def _is_known(part: Any) -> bool:
+    """Whether an estimator, or a function inside one, is of a library that we build on."""
+    module = getattr(part, "__module__", None) or type(part).__module__
+    return str(module).split(".")[0] in ("improvable", "numpy", "scipy", "skrub", "sklearn")

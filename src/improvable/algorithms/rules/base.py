@@ -1,4 +1,4 @@
-"""What a selection rule sees, and what it must do."""
+"""What a selection rule sees and must do, and folds of training rows for those that judge by rows left out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,14 +9,16 @@ import numpy as np
 from improvable.algorithms.constraints import Constraints
 from improvable.algorithms.cutoffs import Threshold, TieBreaking
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
+from improvable.algorithms.models import Encoder, fit_encoder, matrix_of
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows
 from improvable.data.sample import Sample
+from improvable.errors import DataError
 from improvable.question.design import Design
 
 
-def _silent(_: str) -> None:
-    pass
+def silent(_: str) -> None:
+    """Say nothing of how far the work is."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Training:
     design: Design
     constraints: Constraints
     seed: np.random.SeedSequence
-    report: Callable[[str], None] = _silent
+    report: Callable[[str], None] = silent
     breaking: TieBreaking | None = None
     sight: tuple[str, ...] | None = None
 
@@ -80,6 +82,12 @@ class Training:
     def numeric_decisions(self) -> bool:
         """Whether a decision is a number (a price) rather than 0/1."""
         return not any(utility.binary_decision for utility in self.design.utilities)
+
+    def encoded(self) -> tuple[FloatArray, tuple[str, ...], Encoder | None]:
+        """The features as a matrix, the names of its columns, and the encoder of messy ones, fitted on these rows."""
+        encoder = None if self.plain else fit_encoder(self.rows, self.features, int(self.seed.generate_state(1)[0]))
+        columns = self.features if encoder is None else encoder.outputs
+        return matrix_of(self.rows, self.features, encoder), columns, encoder
 
     def take(self, index: IntArray) -> "Training":
         """Some of the training rows."""
@@ -139,3 +147,26 @@ def run_rule(
 def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
     """Rows as a candidate is shown them: its features, and neither outcome nor group."""
     return rows if sight is None else rows.select(sight)
+
+
+def folds_of(sample: Sample, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
+    """Rows to learn from and rows to judge, for every fold; clusters stay whole.
+
+    Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
+    """
+    units = int(sample.unit_codes().max()) + 1
+    folds = min(folds, units // 2)
+    if folds < 2:
+        what = "rows" if sample.clusters is None else "clusters"
+        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Bring more {what}.")
+    fold = fold_of_row(sample, folds, seed)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(folds)]
+
+
+def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> IntArray:
+    """The fold of every row; clusters stay whole."""
+    unit = sample.unit_codes()
+    units = int(unit.max()) + 1
+    fold_of_unit = np.empty(units, dtype=np.int64)
+    fold_of_unit[np.random.default_rng(seed).permutation(units)] = np.arange(units) % folds
+    return fold_of_unit[unit]

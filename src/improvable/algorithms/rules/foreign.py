@@ -21,9 +21,9 @@ from typing import Any
 
 import cloudpickle
 
-from improvable.algorithms.constraints import CAPACITY
+from improvable.algorithms.constraints import CAPACITY, honors_of
 from improvable.algorithms.decisions import Algorithm
-from improvable.algorithms.rules.base import SelectionRule, Training
+from improvable.algorithms.rules.base import SelectionRule, Training, silent
 from improvable.errors import ImprovableError, OptionError, RuleError
 
 REFUSED = "IMPROVABLE_NO_CODE"
@@ -37,27 +37,17 @@ SERVE = "import sys; sys.path[:] = {path!r}; from improvable.algorithms.rules.fo
 
 @dataclass(frozen=True)
 class ForeignRule:
-    """A rule in a process of its own.
+    """A rule in a process of its own."""
 
-    Attributes
-    ----------
-    name : str
-        As it calls itself.
-    module, attribute : str
-    files : mapping
-        The code, by the names of its files.
-    honors : frozenset of str
-    """
-
-    name: str
+    name: str  # as it calls itself
     module: str
     attribute: str
-    files: Mapping[str, bytes] = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)  # the code, by the names of its files
     honors: frozenset[str] = frozenset({CAPACITY})
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         """What the rule selects in a new process, brought home."""
-        quiet = replace(training, report=_silent)
+        quiet = replace(training, report=silent)
         return _ask(self.module, self.attribute, self.files, (quiet, status_quo))
 
 
@@ -180,7 +170,7 @@ def _answer(request: bytes) -> bytes:
 
 
 def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, place: Path) -> Any:
-    from improvable.algorithms.rules import EXAMPLES, RULES, as_rule
+    from improvable.algorithms.rules import as_rule, rule_names
 
     for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -192,11 +182,11 @@ def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, pla
     except (ImportError, AttributeError) as error:
         raise OptionError(
             f"the rule '{module}:{attribute}' cannot be imported: {error}.",
-            f"Rules are {', '.join([*RULES, *EXAMPLES.values()])}, or module:object of your own.",
+            f"Rules are {', '.join(rule_names())}, or module:object of your own.",
         ) from error
     refuse_strangers(place)
     if work is None:
-        return rule.name, frozenset(getattr(rule, "honors", {CAPACITY}))
+        return rule.name, honors_of(rule)
     found = rule.select(*work)
     refuse_strangers(place)
     return found
@@ -218,7 +208,3 @@ def _loaded() -> dict[str, Path]:
     """The files of the modules that were loaded after the server began."""
     named = ((name, getattr(sys.modules[name], "__file__", None)) for name in {*sys.modules} - _known)
     return {name: Path(file).resolve() for name, file in named if isinstance(file, str)}
-
-
-def _silent(_: str) -> None:
-    pass

@@ -22,8 +22,7 @@ import numpy as np
 
 from improvable.algorithms.cutoffs import score_unit, settle
 from improvable.algorithms.models import FittedModel, final_step
-from improvable.algorithms.rules.base import Training
-from improvable.algorithms.rules.folding import fold_of_row
+from improvable.algorithms.rules.base import Training, fold_of_row
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.data.keys import Keying
 from improvable.inference.resampling import child
@@ -36,20 +35,11 @@ Fit = Callable[[Training], FittedModel]
 
 
 def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatArray:
-    """The score of every training row as if it were new.
-
-    Parameters
-    ----------
-    fitted : FittedModel
-        On all training rows.
-    training : Training
-    refit : callable
-        Fits the same model on other training rows.
-    """
-    own = fitted.score(training.rows)
-    found = _left_out(fitted, training, own) if training.sample.clusters is None else None
-    if found is None and training.sample.clusters is None:
-        found = _out_of_bag(fitted.estimator)
+    """The score of every training row as if it were new; `refit` fits the same model on other training rows."""
+    own, found = fitted.score(training.rows), None
+    if training.sample.clusters is None:
+        found = _left_out(fitted, training, own)
+        found = _out_of_bag(fitted.estimator) if found is None else found
     if found is None:
         return _cross_fitted(fitted, training, own, refit)
     return np.where(_recurring(training), own, found)
@@ -65,13 +55,10 @@ def may_keep_out_of_bag(model: Any) -> bool:
 
 def _out_of_bag(estimator: Any) -> FloatArray | None:
     """Out-of-bag scores; none where some row was in every tree's bag."""
-    if hasattr(estimator, "oob_decision_function_"):
-        found = np.asarray(estimator.oob_decision_function_)[:, 1]
-    elif hasattr(estimator, "oob_prediction_"):
-        found = np.asarray(estimator.oob_prediction_)
-    else:
+    found = getattr(estimator, "oob_decision_function_", getattr(estimator, "oob_prediction_", None))
+    if found is None or not np.isfinite(found).all():
         return None
-    return found if bool(np.isfinite(found).all()) else None
+    return np.asarray(found[:, 1] if np.ndim(found) == 2 else found)
 
 
 def forget_training(estimator: Any) -> None:

@@ -1,4 +1,4 @@
-"""The cross-validated LASSO, fitted from sums.
+"""Linear regressions of our own: the cross-validated LASSO, fitted from sums, and least squares with given signs.
 
 Least squares needs of its rows only their sums of squares and products. So every fold is condensed to no more rows than
 there are columns, with the same sums. The paths of cross-validation, their errors on the fold that was left out, and
@@ -6,9 +6,10 @@ the final fit come from the few rows, as scikit-learn's `LassoCV` would find the
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import enet_path
 from sklearn.linear_model._base import LinearModel
 
@@ -137,3 +138,34 @@ def _squared_error(rows: FloatArray, lines: FloatArray) -> FloatArray:
     """The mean squared error of each line."""
     residuals = rows[:, -1:] - rows[:, :-1] @ lines.T
     return np.asarray((residuals**2).sum(axis=0) / (rows[:, 0] ** 2).sum())
+
+
+class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Least squares whose coefficients have given signs: the linear rule under a monotonicity constraint.
+
+    Parameters
+    ----------
+    signs : array of int
+        +1: the coefficient is at least zero; -1: at most zero; 0: free.
+    """
+
+    def __init__(self, signs: IntArray) -> None:
+        self.signs = signs
+
+    def fit(self, matrix: FloatArray, target: FloatArray, sample_weight: FloatArray | None = None) -> Any:
+        from scipy.optimize import lsq_linear
+
+        root = np.ones(len(target)) if sample_weight is None else np.sqrt(sample_weight)
+        center = np.average(matrix, axis=0, weights=root**2)
+        scale = np.sqrt(np.average((matrix - center) ** 2, axis=0, weights=root**2))
+        scale[scale == 0] = 1.0
+        mean = np.average(target, weights=root**2)
+        bounds = np.where(self.signs > 0, 0.0, -np.inf), np.where(self.signs < 0, 0.0, np.inf)
+        found = lsq_linear(root[:, None] * (matrix - center) / scale, root * (target - mean), bounds=bounds)
+        self.coef_ = found.x / scale
+        self.intercept_ = float(mean - center @ self.coef_)
+        self.n_features_in_ = matrix.shape[1]
+        return self
+
+    def predict(self, matrix: FloatArray) -> FloatArray:
+        return np.asarray(matrix @ self.coef_ + self.intercept_)

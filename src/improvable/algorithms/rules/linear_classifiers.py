@@ -9,13 +9,11 @@ import numpy as np
 
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
-from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.models import LinearClassifier
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.linear.judging import standard_errors
-from improvable.algorithms.rules.linear.model import entries_of
 from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
-from improvable.algorithms.rules.linear.program import TIME_LIMIT, solve
+from improvable.algorithms.rules.linear.program import TIME_LIMIT, entries_of, solve
 from improvable.algorithms.rules.linear.search import Found, search
 from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError, nearest
@@ -27,7 +25,8 @@ from improvable.question.design import Design
 
 OBJECTIVES = ("balanced", "fairest", "most_accurate")
 SEARCH, PROGRAM = "linear_search", "linear_program"
-SETTINGS = {SEARCH: ("iota",), PROGRAM: ("iota", "nodes")}
+EXAMPLES = {SEARCH: "linear_search:fairest:iota=0.01", PROGRAM: "linear_program:fairest:iota=0.01:nodes=500"}
+"""Every setting of a rule is in its example."""
 RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
 """How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
 IOTA = "0.5se"
@@ -72,7 +71,7 @@ class LinearRule:
             parse_iota(self.iota)
         if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
             raise OptionError(
-                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are 1 or more."
+                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are at least 1."
             )
 
     @property
@@ -123,9 +122,7 @@ class LinearRule:
             "gap": _plain(solution.gap),
             "nodes": nodes,
         }
-        if solution.beta is None:
-            return Selection(None, notes)
-        return Selection(stated.classifier(solution.beta), notes)
+        return Selection(None if solution.beta is None else stated.classifier(solution.beta), notes)
 
     def _objective(self, training: Training) -> str:
         kind, _, group = self.objective.partition(":")
@@ -166,8 +163,8 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     parts, settings = setting.split(":") if setting else [], dict[str, str]()
     while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
         key, value = found.groups()
-        if key not in SETTINGS[method] or key in settings:
-            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {_example(method)}.")
+        if f":{key}=" not in EXAMPLES[method] or key in settings:
+            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {EXAMPLES[method]}.")
         settings[key] = value
         parts.pop()
     objective = ":".join(parts) or "balanced"
@@ -182,17 +179,13 @@ def linear_rule(method: str, setting: str) -> LinearRule:
     return LinearRule(method, objective, settings.get("iota"), None if nodes is None else int(nodes))
 
 
-def _example(method: str) -> str:
-    return f"{method}:fairest:" + ":".join({"iota": "iota=0.01", "nodes": "nodes=500"}[key] for key in SETTINGS[method])
-
-
 def _plain(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
 @dataclass(frozen=True)
 class _Stated:
-    """A linear problem on standardised features, and the way back to the features as they are."""
+    """A linear problem on standardized features, and the way back to the features as they are."""
 
     problem: LinearProblem
     start: FloatArray
@@ -228,9 +221,7 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     if len(sample.grouping.attributes) != 1:
         raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
     if training.numeric_decisions:
-        raise RuleError(
-            f"rule '{rule.name}' decides 0 or 1.", "Use the rule 'price', or a predictive rule, for prices."
-        )
+        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
             raise RuleError(
@@ -238,12 +229,7 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
                 "compared by its difference.",
                 "Use a predictive rule, such as forest, or another utility.",
             )
-    encoder = None
-    if training.plain:
-        matrix, columns = training.rows.matrix(training.features), training.features
-    else:
-        encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
-        matrix, columns = encoder.encode(training.rows), encoder.outputs
+    matrix, columns, encoder = training.encoded()
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])

@@ -9,7 +9,6 @@ import numpy as np
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.cutoffs import Threshold, ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
-from improvable.algorithms.encoding import fit_encoder
 from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules.base import Selection, Training
 from improvable.algorithms.rules.honest import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
@@ -89,14 +88,11 @@ class PredictiveRule:
         """The fitted estimator, before any threshold."""
         from sklearn.base import clone, is_classifier
 
-        encoder, signs = None, training.constraints.monotone
+        signs = training.constraints.monotone
         if self.raw:
-            matrix, columns = named_columns(training.rows, training.features), training.features
-        elif training.plain:
-            matrix, columns = training.rows.matrix(training.features), training.features
+            matrix, columns, encoder = named_columns(training.rows, training.features), training.features, None
         else:
-            encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
-            matrix, columns = encoder.encode(training.rows), encoder.outputs
+            matrix, columns, encoder = training.encoded()
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
         model = clone(self.estimator(training.binary_target, rising))
         _seed(model, training.seed)
@@ -141,30 +137,56 @@ def _seed(model: Any, seed: np.random.SeedSequence) -> None:
     model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
 
 
-def _linear(_: bool, signs: IntArray | None) -> Any:
-    from sklearn.linear_model import LinearRegression
-
-    from improvable.algorithms.rules.monotone import BoundedLinearRegression
-
-    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
+_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
 
 
-def _lasso(_: bool, signs: IntArray | None) -> Any:
-    from improvable.algorithms.rules.lasso import FoldedLasso
+def linear(_: str) -> PredictiveRule:
+    def make(_: bool, signs: IntArray | None) -> Any:
+        from sklearn.linear_model import LinearRegression
 
-    return _standardised(FoldedLasso(signs))
+        from improvable.algorithms.rules.lasso import BoundedLinearRegression
+
+        return LinearRegression() if signs is None else BoundedLinearRegression(signs)
+
+    return PredictiveRule("linear", make, _MONOTONE)
 
 
-def _ridge(strength: float) -> Maker:
+def lasso(_: str) -> PredictiveRule:
+    def make(_: bool, signs: IntArray | None) -> Any:
+        from improvable.algorithms.rules.lasso import FoldedLasso
+
+        return _standardized(FoldedLasso(signs))
+
+    return PredictiveRule("lasso", make, _MONOTONE)
+
+
+def ridge(strength: str) -> PredictiveRule:
+    """Ridge regression of a given strength, ``ridge:10``."""
+    penalty = float(strength)
+
     def make(_: bool, __: IntArray | None) -> Any:
         from sklearn.linear_model import Ridge
 
-        return _standardised(Ridge(alpha=strength))
+        return _standardized(Ridge(alpha=penalty))
 
-    return make
+    return PredictiveRule(f"ridge:{strength}", make)
 
 
-def _forest(trees: int) -> Maker:
+def logistic(_: str) -> PredictiveRule:
+    def make(_: bool, __: IntArray | None) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        return _standardized(LogisticRegression(max_iter=1_000))
+
+    return PredictiveRule("logistic", make)
+
+
+def forest(setting: str) -> PredictiveRule:
+    """A random forest, of a given number of trees in ``forest:100``."""
+    trees = int(setting) if setting else TREES
+    if trees < 1:
+        raise ValueError("a forest has trees")
+
     def make(binary: bool, signs: IntArray | None) -> Any:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -172,46 +194,21 @@ def _forest(trees: int) -> Maker:
             return RandomForestClassifier(trees, monotonic_cst=signs, n_jobs=-1)
         return RandomForestRegressor(trees, max_features=1 / 3, monotonic_cst=signs, n_jobs=-1)
 
-    return make
+    return PredictiveRule(f"forest:{setting}" if setting else "forest", make, _MONOTONE)
 
 
-def _boosting(binary: bool, signs: IntArray | None) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+def boosting(_: str) -> PredictiveRule:
+    def make(binary: bool, signs: IntArray | None) -> Any:
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-    return kind(monotonic_cst=signs)
+        kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+        return kind(monotonic_cst=signs)
 
-
-def _logistic(_: bool, __: IntArray | None) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return _standardised(LogisticRegression(max_iter=1_000))
+    return PredictiveRule("boosting", make, _MONOTONE)
 
 
-def _standardised(estimator: Any) -> Any:
+def _standardized(estimator: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), estimator)
-
-
-_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
-PREDICTIVE = {
-    "linear": PredictiveRule("linear", _linear, _MONOTONE),
-    "lasso": PredictiveRule("lasso", _lasso, _MONOTONE),
-    "forest": PredictiveRule("forest", _forest(TREES), _MONOTONE),
-    "boosting": PredictiveRule("boosting", _boosting, _MONOTONE),
-    "logistic": PredictiveRule("logistic", _logistic),
-}
-
-
-def ridge(strength: str) -> PredictiveRule:
-    """Ridge regression of a given strength, ``ridge:10``."""
-    return PredictiveRule(f"ridge:{strength}", _ridge(float(strength)))
-
-
-def forest(trees: str) -> PredictiveRule:
-    """A forest of a given number of trees, ``forest:100``."""
-    if int(trees) < 1:
-        raise ValueError("a forest has trees")
-    return PredictiveRule(f"forest:{trees}", _forest(int(trees)), _MONOTONE)

@@ -9,16 +9,13 @@ did not train on them.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.constraints import selection_gap, selection_rates
+from improvable.algorithms.constraints import selection_gap, selection_rates, spread_of
 from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore, cutoff
-from improvable.algorithms.encoding import fit_encoder
-from improvable.algorithms.models import Encoder, linear_sum
-from improvable.algorithms.rules.base import Selection, Training
-from improvable.algorithms.rules.folding import folds_of
+from improvable.algorithms.models import Encoder, linear_sum, matrix_of
+from improvable.algorithms.rules.base import Selection, Training, folds_of
 from improvable.data.arrays import FloatArray, IntArray
 from improvable.data.frames import Rows
 from improvable.data.groups import Attribute
@@ -35,30 +32,18 @@ SMALLEST = 2.0**-10  # of the score's spread: the first penalty tried
 
 @dataclass(frozen=True)
 class GroupGuess:
-    """How likely a row's features are of each group: a fitted logistic regression.
-
-    Attributes
-    ----------
-    features : tuple of str
-    encoder : Encoder or None
-    coefficients : array of shape (columns, groups)
-    constants : array of shape (groups,)
-    shares : array of shape (groups,)
-        Of the training rows, or of their weight.
-    strength : float
-        Inverse strength of the ridge penalty.
-    """
+    """How likely a row's features are of each group: a fitted logistic regression."""
 
     features: tuple[str, ...]
     encoder: Encoder | None
-    coefficients: FloatArray
-    constants: FloatArray
-    shares: FloatArray
-    strength: float
+    coefficients: FloatArray  # (columns, groups)
+    constants: FloatArray  # (groups,)
+    shares: FloatArray  # (groups,): of the training rows, or of their weight
+    strength: float  # inverse strength of the ridge penalty
 
     def relative(self, rows: Rows) -> FloatArray:
         """P(g | x) / P(g), shape (rows, groups)."""
-        matrix = rows.matrix(self.features) if self.encoder is None else self.encoder.encode(rows)
+        matrix = matrix_of(rows, self.features, self.encoder)
         logits = np.stack([linear_sum(matrix, column) for column in self.coefficients.T], axis=1) + self.constants
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True) / self.shares)
@@ -66,20 +51,11 @@ class GroupGuess:
 
 @dataclass(frozen=True)
 class PenalizedScore:
-    """A score less a penalty for looking like groups that are selected often; it reads features, not groups.
-
-    Attributes
-    ----------
-    scorer : Score
-    guesses : tuple of GroupGuess
-        One for each group column.
-    penalties : tuple of arrays
-        Of each group.
-    """
+    """A score less a penalty for looking like groups that are selected often; it reads features, not groups."""
 
     scorer: Score
-    guesses: tuple[GroupGuess, ...]
-    penalties: tuple[FloatArray, ...]
+    guesses: tuple[GroupGuess, ...]  # one for each group column
+    penalties: tuple[FloatArray, ...]  # of each group
 
     def score(self, rows: Rows) -> FloatArray:
         out = self.scorer.score(rows).astype(np.float64)
@@ -91,13 +67,7 @@ class PenalizedScore:
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
     """Fit a score and penalize it until selection rates differ by at most the bound.
 
-    Parameters
-    ----------
-    training : Training
-    fit : callable
-        Training rows to a score.
-    above : float or None
-        The cutoff where there is no capacity.
+    `above` is the cutoff where there is no capacity.
     """
     bound = training.constraints.selection_gap
     assert bound is not None
@@ -156,8 +126,10 @@ class Path:
         penalties = self.none
         for _ in range(ROUNDS):
             rates = selection_rates(self.decisions(penalties), self.sample)
-            place, attribute = max(enumerate(self.sample.grouping.attributes), key=lambda pair: _spread(rates, pair[1]))
-            if _spread(rates, attribute) <= bound:
+            place, attribute = max(
+                enumerate(self.sample.grouping.attributes), key=lambda pair: spread_of(rates, pair[1])
+            )
+            if spread_of(rates, attribute) <= bound:
                 break
             high, low = (extreme(attribute.levels, key=rates.__getitem__) for extreme in (max, min))
             direction = np.zeros(len(attribute.levels))
@@ -192,11 +164,6 @@ class Path:
         return move(high)[0]
 
 
-def _spread(rates: dict[str, float], attribute: Attribute) -> float:
-    mine = [rates[level] for level in attribute.levels]
-    return max(mine) - min(mine)
-
-
 def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
     """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone.
 
@@ -205,12 +172,7 @@ def guess_group(training: Training, attribute: Attribute, strength: float | None
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
-    encoder: Any = None
-    if training.plain:
-        matrix, columns = training.rows.matrix(training.features), training.features
-    else:
-        encoder = fit_encoder(training.rows, training.features, int(training.seed.generate_state(1)[0]))
-        matrix, columns = encoder.encode(training.rows), encoder.outputs
+    matrix, columns, encoder = training.encoded()
     free = np.array([name not in training.constraints.monotone for name in columns])
     if not free.any():
         raise RuleError(

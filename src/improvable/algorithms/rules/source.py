@@ -82,7 +82,7 @@ def _root(module: str) -> Path:
         spec = None
     places = [] if spec is None else [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else [])]
     if not places:
-        known = f"The rule {top} takes no setting." if top in RULES else nearest(top, {**RULES, **FAMILIES})
+        known = f"The rule {top} takes no setting." if top in RULES else nearest(top, FAMILIES)
         raise OptionError(
             f"the code of the rule's module '{module}' cannot be found.",
             f"{known} A module of your own must be on Python's path.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
+from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
 from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel
@@ -32,7 +32,7 @@ class WithoutFeatures:
 
     @property
     def honors(self) -> frozenset[str]:
-        return getattr(self.rule, "honors", frozenset({CAPACITY})) - {MONOTONE}
+        return honors_of(self.rule) - {MONOTONE}
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         kept = tuple(name for name in training.features if not fnmatchcase(name, self.pattern))
@@ -56,7 +56,7 @@ class Unnamed:
 
     @property
     def honors(self) -> frozenset[str]:
-        return getattr(self.rule, "honors", frozenset({CAPACITY}))
+        return honors_of(self.rule)
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         return self.rule.select(training, status_quo)
@@ -64,20 +64,19 @@ class Unnamed:
 
 @dataclass(frozen=True)
 class BlendedScore:
-    """A weighted mean of two standardised scores; `parts` holds (score, weight, mean, standard deviation)."""
+    """A weighted mean of two standardized scores; `parts` holds (score, weight, mean, standard deviation)."""
 
     parts: tuple[tuple[Score, float, float, float], ...]
 
     def score(self, rows: Rows) -> FloatArray:
-        return blend_scores([score.score(rows) for score, *_ in self.parts], self.parts)
+        return self.of([score.score(rows) for score, *_ in self.parts])
 
-
-def blend_scores(values: Sequence[FloatArray], parts: Sequence[tuple[Score, float, float, float]]) -> FloatArray:
-    """The weighted mean of scores, each standardized as its part says."""
-    blended: FloatArray = np.zeros(len(values[0]))
-    for own, (_, weight, mean, spread) in zip(values, parts, strict=True):
-        blended += weight * (own - mean) / spread
-    return blended
+    def of(self, values: Sequence[FloatArray]) -> FloatArray:
+        """The same from the scores of the parts."""
+        blended: FloatArray = np.zeros(len(values[0]))
+        for own, (_, weight, mean, spread) in zip(values, self.parts, strict=True):
+            blended += weight * (own - mean) / spread
+        return blended
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class Blend:
         score, model = self._blended(training, now)
 
         def honest() -> FloatArray:
-            return blend_scores([now.score(training.rows), self.rule.honest_scores(model, training)], score.parts)
+            return score.of([now.score(training.rows), self.rule.honest_scores(model, training)])
 
         return Threshold(score, capacity, honest)
 

@@ -42,7 +42,6 @@ def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     return Evaluation(
         decisions=decisions,
         utilities=utilities[..., 0],
-        unfairness=problem.aim.differences(utilities[:, list(problem.fairness)]).max(axis=0)[:, 0],
         selection_rates=selected / problem.group_totals,
         selected=float(selected.sum()),
         values=values,

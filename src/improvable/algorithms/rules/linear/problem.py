@@ -1,26 +1,122 @@
 """The search for an improving linear classifier, stated once for every way of solving it (Appendix F)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 
-from improvable.algorithms.rules.linear.aim import Aim, aim_at
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError, nearest
-from improvable.inference.statistics import utilities_of
+from improvable.inference.statistics import reference_pair, utilities_of
 from improvable.question.claim import Claim
 
 U, W = 0, 1
 ANY_IMPROVEMENT = Claim()
 TOLERANCE = 1e-9  # relative: what sums may be off by rounding
+EVERYONE = "everyone"
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A claim as bounds on the utilities of a candidate, from the status quo's on the same rows.
+
+    An accuracy component is a weighted sum of the utilities of blocks: one group, a mean of groups, or everyone
+    (Remark 1). Blocks are the groups, then everyone where `pooled`. A fairness component is a difference between two
+    groups; with a protected group only its own falling short counts (Remark 2), as in `signed_statistics`.
+
+    Shapes: A accuracy utilities, C components, F fairness utilities, P ordered pairs of groups.
+    """
+
+    weights: FloatArray  # (C, blocks): what each accuracy component is made of
+    pooled: bool  # whether everyone is a block
+    least: FloatArray  # (A, C): what the candidate's accuracy must exceed, (1 + Delta_g) U_0g
+    slope: FloatArray  # (A, C): by how much `least` rises with the status quo's accuracy
+    upper: IntArray  # (P,): the pairs (g, h) of groups
+    lower: IntArray
+    direction: FloatArray  # (F,): -1 where a protected group is worse off with a higher value
+    reference: IntArray  # (F, 2): the pair between which the status quo's gap is widest
+    gaps: FloatArray  # (F,): the status quo's gaps
+    most: FloatArray  # (F,): what the candidate's must stay below, (1 - Delta_f) times as much
+    gap_slope: FloatArray  # (F,): by how much `most` rises with the status quo's gap
+
+    def accuracies(self, utilities: FloatArray) -> FloatArray:
+        """Accuracy components, from utilities of shape (blocks, A, B): (C, A, B)."""
+        return np.asarray(np.einsum("cb,bkn->ckn", self.weights, utilities))
+
+    def differences(self, utilities: FloatArray) -> FloatArray:
+        """Fairness components, from utilities of shape (groups, F, B): (P, F, B); the gap is their maximum."""
+        return np.asarray(self.direction[:, None] * (utilities[self.upper] - utilities[self.lower]))
+
+
+def aim_at(
+    claim: Claim,
+    levels: Sequence[str],
+    accuracy: FloatArray,
+    fairness: FloatArray,
+    everyone: FloatArray | None = None,
+    lower_is_better: Sequence[bool] = (),
+    utilities: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> Aim:
+    """State a claim in numbers: the constraints of Appendix F for any Delta.
+
+    Parameters
+    ----------
+    claim : Claim
+    levels : sequence of str
+        Names of the G groups.
+    accuracy, fairness : arrays of shape (G, A) and (G, F)
+        The status quo's utilities.
+    everyone : array of shape (A,), optional
+        The status quo's utilities of the whole population, for ``overall="population"``.
+    lower_is_better : sequence of bool, length F
+        Of the fairness utilities; none is where empty.
+    utilities : pair of sequences of str
+        Labels of the accuracy and of the fairness utilities, for deltas that name them.
+    """
+    groups, pooled = len(levels), claim.overall == "population"
+    if pooled:
+        assert everyone is not None
+        weights, before, names = np.eye(1, groups + 1, groups), everyone[:, None], [EVERYONE]
+    elif claim.overall is not None and not isinstance(claim.overall, str):
+        share = np.array([claim.overall.get(level, 0.0) for level in levels])
+        weights = (share / share.sum())[None, :]
+        before, names = (weights @ accuracy).T, [EVERYONE]
+    else:
+        weights, before, names = np.eye(groups), accuracy.T, list(levels)
+    labels, gap_labels = (
+        list(given) or [""] * values.shape[1] for given, values in zip(utilities, (accuracy, fairness), strict=True)
+    )
+    deltas = np.array([[claim.delta_of(name, label) for name in names] for label in labels])
+    gap_deltas = np.array([claim.gap_delta(label) for label in gap_labels])
+    ratio = claim.form == "ratio"
+    protected = next((g for g, level in enumerate(levels) if level in claim.protected), None)
+    turned = np.array([bool(low) for low in lower_is_better] or [False] * fairness.shape[1])
+    direction = np.where(turned & (protected is not None), -1.0, 1.0)
+    facing = direction * fairness
+    reference = np.array([reference_pair(values, protected) for values in facing.T])
+    gaps = np.array([values[g] - values[h] for values, (g, h) in zip(facing.T, reference, strict=True)])
+    pairs = permutations(range(groups), 2) if protected is None else ((g, protected) for g in range(groups))
+    upper, lower = np.array(list(pairs), dtype=np.int64).T
+    return Aim(
+        weights=weights,
+        pooled=pooled,
+        least=(1 + deltas) * before if ratio else before + deltas,
+        slope=1 + deltas if ratio else np.ones(deltas.shape),
+        upper=upper,
+        lower=lower,
+        direction=direction,
+        reference=reference,
+        gaps=gaps,
+        most=(1 - gap_deltas) * gaps if ratio else gaps - gap_deltas,
+        gap_slope=1 - gap_deltas if ratio else np.ones(len(gap_deltas)),
+    )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What to optimise: "fairest", "most_accurate:K" (K a group's index; otherwise -1) or "balanced"."""
+    """What to optimize: "fairest", "most_accurate:K" (K a group's index; otherwise -1) or "balanced"."""
 
     kind: str
     group: int = -1
@@ -30,52 +126,28 @@ class Objective:
         return self.kind if self.group < 0 else f"{self.kind}:{self.group}"
 
     @property
-    def minimised(self) -> bool:
+    def minimized(self) -> bool:
         return self.kind == "fairest"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A number for each component of the claim: standard errors of improvements, or what they must exceed.
+    """A number for each component of the claim: standard errors of improvements, or what they must exceed."""
 
-    Attributes
-    ----------
-    accuracy : array of shape (A, C)
-        Of U1 - (1 + Delta) U0.
-    gap : array of shape (F, P)
-        Of (1 - Delta_f) D0 - (F1g - F1h), with D0 the status quo's largest gap.
-    """
-
-    accuracy: FloatArray
-    gap: FloatArray
+    accuracy: FloatArray  # (A, C), of U1 - (1 + Delta) U0
+    gap: FloatArray  # (F, P), of (1 - Delta_f) D0 - (F1g - F1h), with D0 the status quo's largest gap
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a linear classifier does on the training rows.
-
-    Attributes
-    ----------
-    decisions : array of shape (m,)
-    utilities : array of shape (G, M)
-        NaN where undefined.
-    unfairness : array of shape (fairness utilities,)
-        Largest difference between two groups, or by how much the protected group falls short.
-    selection_rates : array of shape (G,)
-    selected : float
-        Total count of the selected rows.
-    values : mapping from objective to float
-    violations : mapping from objective to mapping from constraint to float
-        By how much each constraint is missed, relative to the utility's size; 0 where it holds.
-    """
+    """What a linear classifier does on the training rows."""
 
     decisions: BoolArray
-    utilities: FloatArray
-    unfairness: FloatArray
-    selection_rates: FloatArray
-    selected: float
-    values: Mapping[str, float]
-    violations: Mapping[str, Mapping[str, float]]
+    utilities: FloatArray  # (G, M), NaN where undefined
+    selection_rates: FloatArray  # (G,)
+    selected: float  # total count of the selected rows
+    values: Mapping[str, float]  # by objective
+    violations: Mapping[str, Mapping[str, float]]  # by objective and constraint, relative to the utility's size
 
     def feasible(self, objective: str) -> bool:
         """Whether every constraint of this objective holds."""
@@ -88,69 +160,33 @@ class LinearProblem:
 
     Sums over a group are sum_j count_j (base_j + gain_j D_j), and U = sum of u / sum of w, equation (1).
 
-    Attributes
-    ----------
-    features : array of shape (m, d)
-        Standardised; the first column is the constant 1.
-    count : array of shape (m,)
-        How many rows each one stands for; above 0.
-    group : array of shape (m,)
-        Codes 0..G-1.
-    base, gain : arrays of shape (m, M, 2)
-        For each utility, (u, w) where D = 0, and what D = 1 adds to it.
-    accuracy, fairness : tuples of int
-        Which utilities measure accuracy and fairness.
-    status_quo : array of shape (G, M)
-        The status quo's utilities on the same rows.
-    capacity : float, optional
-        Share of the total count to select: floor(capacity * total), never more; less only by what ties make
-        unavoidable, that is by less than the largest count of rows with equal features.
-    signs : array of shape (d,), optional
-        +1: the coefficient must be >= 0; -1: <= 0; 0: free. The constant is always free.
-    selection_gap : float, optional
-        Bound on the largest difference of selection rates between groups.
-    claim : Claim
-        How large the improvement must be.
-    levels : tuple of str
-        The groups as the claim names them; their codes where empty.
-    labels : tuple of str
-        The utilities as the claim names them; without, it names none.
-    lower_is_better : tuple of int
-        Utilities of which a protected group has rather less.
-    iota : float or Scale
-        By how much the candidate must exceed the claim on these rows: the constant of problems (find_fair) and
-        (find_pareto), or one for each component. "balanced" has no use for it.
-    status_quo_rows : array of shape (m, M, 2), optional
-        (u, w) of each row under the status quo, for standard errors and for the accuracy of the whole population.
-    scale : Scale, optional
-        Standard errors held fixed; without, those of the classifier that is evaluated.
+    With a capacity, floor(capacity * total) of the count are selected, never more; less only by what ties make
+    unavoidable, that is by less than the largest count of rows with equal features.
 
-    Notes
-    -----
-    "fairest" minimises the largest gap (find_fair), "most_accurate:K" maximises the first accuracy utility of group K
+    "fairest" minimizes the largest gap (find_fair), "most_accurate:K" maximizes the first accuracy utility of group K
     (find_pareto). Both are subject to the claim itself on these rows, with iota to spare: every accuracy is at least
     (1 + Delta) U0 + iota, and every gap at most (1 - Delta_f) D0 - iota; in difference form U0 + Delta + iota and
-    D0 - Delta_f - iota. "balanced" maximises s such that every component exceeds its claim by s standard errors.
+    D0 - Delta_f - iota. "balanced" maximizes s such that every component exceeds its claim by s standard errors.
     """
 
-    features: FloatArray
-    count: FloatArray
-    group: IntArray
-    base: FloatArray
-    gain: FloatArray
-    accuracy: tuple[int, ...]
+    features: FloatArray  # (m, d), standardized; the first column is the constant 1
+    count: FloatArray  # (m,), how many rows each one stands for; above 0
+    group: IntArray  # (m,), codes 0..G-1
+    base: FloatArray  # (m, M, 2), for each utility (u, w) where D = 0
+    gain: FloatArray  # (m, M, 2), what D = 1 adds to it
+    accuracy: tuple[int, ...]  # which utilities measure accuracy
     fairness: tuple[int, ...]
-    status_quo: FloatArray
-    capacity: float | None = None
-    signs: IntArray | None = None
-    selection_gap: float | None = None
+    status_quo: FloatArray  # (G, M), its utilities on the same rows
+    capacity: float | None = None  # share of the total count to select
+    signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
+    selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
     claim: Claim = ANY_IMPROVEMENT
-    levels: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    lower_is_better: tuple[int, ...] = ()
-    iota: float | Scale = 0.0
-    status_quo_rows: FloatArray | None = None
-    scale: Scale | None = None
+    levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
+    labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
+    lower_is_better: tuple[int, ...] = ()  # utilities of which a protected group has rather less
+    iota: float | Scale = 0.0  # by how much the claim must be exceeded; "balanced" has no use for it
+    status_quo_rows: FloatArray | None = None  # (m, M, 2), for standard errors and the accuracy of everyone
+    scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -163,12 +199,6 @@ class LinearProblem:
     def objectives(self) -> tuple[str, ...]:
         known = objectives(self.groups)
         return known if self.scale or self.status_quo_rows is not None else known[:-1]
-
-    @cached_property
-    def pairs(self) -> tuple[IntArray, IntArray]:
-        """Ordered pairs (g, h) of groups, as two arrays."""
-        both = np.array(list(permutations(range(self.groups), 2)), dtype=np.int64).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
 
     @cached_property
     def aim(self) -> Aim:
@@ -265,6 +295,11 @@ def parse_objective(objective: str, groups: int) -> Objective:
     if objective in ("fairest", "balanced"):
         return Objective(kind)
     raise OptionError(f"there is no objective '{objective}'.", nearest(objective, objectives(groups)))
+
+
+def power_of_two(beta: FloatArray) -> float:
+    """A factor that brings the largest coefficient to between one half and one without any rounding."""
+    return float(2.0 ** -np.ceil(np.log2(np.abs(beta).max()))) if beta.any() else 1.0
 
 
 def tally(problem: LinearProblem, values: FloatArray) -> FloatArray:

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable.algorithms.rules.linear.judging import evaluate, judge, scaled_at
-from improvable.algorithms.rules.linear.problem import Evaluation, LinearProblem, Objective, U, W, parse_objective
+from improvable.algorithms.rules.linear.problem import (
+    Evaluation,
+    LinearProblem,
+    Objective,
+    U,
+    W,
+    parse_objective,
+    power_of_two,
+)
 from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError
 
@@ -27,20 +35,11 @@ SPREADS = (0.05, 0.2, 0.5, 1.0)
 class Found:
     """The best classifier that a search came across.
 
-    Attributes
-    ----------
-    beta : array of shape (d,)
-        Largest coefficient between one half and one in size.
-    value : float
-        Of the objective, re-evaluated from the rows; for "balanced" with the standard errors of `beta` itself,
-        unless the problem fixes them.
-    feasible : bool
-        Whether every constraint holds. If not, none that is feasible was found, which proves nothing.
-    violation : float
-    evaluation : Evaluation
+    Its value is re-evaluated from the rows; for "balanced" with the standard errors of `beta` itself, unless the
+    problem fixes them. That nothing feasible was found proves nothing.
     """
 
-    beta: FloatArray
+    beta: FloatArray  # its largest coefficient is between one half and one in size
     value: float
     feasible: bool
     violation: float
@@ -70,33 +69,24 @@ class Step:
 
 
 class Rows:
-    """A problem's rows, laid out for sweeping.
-
-    Attributes
-    ----------
-    columns : array of shape (d, m)
-        Features, one contiguous line each.
-    flow : array of shape (tracked, m)
-        What selecting a row adds to each sum that decisions can change; the last G are the counts of the selected.
-    pull : array of shape (m, M)
-        Which way selecting a row pulls its group's utilities, seen from those of the status quo.
-    needed : int
-        So many of the highest scores always hold those that fill the capacity, and the next one.
-    """
+    """A problem's rows, laid out for sweeping."""
 
     def __init__(self, problem: LinearProblem, objective: Objective) -> None:
-        self.problem = problem
-        self.objective = objective
+        self.problem, self.objective = problem, objective
         self.columns = np.ascontiguousarray(problem.features.T)
         weighted = problem.gain * problem.count[:, None, None]
         changing = np.argwhere((problem.gain != 0).any(axis=0))
         member = problem.group == np.arange(problem.groups)[:, None]
         self.tracked = [(g, int(k), int(part)) for g in range(problem.groups) for k, part in changing]
         sums = [weighted[:, k, part] * member[g] for g, k, part in self.tracked]
+        # What selecting a row adds to each sum that decisions can change, shape (tracked, m); the last G lines are the
+        # counts of the selected.
         self.flow = np.stack([*sums, *(problem.count * inside for inside in member)])
         self.by_row = np.ascontiguousarray(self.flow.T)
+        # So many of the highest scores always hold those that fill the capacity, and the next one.
         most = problem.capacity_range[1] if problem.capacity_range else 0.0
         self.needed = int(min(len(problem.count), most / problem.count.min() + 2))
+        # Which way selecting a row pulls its group's utilities, seen from those of the status quo, shape (m, M).
         self.pull = (problem.gain[..., U] - problem.status_quo[problem.group] * problem.gain[..., W]) / problem.units
 
     def judge(self, gained: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -110,7 +100,7 @@ class Rows:
                 sums[-1, k, part] += line
         missed, value = judge(problem, self.objective, sums, gained[len(self.tracked) :], problem.scale)
         violation = np.sum(list(missed.values()), axis=0)
-        return violation, value if self.objective.minimised else -value
+        return violation, value if self.objective.minimized else -value
 
     def merit(self, gained: FloatArray) -> Merit:
         violation, loss = self.judge(gained)
@@ -130,14 +120,14 @@ def search(
     near the cutoff pull the utilities some random way, until none improves. Not a proven optimum of the problem.
 
     With a capacity the constant is set so that the highest scores fill the capacity. Which rows these are is exact at
-    each point visited, but not every point of a line is: see `_visits`.
+    each point visited, but not every point of a line is: see `_visits`. For "balanced" the standard errors are fixed at
+    those of the start, then at those of the classifier so found, unless the problem fixes them.
 
     Parameters
     ----------
     problem : LinearProblem
     objective : str
-        "fairest", "most_accurate:K" or "balanced". For the last the standard errors are fixed at those of the
-        start, then at those of the classifier so found, unless the problem fixes them.
+        "fairest", "most_accurate:K" or "balanced".
     start : array of shape (d,)
         For example the coefficients of a regression, less the cutoff.
     seed : SeedSequence
@@ -168,11 +158,11 @@ def _found(problem: LinearProblem, objective: str, beta: FloatArray) -> Found:
 def _descend_often(rows: Rows, start: FloatArray, rng: np.random.Generator, restarts: int) -> FloatArray:
     best, merit = _descend(rows, start, rng)
     for restart in range(restarts):
-        if rows.objective.minimised and merit.violation == 0 and merit.loss <= 0:
+        if rows.objective.minimized and merit.violation == 0 and merit.loss <= 0:
             break  # no gap can be below zero
-        centre = start if restart % 4 == 3 else best
-        spread = SPREADS[restart % len(SPREADS)] * np.abs(centre).mean()
-        beta = _inside(rows.problem, centre + spread * rng.standard_normal(len(centre)))
+        center = start if restart % 4 == 3 else best
+        spread = SPREADS[restart % len(SPREADS)] * np.abs(center).mean()
+        beta = _inside(rows.problem, center + spread * rng.standard_normal(len(center)))
         beta, reached = _descend(rows, beta, rng)
         if reached.better_than(merit):
             best, merit = beta, reached
@@ -196,7 +186,7 @@ def _descend(rows: Rows, beta: FloatArray, rng: np.random.Generator) -> tuple[Fl
             merit, beta, score = step.merit, beta + step.length * direction, score + step.length * slope
             if step.cutoff is not None:
                 beta[0] = -step.cutoff
-            shrink = _power_of_two(beta)
+            shrink = power_of_two(beta)
             beta, score = beta * shrink, score * shrink
         beta, score, merit = _settle(rows, beta)
         if not merit.better_than(kept[1]):
@@ -214,20 +204,15 @@ def _settle(rows: Rows, beta: FloatArray) -> tuple[FloatArray, FloatArray, Merit
     score = np.einsum("md,d->m", rows.problem.features, beta)
     gained, cutoff = _fill(rows, score[None, :])
     beta[0] = -cutoff[0]
-    shrink = _power_of_two(beta)
+    shrink = power_of_two(beta)
     return beta * shrink, score * shrink, rows.merit(gained)
-
-
-def _power_of_two(beta: FloatArray) -> float:
-    """A factor that brings the largest coefficient to between one half and one without any rounding."""
-    return float(2.0 ** -np.ceil(np.log2(np.abs(beta).max()))) if beta.any() else 1.0
 
 
 def _inside(problem: LinearProblem, beta: FloatArray) -> FloatArray:
     """Coefficients with the required signs, in the box."""
     low, high = problem.bounds
     kept = np.where(((beta < 0) & (low == 0)) | ((beta > 0) & (high == 0)), 0.0, beta)
-    return np.asarray(kept * _power_of_two(kept))
+    return np.asarray(kept * power_of_two(kept))
 
 
 def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
