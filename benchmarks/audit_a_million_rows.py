@@ -75,7 +75,7 @@ def run_once(rows: int, n_jobs: int) -> Run:
     from threadpoolctl import threadpool_limits
 
     import improvable
-    from improvable.procedure.splitting import FORWARD
+    from improvable.procedure.split import FORWARD
 
     def make() -> pl.DataFrame:
         rng = np.random.default_rng(0)

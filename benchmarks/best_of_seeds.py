@@ -18,9 +18,9 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 import improvable
-from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.assessment import lower_median, threshold_for
-from improvable.procedure.splitting import FORWARD, HALF
+from improvable._typing import BoolArray, FloatArray
+from improvable.inference.test import lower_median, threshold_for
+from improvable.procedure.split import FORWARD, HALF
 from improvable.question.settings import Scheme
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/manipulation.md"

@@ -19,7 +19,7 @@ from typing import Any
 import improvable
 from improvable.errors import ImprovableError, ImprovableWarning
 from improvable.question.settings import Scheme, Settings
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 from kept import append, read_log
 from problems import Problem, problems
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import improvable
 from improvable.errors import ImprovableWarning
-from improvable.procedure.splitting import FORWARD, HALF
+from improvable.procedure.split import FORWARD, HALF
 from improvable.question.settings import Scheme
 
 RULES = {"linear": 3, "lasso": 3, "boosting": 3, "forest:100": 1}

@@ -23,10 +23,10 @@ import time
 
 import numpy as np
 
+from improvable._typing import FloatArray
+from improvable.algorithms.rules.linear.milp import Solution, solve
 from improvable.algorithms.rules.linear.problem import LinearProblem
-from improvable.algorithms.rules.linear.program import Solution, solve
 from improvable.algorithms.rules.linear.search import search
-from improvable.data.arrays import FloatArray
 
 SIZES = ((400, 3), (800, 4))
 TARGET_RATIO = 50

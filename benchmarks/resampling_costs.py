@@ -1,4 +1,4 @@
-"""What drawing costs in `improvable.inference.resampling`, and what FEWEST_IN_LARGE_CELL should be.
+"""What drawing costs in `improvable.inference.bootstrap`, and what FEWEST_IN_LARGE_CELL should be.
 
 What is measured
 ----------------
@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from improvable.inference import resampling
+from improvable.inference import bootstrap as resampling
 from improvable.inference.cells import Cells
 
 CELLS = 200

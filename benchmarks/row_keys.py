@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import improvable
 from counting_rows import FEATURES, write_files
-from improvable.data.frames import Rows, read_rows, text_of
+from improvable.data.frame import Rows, read_rows, text_of
 from improvable.data.keys import Keying, number_bits, plain_time, siphash
 
 T = TypeVar("T")

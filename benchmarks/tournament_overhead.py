@@ -15,11 +15,11 @@ from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import Training, folds_of, run_rule
 from improvable.algorithms.rules.tournament import FOLDING, MEASURING
 from improvable.errors import ImprovableWarning
-from improvable.inference.resampling import child
+from improvable.inference.bootstrap import child
 from improvable.procedure.parallel import limited_threads
-from improvable.procedure.preparing import prepare_audit
-from improvable.procedure.selecting import complete_status_quo
-from improvable.procedure.splitting import Part
+from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.select import complete_status_quo
+from improvable.procedure.split import Part
 from improvable.question.settings import Settings
 
 RULES = ("linear", "lasso", "boosting")

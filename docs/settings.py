@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from improvable.errors import one_of
-from improvable.question import checks
-from improvable.question.checks import FLAG, SECTIONS, STATUS_QUO, Setting
-from improvable.question.declaration import WAYS
+from improvable.question import options as checks
+from improvable.question.options import FLAG, SECTIONS, STATUS_QUO, Setting
+from improvable.question.protocol import WAYS
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, section_keys
 
 REFERENCE = Path(__file__).parent / "reference"

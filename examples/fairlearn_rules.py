@@ -31,11 +31,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from improvable import Algorithm, AlgorithmError, RuleError, Selection, Training
+from improvable._typing import FloatArray
 from improvable.algorithms.constraints import SELECTION_GAP, selection_gap
-from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.models import FittedModel
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import Rows
+from improvable.algorithms.thresholds import ThresholdedScore
+from improvable.data.frame import Rows
 
 HALF = 0.5
 GRID_SIZE = 30

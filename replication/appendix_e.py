@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
-from improvable.inference.resampling import child
-from improvable.question.checks import check_integer, check_number
+from improvable._typing import BoolArray, FloatArray
+from improvable.inference.bootstrap import child
+from improvable.question.options import check_integer, check_number
 
 MEAN_GAP = 1.52
 COVARIANCE = ((10.0, 6.85), (6.85, 10.83))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import improvable
-from improvable.data.files import write_whole
+from improvable.data.io.safe import write_whole
 from improvable.report import plots
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import build_frame
+from improvable._text import shown
+from improvable._typing import FloatArray
+from improvable.data.frame import build_frame
 from improvable.errors import OptionError
-from improvable.inference.resampling import child
-from improvable.question.checks import check_choice, check_integer, check_number
+from improvable.inference.bootstrap import child
+from improvable.question.options import check_choice, check_integer, check_number
 from improvable.results.audit import Audit
-from improvable.showing import shown
 from improvable.studies.power.plan import NOT_EVIDENCE, number
 from replication.appendix_e import GapRejections, curve_rows, rejections
 from replication.gap_process import VARIANCE, GapProcess, Theta, gap_process

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.assessment import lower_median
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.test import lower_median
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
-from improvable.question.checks import check_number
+from improvable.question.options import check_number
 from improvable.studies.game import INDEPENDENT, MAX_ATTEMPTS, Cost, Mixing, rejection_probability
 
 EPSILON = 0.01

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from improvable.data.files import write_whole
+from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
 from improvable.errors import DataError
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 from replication import published
 
 

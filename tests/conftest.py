@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from improvable._typing import BoolArray, FloatArray
 from improvable.algorithms.rules.linear.problem import LinearProblem
-from improvable.data.arrays import BoolArray, FloatArray
 from improvable.question.claim import Claim, make_claim
 
 DELTAS = {"ratio": ((-0.2, 0.4), (-0.5, 0.6)), "difference": ((-0.1, 0.2), (-0.2, 0.15))}

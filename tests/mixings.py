@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.studies.game import INDEPENDENT, BetaMixing, GaussianMixing, Mixing, rejection_probability
 
 

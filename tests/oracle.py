@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.inference.drawing import plain
+from improvable._typing import FloatArray, IntArray
+from improvable.inference.corrections import plain
 from improvable.inference.evidence import Evidence
-from improvable.inference.normal_limit import Moments
+from improvable.inference.moments import Moments
 from improvable.inference.tally import with_draws
 from improvable.results.comparison import Comparison
 

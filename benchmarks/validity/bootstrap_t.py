@@ -6,7 +6,7 @@ values, and the statistic by the sample's.
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from validity.hard import BOTH, HARD, ONLY_NEW, ONLY_NOW, Drawn, Hard, Make
 
 

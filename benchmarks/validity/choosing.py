@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from validity.learning import Decide, Draw, Learning, Table, table_of
 
 LOCKS = 1.645

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.assessment import Assessment, assess
 from improvable.inference.cells import Cells, count, pool_clusters
+from improvable.inference.corrections import Drawable, RowsInClusters, plain, prepare
 from improvable.inference.critical import critical_deltas
-from improvable.inference.drawing import Drawable, RowsInClusters, plain, prepare
 from improvable.inference.evidence import Evidence
 from improvable.inference.reliability import differing_rows, reliability_cautions
+from improvable.inference.test import Assessment, assess
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 from improvable.results.frontier import Frontier
 from validity.study import ALPHA, DRAWS
 

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.inference.evidence import ALGORITHMS
-from improvable.inference.spread import Spread, utility, widest
+from improvable.inference.intervals import Spread, utility, widest
 from improvable.inference.statistics import unfairness, utilities_of
 from improvable.question.settings import Scheme
 from validity.learning import TOLD, Learning, Table, classes, counts, least_squares

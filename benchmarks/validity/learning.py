@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 
 Utility = Literal["classification_rate", "calibration"]
 Decide = Callable[[FloatArray], FloatArray]

@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 
 import improvable
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import read_rows
+from improvable._typing import FloatArray, IntArray
+from improvable.data.frame import read_rows
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
-from improvable.inference.assessment import Assessment, assess, lower_median
+from improvable.inference.bootstrap import resample
 from improvable.inference.cells import count
 from improvable.inference.evidence import Evidence
-from improvable.inference.resampling import resample
-from improvable.procedure.splitting import DRAWING, Part, make_splitting, seed_of
+from improvable.inference.test import Assessment, assess, lower_median
+from improvable.procedure.split import DRAWING, Part, make_splitting, seed_of
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from validity.processes import (

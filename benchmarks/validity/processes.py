@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 import improvable
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 
 NEITHER, BOTH, ONLY_NOW, ONLY_NEW = range(4)
 NOW, NEW = 0, 1

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
-from improvable.inference.assessment import assess
 from improvable.inference.evidence import Evidence
+from improvable.inference.test import assess
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 from improvable.studies.power.assumptions import Outlook, root
-from improvable.studies.power.claim_margins import margins
+from improvable.studies.power.margins import margins
 from validity.study import DRAWS
 
 UNITS = 1_000

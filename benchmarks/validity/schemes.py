@@ -12,18 +12,18 @@ import numpy as np
 import polars as pl
 
 import improvable
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.frames import read_rows
+from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.data.frame import read_rows
 from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
-from improvable.inference.assessment import assess, lower_median
 from improvable.inference.cells import Cells, count, pool_clusters
-from improvable.inference.drawing import RowsInClusters, prepare
+from improvable.inference.corrections import RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
-from improvable.procedure.splitting import DRAWING, Splitting, forward_cuts, make_splitting, seed_of
+from improvable.inference.test import assess, lower_median
+from improvable.procedure.split import DRAWING, Splitting, forward_cuts, make_splitting, seed_of
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from validity.learning import Learning, Rule, Table
 from validity.study import ALPHA

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable._typing import BoolArray, FloatArray
 from improvable.errors import ImprovableWarning
 
 ALPHA = 0.05

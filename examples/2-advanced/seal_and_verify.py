@@ -7,9 +7,9 @@
 from pathlib import Path
 
 import improvable
-from improvable.procedure.preparing import prepare_audit
-from improvable.procedure.running import run_prepared
-from improvable.question.declaration import declare
+from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.run import run_prepared
+from improvable.question.protocol import declare
 from improvable.question.settings import Settings
 from improvable.trust.seal import (
     check_seal,

@@ -8,10 +8,10 @@ from importlib.metadata import version as _version
 __version__ = _version("improvable")
 
 from improvable import datasets
-from improvable.algorithms.cutoffs import threshold
 from improvable.algorithms.decisions import Algorithm
-from improvable.algorithms.exchange import export_algorithm, import_algorithm
 from improvable.algorithms.rules import Selection, SelectionRule, Training
+from improvable.algorithms.serialize import export_algorithm, import_algorithm
+from improvable.algorithms.thresholds import threshold
 from improvable.errors import (
     AlgorithmError,
     DataError,
@@ -26,10 +26,10 @@ from improvable.procedure.api import audit, compare
 from improvable.question.catalog import UTILITIES
 from improvable.question.claim import Claim
 from improvable.question.settings import Groups, Read, Test
-from improvable.question.utilities import Utility
+from improvable.question.utility import Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
-from improvable.results.loading import load
+from improvable.results.load import load
 
 __all__ = [
     "UTILITIES",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from improvable.showing import shown
+from improvable._text import shown
 
 MOST_NAMED = 12
 

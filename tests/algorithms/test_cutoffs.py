@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import improvable
-from improvable.algorithms.cutoffs import ScoreColumn, Threshold, TieBreaking
-from improvable.data.frames import read_rows
+from improvable.algorithms.thresholds import ScoreColumn, Threshold, TieBreaking
+from improvable.data.frame import read_rows
 
 
 def coarse(rows: int, seed: int = 0) -> pl.DataFrame:

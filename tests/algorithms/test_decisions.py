@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import improvable
 from conftest import Case
 from improvable.algorithms.decisions import prepare
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 
 
 def compared(data: Any, candidate: Any, **options: Any) -> improvable.Comparison:

@@ -12,7 +12,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.models import fit_encoder
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 import improvable
-from improvable.algorithms import exchange as export
-from improvable.algorithms.cutoffs import ThresholdedScore
+from improvable.algorithms import serialize as export
 from improvable.algorithms.decisions import Algorithm, DecisionColumn, Mixture
-from improvable.algorithms.exchange import export_algorithm, import_algorithm
 from improvable.algorithms.models import FittedModel, RowFunction
 from improvable.algorithms.rules import PredictiveRule
+from improvable.algorithms.serialize import export_algorithm, import_algorithm
+from improvable.algorithms.thresholds import ThresholdedScore
 
 skops_io = pytest.importorskip("skops.io")
 FEATURES = ["need_1", "need_2"]

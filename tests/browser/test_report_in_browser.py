@@ -19,7 +19,7 @@ import pytest
 import improvable
 from improvable.report import plots
 from improvable.report.document import slider_curves
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 
 EVIL = "<script>alert(1)</script>"
 COLUMN = f"{EVIL}<img src=x onerror=alert(2)>"

@@ -13,7 +13,7 @@ import typer.main
 
 import improvable
 from improvable.cli import app, run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 
 AUDIT = "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --rule linear"
 QUICK = "--features gagne_sum_tm1,cost_*_tm1 --repetitions 3 --draws 300"

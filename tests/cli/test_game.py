@@ -13,7 +13,7 @@ from improvable import cli
 from improvable.cli.game import _run_words
 from improvable.inference.reruns import Correlation, estimate_correlation, rerun_risk
 from improvable.question.settings import Scheme
-from improvable.results.words import rerun_words
+from improvable.results.wording import rerun_words
 from improvable.studies.game import (
     FORWARD_CORRELATION,
     INDEPENDENT,

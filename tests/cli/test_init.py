@@ -9,8 +9,8 @@ import pytest
 
 from improvable.cli import run
 from improvable.cli.init import LEFT_OUT, guess_roles, protocol_template
-from improvable.question.checks import SECTIONS
-from improvable.question.declaration import digest_of
+from improvable.question.options import SECTIONS
+from improvable.question.protocol import digest_of
 from improvable.question.settings import section_keys
 from people import make_people
 from protocol_room import said

@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from improvable.data.duplicates import MAX_NEAR, MAX_SHARE, Contents, Repeats, merge_contents, near_repeats, repeats_of
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import Keying
 
 

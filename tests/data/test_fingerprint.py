@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import Keying, fingerprint
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from oracle import NAIVE_UTILITIES
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from improvable.data import keys as module
-from improvable.data.frames import Rows, read_rows, text_of
+from improvable.data.frame import Rows, read_rows, text_of
 from improvable.data.keys import Keying, plain_time, row_digests, siphash, tell_apart
 
 SECRET = Keying(7).secret

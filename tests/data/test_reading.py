@@ -14,11 +14,11 @@ import xlsxwriter
 import improvable
 from improvable.data.engines import as_engine
 from improvable.data.engines.arrow import open_arrow
-from improvable.data.engines.batches import run
-from improvable.data.formats import FileFormat, Note
-from improvable.data.frames import Rows, read_rows
+from improvable.data.engines.base import run
+from improvable.data.frame import Rows, read_rows
+from improvable.data.io.csv import FileFormat, Note
+from improvable.data.io.read import read_file
 from improvable.data.keys import fingerprint
-from improvable.data.reading import read_file
 
 PLAIN: dict[str, list[Any]] = {"größe": [1.5, 2.25, 1234.5], "g": ["a", "b", "b"]}
 EUROPEAN = "größe;g\n1,5;a\n2,25;b\n1.234,5;b\n"

@@ -13,7 +13,7 @@ import pytest
 
 import improvable
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from people import audited, compared, write_folder
 
 Work = Callable[..., str]

@@ -16,7 +16,7 @@ import pytest
 
 import improvable
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from people import audited, compared, make_people, write_folder
 
 
@@ -87,7 +87,7 @@ module.{name} = dying
 main(sys.argv[1:])
 """
 STAGES = {
-    "counts": ("improvable.procedure.running", "keep_counts"),
+    "counts": ("improvable.procedure.run", "keep_counts"),
     "repetitions": ("improvable.results.storage", "write_repetition"),
 }
 
@@ -234,7 +234,7 @@ def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) ->
 
 
 def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("improvable.procedure.kept.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("improvable.procedure.checkpoint.MOST_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest")
     with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`train_rows=\d+`"):

@@ -10,10 +10,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from improvable.algorithms.cutoffs import ThresholdedScore
 from improvable.algorithms.models import ByColumns, FittedModel, fitted_model, steady
 from improvable.algorithms.rules.lasso import FoldedLasso
-from improvable.data.frames import read_rows
+from improvable.algorithms.thresholds import ThresholdedScore
+from improvable.data.frame import read_rows
 
 LINEAR = [
     linear_model.LinearRegression(),

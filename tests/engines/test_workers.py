@@ -11,7 +11,7 @@ from joblib import cpu_count
 import improvable
 from improvable.data.engines import ENGINES
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import Rows, read_rows
+from improvable.data.frame import Rows, read_rows
 from improvable.procedure.parallel import worker_count
 
 

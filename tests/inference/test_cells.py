@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.inference.cells import Cells, count, merge
 
 VECTORS = hnp.arrays(

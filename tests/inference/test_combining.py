@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm
 
 import improvable
-from improvable.data.arrays import FloatArray
-from improvable.inference.assessment import lower_median, threshold_for
+from improvable._typing import FloatArray
+from improvable.inference.test import lower_median, threshold_for
 
 ALPHA = 0.05
 

@@ -8,11 +8,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp, kstest, t
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.assessment import assess
 from improvable.inference.cells import Cells, count
-from improvable.inference.drawing import (
+from improvable.inference.corrections import (
     CLUSTERS,
     LONG_TAIL,
     MARGIN,
@@ -25,6 +24,7 @@ from improvable.inference.drawing import (
 )
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import loads_of
+from improvable.inference.test import assess
 from improvable.inference.unseen import FEWEST_SEEN, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
 from validity.hard import (

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.errors import DataError
+from improvable.inference.bootstrap import resample_strata
 from improvable.inference.cells import Cells, count
-from improvable.inference.resampling import resample_strata
 
 SEED = np.random.SeedSequence(3)
 DRAWS = 20_000

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from improvable.data.groups import Attribute
-from improvable.inference.estimates import Disparity, disparities
 from improvable.inference.evidence import Evidence
+from improvable.inference.intervals import Disparity, disparities
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 
 SAMPLES, DRAWS, ERROR = 400, 400, 0.05
 MONTE_CARLO = np.sqrt(0.05 * 0.95 / SAMPLES)

@@ -9,7 +9,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.inference.cells import contributions, count
 from improvable.inference.components import gaps
 from improvable.inference.influence import Condition, influence_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from improvable.inference.estimates import interval, ratio_interval
+from improvable.inference.intervals import interval, ratio_interval
 
 
 def pair(seed: int, before: float, spread: float) -> tuple[np.ndarray, np.ndarray]:

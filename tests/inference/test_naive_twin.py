@@ -8,8 +8,8 @@ from scipy.stats import ks_2samp
 
 import improvable
 from conftest import Case
-from improvable.inference.assessment import assess
 from improvable.inference.statistics import signed_statistics
+from improvable.inference.test import assess
 from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values, plain_evidence
 
 DRAWS = 3_000

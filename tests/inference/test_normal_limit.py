@@ -8,9 +8,9 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.inference import normal_limit as delta
+from improvable.inference import moments as delta
 from improvable.inference.cells import Cells, count, exact_sum, to_float
-from improvable.inference.normal_limit import Moments, add, collapse, draw_normal
+from improvable.inference.moments import Moments, add, collapse, draw_normal
 
 
 def test_sums_are_exact_whatever_the_order() -> None:

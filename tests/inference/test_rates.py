@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import count, pool_clusters
-from improvable.inference.drawing import prepare
-from improvable.inference.estimates import Estimate, estimates, interval, wilson
+from improvable.inference.corrections import prepare
 from improvable.inference.evidence import Evidence
+from improvable.inference.intervals import Estimate, estimates, interval, wilson
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 
 SAMPLES, DRAWS = 400, 400
 MONTE_CARLO = (0.05 * 0.95 / SAMPLES) ** 0.5

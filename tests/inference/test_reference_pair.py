@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
-from improvable.inference.assessment import assess, gap_tail
+from improvable.inference.bootstrap import resample
 from improvable.inference.cells import count
 from improvable.inference.components import Contrast, gaps
 from improvable.inference.critical import critical_deltas, largest_delta, of_several, p_values
 from improvable.inference.evidence import Evidence
 from improvable.inference.reference_pair import SeveralReferences, contact_set, kappa
-from improvable.inference.resampling import resample
+from improvable.inference.test import assess, gap_tail
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 from people import make_people
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
-from improvable.inference.drawing import Drawable, plain, prepare
+from improvable.inference.corrections import Drawable, plain, prepare
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import Condition, influence_of
-from improvable.inference.normal_limit import collapse
+from improvable.inference.moments import collapse
 from improvable.inference.reliability import (
     Differing,
     differing_rows,

@@ -9,9 +9,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import betabinom, binom, nct, t
 
 import improvable
-from improvable.data.arrays import FloatArray
-from improvable.inference.assessment import lower_median
+from improvable._typing import FloatArray
 from improvable.inference.reruns import RerunRisk, estimate_correlation, repetitions_to_agree, rerun_risk
+from improvable.inference.test import lower_median
 
 FAIRLY: Final = [0.001, 0.004, 0.0, 0.01, 0.002, 0.03, 0.008]
 

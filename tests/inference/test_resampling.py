@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from improvable.inference.bootstrap import FEWEST_IN_LARGE_CELL, ROWS_PER_LOT, child, resample
 from improvable.inference.cells import Cells, count
-from improvable.inference.resampling import FEWEST_IN_LARGE_CELL, ROWS_PER_LOT, child, resample
 
 
 def cells_of(rows: int, distinct: int | None, silent: float = 0.0, seed: int = 1) -> Cells:

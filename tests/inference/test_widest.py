@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from improvable.data.arrays import FloatArray
-from improvable.inference.estimates import gap_interval, interval
+from improvable._typing import FloatArray
+from improvable.inference.intervals import gap_interval, interval
 from improvable.inference.statistics import unfairness
 
 

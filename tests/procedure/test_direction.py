@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from improvable.data.frames import Rows
+from improvable.data.frame import Rows
 from improvable.data.groups import Attribute, Grouping
 from improvable.data.sample import Sample
 from improvable.inference.diagnostics import crossed_array, crossed_sums

@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.algorithms.telling import Column, read_column
-from improvable.data.frames import read_rows
+from improvable.algorithms.leakage import Column, read_column
+from improvable.data.frame import read_rows
 from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlations, drivers
-from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 from improvable.report.blocks import Table
 from improvable.report.labels import in_words
 from improvable.report.people import drivers_of, driving_section
-from improvable.results.numbers import value_text
+from improvable.results.formatting import value_text
 from people import make_people
 
 ASKED: dict[str, Any] = {

@@ -18,10 +18,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import improvable
 from improvable.algorithms.rules import Selection
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import read_rows
-from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.data.frame import read_rows
+from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.settings import Settings
-from improvable.results.words import candidate_words, scheme_words
+from improvable.results.wording import candidate_words, scheme_words
 from people import audited, make_people, write_folder
 
 CUTS = (0.1, 0.2, 0.4, 0.7)

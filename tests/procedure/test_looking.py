@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.algorithms.telling import Column, bins_of, determines, group_target, outcome_target, told, told_together
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable._typing import BoolArray, FloatArray
+from improvable.algorithms.leakage import Column, bins_of, determines, group_target, outcome_target, told, told_together
 from improvable.data.quality import written_number
 from improvable.errors import ImprovableWarning
-from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.settings import Settings
 
 N = 1_200

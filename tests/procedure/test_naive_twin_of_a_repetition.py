@@ -10,23 +10,23 @@ import polars as pl
 import pytest
 
 import improvable
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import reached
 from improvable.algorithms.decisions import Mixture, decide
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import mix
 from improvable.data.sample import Sample
 from improvable.errors import OptionError
 from improvable.inference.tally import Clusters, tally_rows
-from improvable.procedure.evaluating import conclude
+from improvable.procedure.evaluate import conclude
 from improvable.procedure.parallel import Progress
-from improvable.procedure.preparing import Prepared, prepare_audit
-from improvable.procedure.running import run_prepared
-from improvable.procedure.selecting import Fitted, fit_part
-from improvable.procedure.splitting import DRAWING, SPLITTING, Part, seed_of
+from improvable.procedure.prepare import Prepared, prepare_audit
+from improvable.procedure.run import run_prepared
+from improvable.procedure.select import Fitted, fit_part
+from improvable.procedure.split import DRAWING, SPLITTING, Part, seed_of
 from improvable.question.settings import Settings
+from improvable.results.collect import repetition_facts
 from improvable.results.comparison import Comparison
-from improvable.results.stating import repetition_facts
 from oracle import (
     naive_cutoff,
     naive_linear_rule,

@@ -11,9 +11,9 @@ import pytest
 
 import improvable
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import Keying, mix, siphash, tell_apart, with_keys
-from improvable.procedure.splitting import Part, choose, make_splitting
+from improvable.procedure.split import Part, choose, make_splitting
 from people import audited, make_people
 
 

@@ -12,11 +12,11 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.data.arrays import FloatArray
-from improvable.inference.assessment import lower_median, lower_tail, threshold_for, upper_tail
-from improvable.procedure.preparing import prepare_audit
+from improvable._typing import FloatArray
+from improvable.inference.test import lower_median, lower_tail, threshold_for, upper_tail
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 
 
 def compared(frame: pl.DataFrame, **options: object) -> improvable.Comparison:

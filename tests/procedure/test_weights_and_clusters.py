@@ -8,8 +8,8 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.algorithms.cutoffs import cutoff
-from improvable.procedure.preparing import prepare_audit
+from improvable.algorithms.thresholds import cutoff
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 from oracle import plain_evidence
 

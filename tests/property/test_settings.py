@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from improvable.question import checks
-from improvable.question.checks import SAME_SHARE, Setting
-from improvable.question.declaration import asked_identity, declare, digest_of, from_declaration
+from improvable.question import options as checks
+from improvable.question.options import SAME_SHARE, Setting
+from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
 from improvable.question.settings import SETTINGS, Settings
 from settings_page import settings_page
 

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 import improvable
 from assumed import GROUPS, AlwaysNew, assumed_rows
 from conftest import Case
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.studies.power import AssumedGroup
 from replication.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
 from replication.from_run import gap_rejections, power_from_run

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import improvable
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.studies.game import INDEPENDENT, BetaMixing, Cost, GaussianMixing, Mixing, best_response, play
 from mixings import NEAR_HALF, DiscreteMixing
 from replication.lemma import lemma_bounds

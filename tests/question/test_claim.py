@@ -8,12 +8,12 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.inference.assessment import lower_median
+from improvable.inference.test import lower_median
 from improvable.question.claim import make_claim
 from improvable.report.html import html_page
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown
-from improvable.results.words import verdict_line
+from improvable.results.wording import verdict_line
 
 CLAIM: dict[str, Any] = {
     "delta_accuracy": 0.0, "delta_fairness": 0.0, "form": "ratio", "gap": "signed", "protected": None, "overall": None

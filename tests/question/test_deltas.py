@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import improvable
 from conftest import Case
 from improvable.cli import app
-from improvable.question.checks import parse_delta
 from improvable.question.claim import Claim, accuracy_delta, every_delta, make_claim
-from improvable.question.declaration import declare, from_declaration
+from improvable.question.options import parse_delta
+from improvable.question.protocol import declare, from_declaration
 from improvable.question.settings import Settings
 from improvable.trust.seal import protocol_text
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import improvable
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.question.catalog import as_utility
 from improvable.question.formula import Formula
 from oracle import naive_f_score

@@ -16,9 +16,9 @@ from improvable.cli import app, run
 from improvable.cli.options import options_of, parsed
 from improvable.data.engines import ENGINES
 from improvable.errors import one_of
-from improvable.question.checks import FLAG, Setting
-from improvable.question.declaration import asked_identity, declare, digest_of, from_declaration
 from improvable.question.design import make_design
+from improvable.question.options import FLAG, Setting
+from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, EngineName, Groups, Settings, section_keys
 from settings_page import settings_page
 

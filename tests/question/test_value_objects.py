@@ -8,7 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
-from improvable.question.declaration import asked_identity, declare
+from improvable.question.protocol import asked_identity, declare
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, Settings, asked
 
 FLAT: dict[str, Any] = {

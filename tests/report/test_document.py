@@ -9,8 +9,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.errors import Caution
-from improvable.inference.estimates import gap_interval, interval
-from improvable.inference.spread import Spread, combined
+from improvable.inference.intervals import Spread, combined, gap_interval, interval
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -27,8 +26,8 @@ from improvable.report.blocks import (
 from improvable.report.document import Document, make_document
 from improvable.report.sections import bound_words
 from improvable.results.facts import BoundFacts, by_component, deciding
-from improvable.results.numbers import ends_text, p_text, value_text
-from improvable.results.words import rerun_range, scheme_words
+from improvable.results.formatting import ends_text, p_text, value_text
+from improvable.results.wording import rerun_range, scheme_words
 from reported import SHAPES, compare_case, estimated, make_audit, make_labeled, many_groups
 
 SECTIONS = [

@@ -17,7 +17,7 @@ from improvable.report.document import slider_curves
 from improvable.report.html import VARIABLES, html_page, notebook_html, script_json
 from improvable.report.sections import cautions_section
 from improvable.report.write import write_report
-from improvable.results.numbers import value_text
+from improvable.results.formatting import value_text
 from reported import SHAPES, compare_case, make_audit, many_groups
 
 EVIL = "<script>alert(1)</script>"

@@ -15,7 +15,7 @@ from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_block
 from improvable.report.write import write_report, write_table
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 
 EVIL = r"50%_of {A&B} \input{x} #1 ~^ <b>|*x*"
 

@@ -12,7 +12,7 @@ import improvable
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
 from improvable.report.people import people_by_group
-from improvable.results.numbers import ends_text, value_text
+from improvable.results.formatting import ends_text, value_text
 from reported import estimated
 
 pytestmark = pytest.mark.filterwarnings("ignore::improvable.errors.ImprovableWarning")

@@ -13,7 +13,7 @@ from improvable.procedure.cautions import MEANINGS, meaning
 from improvable.question.catalog import UTILITIES, short_words
 from improvable.report.blocks import Tiles, flat
 from improvable.report.document import make_document
-from improvable.results.numbers import ends_text, value_text
+from improvable.results.formatting import ends_text, value_text
 from reported import SHAPES, compare_case, make_audit, many_groups
 
 ROOT = Path(__file__).parents[2]

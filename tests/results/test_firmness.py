@@ -11,7 +11,7 @@ from conftest import Case
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.shortfall import rows_needed
 from improvable.results.facts import Facts, RerunFacts
-from improvable.results.words import rerun_words, shortfall_words, verdict
+from improvable.results.wording import rerun_words, shortfall_words, verdict
 
 AGREE = "All seven repetitions agree; another seed"
 HARDLY = "hardly decide otherwise (under 1%)"

@@ -13,7 +13,7 @@ from improvable.inference.diagnostics import selection_rates
 from improvable.report.html import html_page, notebook_html
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown
-from improvable.results.words import harm_words, rates_words
+from improvable.results.wording import harm_words, rates_words
 from oracle import NAIVE_UTILITIES, naive_values
 
 # For each utility: on which side a group is worse off if selection is a benefit, and if it is a burden.

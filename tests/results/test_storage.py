@@ -51,9 +51,7 @@ def uninterrupted(folder: Path) -> dict[str, bytes]:
 def processes() -> ForkServerContext:
     """Processes that find imported what an audit needs: most of a short one's time."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(
-        ["improvable.cli.audit", "improvable.procedure.running", "sklearn.ensemble", "skrub"]
-    )
+    context.set_forkserver_preload(["improvable.cli.audit", "improvable.procedure.run", "sklearn.ensemble", "skrub"])
     return context
 
 

@@ -5,7 +5,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.results.facts import CandidateGapFacts, Facts
-from improvable.results.words import conditions_words
+from improvable.results.wording import conditions_words
 
 
 def compared(case: Case, **options: object) -> improvable.Comparison:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from improvable.errors import OptionError
-from improvable.inference.assessment import assess, lower_median
+from improvable.inference.test import assess, lower_median
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from validity.choosing import ADVERSARIES, EXAMPLE, FEW, gains

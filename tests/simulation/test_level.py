@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import improvable
-from improvable.data.arrays import FloatArray
-from improvable.inference.assessment import lower_tail
+from improvable._typing import FloatArray
+from improvable.inference.bootstrap import resample
 from improvable.inference.cells import count
-from improvable.inference.resampling import resample
 from improvable.inference.statistics import folded_statistic, signed_statistics
+from improvable.inference.test import lower_tail
 
 REPETITIONS = 600
 MARGIN = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5

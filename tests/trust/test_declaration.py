@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
-from improvable.question.checks import SECTIONS
-from improvable.question.declaration import declare, digest_of, from_declaration
+from improvable.question.options import SECTIONS
+from improvable.question.protocol import declare, digest_of, from_declaration
 from improvable.question.settings import SETTINGS, Settings, section_keys
 from improvable.trust.seal import protocol_text, read_protocol, write_protocol
 

@@ -12,7 +12,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.results import storage

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import improvable
 from improvable.cli import app, run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
 from improvable.question.challenge import sealed_seed
 from improvable.results.storage import PROVENANCE

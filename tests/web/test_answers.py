@@ -12,7 +12,7 @@ import pytest
 from improvable.cli import run as command
 from improvable.errors import OptionError
 from improvable.question.catalog import UTILITIES
-from improvable.question.checks import parse_names
+from improvable.question.options import parse_names
 from improvable.web.answers import (
     CHOICES,
     DEFAULTS,

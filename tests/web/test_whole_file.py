@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.errors import DataError
 from improvable.web.preview import count, preview
 

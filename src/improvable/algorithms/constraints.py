@@ -7,13 +7,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from improvable._typing import BoolArray, FloatArray
 from improvable.algorithms.decisions import Algorithm
-from improvable.data.arrays import BoolArray, FloatArray
-from improvable.data.frames import Rows
+from improvable.data.frame import Rows
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
 from improvable.errors import OptionError
-from improvable.question.checks import SAME_SHARE, check_capacity
+from improvable.question.options import SAME_SHARE, check_capacity
 
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from improvable.algorithms.cutoffs import ScoreColumn, Threshold, ThresholdedScore, TieBreaking, threshold
+from improvable._typing import FloatArray
 from improvable.algorithms.models import (
     FittedModel,
     LinearClassifier,
@@ -19,12 +19,12 @@ from improvable.algorithms.models import (
     function_name,
     one_per_row,
 )
-from improvable.data.arrays import FloatArray
+from improvable.algorithms.thresholds import ScoreColumn, Threshold, ThresholdedScore, TieBreaking, threshold
 from improvable.data.columns import Reads
-from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.data.frame import FrameLike, Rows, read_rows
 from improvable.data.keys import Keying
 from improvable.errors import AlgorithmError, OptionError, UnknownColumnError
-from improvable.question.declaration import check_written
+from improvable.question.protocol import check_written
 
 
 class Algorithm(Protocol):

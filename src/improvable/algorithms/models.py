@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.columns import MOST_CATEGORIES
-from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.data.frame import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, UnknownColumnError
 
 Part = TypeVar("Part")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from improvable._text import shown
 from improvable.cli.audit import audit
 from improvable.cli.check import check
 from improvable.cli.compare import compare
@@ -26,8 +27,7 @@ from improvable.cli.seal import seal
 from improvable.cli.serve import serve
 from improvable.cli.verify import bundle, verify
 from improvable.errors import ImprovableError, OptionError
-from improvable.question.declaration import GONE, gone
-from improvable.showing import shown
+from improvable.question.protocol import GONE, gone
 
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}

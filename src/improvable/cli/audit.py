@@ -21,7 +21,7 @@ from improvable.cli.output import (
 )
 from improvable.errors import OptionError
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
-from improvable.trust.recording import open_recorder, reading_facts
+from improvable.trust.recorder import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit
@@ -105,7 +105,7 @@ def audit(
       improvable seal care.toml --data patients.csv --challenge 9f2c41d07be35a68
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
-    from improvable.algorithms.exchange import export_algorithm
+    from improvable.algorithms.serialize import export_algorithm
     from improvable.results.audit import check_rows_path
 
     for path in (json, export, write_protocol):
@@ -132,11 +132,11 @@ def run_recorded(
 ) -> "tuple[Audit, Provenance]":
     """Run an audit and record it in the ledger; the result, and where it comes from, which a run folder keeps."""
     from improvable.data.engines import as_engine
-    from improvable.data.formats import format_of
+    from improvable.data.io.csv import format_of
     from improvable.procedure.parallel import LOOKING, announced, worker_count
-    from improvable.procedure.preparing import prepare_audit
-    from improvable.procedure.running import run_prepared
-    from improvable.question.declaration import declare, digest_of
+    from improvable.procedure.prepare import prepare_audit
+    from improvable.procedure.run import run_prepared
+    from improvable.question.protocol import declare, digest_of
     from improvable.results.storage import read_provenance, write_provenance
     from improvable.trust.seal import check_seal
 
@@ -213,8 +213,8 @@ def settings_from(
 
 def write_declared(settings: Settings, data: str, path: str) -> int:
     """Write the protocol that the options amount to, without running it."""
-    from improvable.procedure.preparing import prepare_audit
-    from improvable.question.declaration import declare
+    from improvable.procedure.prepare import prepare_audit
+    from improvable.question.protocol import declare
     from improvable.trust.seal import write_protocol
 
     ready = prepare_audit(data, settings)

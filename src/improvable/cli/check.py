@@ -35,7 +35,7 @@ def check(
       improvable check patients.csv --outcome gagne_sum_t --group race \\
           --score risk_score_t --capacity 0.03 --exclude '*_t'
     """
-    from improvable.procedure.preparing import prepare_audit
+    from improvable.procedure.prepare import prepare_audit
     from improvable.report.layout import page_width
     from improvable.report.people import look_text
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
 from improvable.errors import OptionError
-from improvable.trust.recording import open_recorder, reading_facts
+from improvable.trust.recorder import open_recorder, reading_facts
 
 
 def _column(words: str) -> Any:
@@ -48,8 +48,8 @@ def compare(
           --status-quo-score risk_score_t --candidate-score gagne_sum_tm1 --capacity 0.03
     """
     from improvable.data.engines import as_engine
-    from improvable.data.formats import FileFormat
-    from improvable.procedure.comparing import run_comparison
+    from improvable.data.io.csv import FileFormat
+    from improvable.procedure.compare import run_comparison
     from improvable.procedure.parallel import worker_count
     from improvable.question.settings import Settings
 

@@ -47,7 +47,7 @@ def demo(
       improvable demo --write screening.csv
       improvable demo --simulated
     """
-    from improvable.question.checks import check_integer
+    from improvable.question.options import check_integer
 
     check_documents(report, None)
     check_integer("seed", seed, 0)
@@ -94,7 +94,7 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
 
 def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
     """What was found on everybody and without those already diagnosed: neither is told without the other."""
-    from improvable.results.numbers import p_equals, p_text
+    from improvable.results.formatting import p_equals, p_text
 
     def verdict(result: "Audit") -> str:
         shown = "shown" if result.reject else "not shown"

@@ -9,7 +9,7 @@ import typer
 from improvable.cli import options as o
 from improvable.cli.output import put_json, say
 from improvable.errors import OptionError
-from improvable.question.checks import check_choice, parse_names
+from improvable.question.options import check_choice, parse_names
 from improvable.question.settings import SETTINGS
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def frontier(
       improvable frontier run --at 0.05,0.25
     """
     import improvable
+    from improvable._text import shown
     from improvable.report.layout import paragraph
-    from improvable.showing import shown
 
     for path in (json, plot):
         o.check_writable(path)
@@ -100,7 +100,7 @@ def _short(value: float | None) -> str:
 
 def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
     """The p-value of one size of improvement."""
-    from improvable.results.numbers import p_equals, p_text
+    from improvable.results.formatting import p_equals, p_text
 
     try:
         accuracy, fairness = (float(part) for part in at.split(","))

@@ -76,7 +76,7 @@ def game(
           --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
       improvable game --run run
     """
-    from improvable.data.files import write_whole
+    from improvable.data.io.safe import write_whole
     from improvable.inference.reruns import rerun_risk
     from improvable.report.layout import paragraph
     from improvable.studies import game as g
@@ -158,7 +158,7 @@ def _estimate(p_values: list[float], draws: int) -> "Correlation | None":
 
 
 def _split_mixing(correlation: float | None, found: "Correlation | None", name: str | None) -> "Mixing":
-    from improvable.question.checks import check_choice
+    from improvable.question.options import check_choice
     from improvable.studies.game import INDEPENDENT, BetaMixing, GaussianMixing
 
     family = name or ("beta" if found is None else "normal")
@@ -171,7 +171,7 @@ def _split_mixing(correlation: float | None, found: "Correlation | None", name: 
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
     """Both procedures of both schemes side by side."""
-    from improvable.inference.assessment import threshold_for
+    from improvable.inference.test import threshold_for
     from improvable.report.layout import table
     from improvable.studies.game import PROCEDURES
 
@@ -223,7 +223,7 @@ def _words(games: "dict[str, Game]", facts: dict[str, Any]) -> list[str]:
 
 def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int | None) -> list[str]:
     """What the repetitions of a finished audit say: how alike they are, and whether another seed would matter."""
-    from improvable.results.words import rerun_words
+    from improvable.results.wording import rerun_words
 
     out = []
     if found is not None:

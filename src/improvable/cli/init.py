@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from improvable._text import shown
 from improvable.cli.options import check_writable
 from improvable.cli.output import in_command, say
 from improvable.errors import StorageError
-from improvable.question.checks import COLUMNS, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
+from improvable.question.options import COLUMNS, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
 from improvable.question.settings import SETTINGS, section_keys
-from improvable.showing import shown
 
 HEAD = """\
 # What an audit will ask and do, declared before it runs. Fill in the lines that are marked, and check what was guessed.
@@ -48,8 +48,8 @@ def init(
       improvable demo --simulated --write patients.csv
       improvable init care.toml --data patients.csv
     """
-    from improvable.data.files import write_whole
-    from improvable.data.frames import read_rows
+    from improvable.data.frame import read_rows
+    from improvable.data.io.safe import write_whole
     from improvable.web.preview import preview
 
     check_writable(file)

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
+from improvable._text import shown
 from improvable.cli.options import Json, check_writable
 from improvable.cli.output import say
 from improvable.data.engines import as_engine
-from improvable.data.files import write_whole
-from improvable.data.formats import FileFormat
+from improvable.data.io.csv import FileFormat
+from improvable.data.io.safe import write_whole
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.question.argument_names import as_options
 from improvable.question.design import FEWEST_DRAWS
 from improvable.report.layout import paragraph
-from improvable.results.numbers import p_equals, p_text
-from improvable.showing import shown
+from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
 
 

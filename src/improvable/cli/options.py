@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from improvable.errors import OptionError
 from improvable.question.catalog import UTILITIES
-from improvable.question.checks import (
+from improvable.question.options import (
     CLAIM,
     COLUMNS,
     FLAG,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from improvable._text import json_text, shown, shown_all
 from improvable.errors import ImprovableWarning
 from improvable.question.argument_names import as_options
-from improvable.showing import json_text, shown, shown_all
 
 if TYPE_CHECKING:
     from improvable import Audit, Comparison
@@ -70,7 +70,7 @@ def put_json(facts: Any, path: str | None) -> bool:
     if path == "-":
         say(json_text(facts))
     elif path is not None:
-        from improvable.data.files import write_whole
+        from improvable.data.io.safe import write_whole
 
         write_whole(Path(path), f"{json_text(facts)}\n".encode())
     return path == "-"
@@ -85,7 +85,7 @@ def show(
     if not alone:
         from improvable.report.layout import paragraph
         from improvable.report.text import summary
-        from improvable.results.words import verdict_line
+        from improvable.results.wording import verdict_line
 
         if quiet:
             say(verdict_line(shown_all(facts)))

@@ -9,8 +9,8 @@ from improvable.cli import options as o
 from improvable.cli.options import completed, with_settings
 from improvable.cli.output import quietly, say, warn
 from improvable.errors import OptionError, one_of
-from improvable.question.checks import parse_names
-from improvable.trust.recording import open_recorder, reading_facts
+from improvable.question.options import parse_names
+from improvable.trust.recorder import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.studies.power import AssumedGroup, PowerPlan
@@ -111,8 +111,8 @@ def power(
 def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: dict[str, Any]) -> "PowerPlan":
     """Plan from a file, with a line in its ledger."""
     from improvable.data.engines.memory import Memory
-    from improvable.data.formats import FileFormat
-    from improvable.data.frames import read_rows
+    from improvable.data.frame import read_rows
+    from improvable.data.io.csv import FileFormat
     from improvable.studies.power import power_from_pilot
 
     format_ = FileFormat(**{name: question.pop(name) for name in vars(FileFormat()) if name in question})
@@ -143,9 +143,9 @@ def _check_files(json: str | None, table: str | None, *plots: str | None) -> Non
 
 def _show(plan: "PowerPlan", json: str | None, table: str | None, plot: str | None, plot_learning: str | None) -> None:
     """Print a plan and write its files."""
-    from improvable.data.files import write_whole
+    from improvable._text import json_text
+    from improvable.data.io.safe import write_whole
     from improvable.report.plots import save_chart
-    from improvable.showing import json_text
 
     document = f"{json_text(plan.to_dict())}\n"
     if plot_learning is not None:

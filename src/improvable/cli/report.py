@@ -26,7 +26,7 @@ def report(
       improvable report run --to report.pdf
     """
     from improvable.report.write import checked_report
-    from improvable.results.loading import load
+    from improvable.results.load import load
 
     checked_report(to)
     load(run).report(to)

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
+from improvable._text import json_text, shown
 from improvable.cli.options import Json, Ledger, check_writable
 from improvable.cli.output import in_command, say, warn_of_code
 from improvable.data.engines import as_engine
-from improvable.data.files import write_whole
-from improvable.data.formats import format_of
+from improvable.data.io.csv import format_of
+from improvable.data.io.safe import write_whole
 from improvable.question.challenge import parse_source
-from improvable.question.declaration import from_declaration
-from improvable.showing import json_text, shown
-from improvable.trust.recording import open_recorder, reading_facts
+from improvable.question.protocol import from_declaration
+from improvable.trust.recorder import open_recorder, reading_facts
 from improvable.trust.seal import make_seal, read_protocol, refuse_other_seal, seal_facts, seal_path, write_seal
 
 

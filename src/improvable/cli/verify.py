@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from improvable._text import shown
 from improvable.algorithms.rules import own_modules
 from improvable.cli.options import Jobs, check_writable
 from improvable.cli.output import in_command, quietly, say, warn_of_code
-from improvable.data.files import nearest_file
+from improvable.data.io.safe import nearest_file
 from improvable.errors import OptionError, StorageError
-from improvable.question.checks import check_integer
-from improvable.results.numbers import p_equals, p_text
-from improvable.results.words import seal_words
-from improvable.showing import shown
+from improvable.question.options import check_integer
+from improvable.results.formatting import p_equals, p_text
+from improvable.results.wording import seal_words
 from improvable.trust import verification as trust
 from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
 from improvable.trust.ledger import VERIFIED, read_ledger
-from improvable.trust.recording import NOT_WRITABLE, Recorder, check_recorded, ledger_of
+from improvable.trust.recorder import NOT_WRITABLE, Recorder, check_recorded, ledger_of
 
 MAX_SHOWN = 20
 WORDS = {True: "same", False: "DIFFERENT", None: "unchecked"}

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import Rows
+from improvable._typing import FloatArray
+from improvable.data.frame import Rows
 from improvable.errors import Caution, DataError, OptionError, UnknownColumnError, nearest
 from improvable.question.design import Design
 

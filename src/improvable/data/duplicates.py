@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import IntArray
+from improvable._typing import IntArray
 from improvable.data.engines import Engine
-from improvable.data.engines.batches import run
-from improvable.data.frames import Rows
+from improvable.data.engines.base import run
+from improvable.data.frame import Rows
 from improvable.data.keys import Keying, Keys, siphash
 from improvable.data.sample import Reading, Sample, cluster_columns
 from improvable.errors import COPIES, Caution

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, IntArray
-from improvable.data.frames import Rows, labels_of
+from improvable._typing import BoolArray, IntArray
+from improvable.data.frame import Rows, labels_of
 from improvable.data.quality import spelling_notes
 from improvable.errors import DataError, OptionError, nearest
 from improvable.question.settings import Groups
@@ -73,7 +73,7 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
     Examples
     --------
     >>> import polars as pl
-    >>> from improvable.data.frames import read_rows
+    >>> from improvable.data.frame import read_rows
     >>> rows = read_rows(pl.DataFrame({"race": ["b", "w", "w"], "sex": ["f", "f", "m"]}))
     >>> read_groups(rows, Groups(("race", "sex"))).grouping.labels
     ('race=b', 'race=w', 'sex=f', 'sex=m')

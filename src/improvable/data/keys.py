@@ -18,11 +18,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
-from improvable.data.engines.batches import run
+from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
-from improvable.data.frames import FrameLike, Rows, levels, text_of
+from improvable.data.frame import FrameLike, Rows, levels, text_of
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -55,7 +55,7 @@ class Keying:
         Examples
         --------
         >>> import polars as pl
-        >>> from improvable.data.frames import read_rows
+        >>> from improvable.data.frame import read_rows
         >>> whole = read_rows(pl.DataFrame({"y": [1, 2, 2], "g": ["a", "b", "b"]}))
         >>> real = read_rows(pl.DataFrame({"g": ["a", "b", "b"], "y": [1.0, 2.0, 2.0]}))
         >>> keys = Keying(1).of(whole, ["y", "g"])
@@ -146,7 +146,7 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
     Examples
     --------
     >>> import polars as pl
-    >>> from improvable.data.frames import read_rows
+    >>> from improvable.data.frame import read_rows
     >>> frame = pl.DataFrame({"y": [1, 2, 3], "g": ["a", "b", "b"]})
     >>> turned = frame.select("g", pl.col("y").cast(pl.Float32)).reverse()
     >>> one, other = (row_digests(read_rows(f), ["y", "g"]) for f in (frame, turned))

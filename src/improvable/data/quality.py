@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import Rows, levels
+from improvable._text import hides
+from improvable._typing import FloatArray, IntArray
+from improvable.data.frame import Rows, levels
 from improvable.errors import Caution
-from improvable.showing import hides
 
 MAX_VALUES = 12
 """An outcome with more values is not one of a few codes."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import narwhals as nw
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import Rows, incomplete, labels_of
+from improvable._typing import FloatArray, IntArray
+from improvable.data.frame import Rows, incomplete, labels_of
 from improvable.data.groups import MOST_LEVELS, Attribute, Grouping
 from improvable.data.keys import Keying, Keys
 from improvable.question.design import Design

@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import Rows
-from improvable.question.utilities import Utility
+from improvable._typing import FloatArray, IntArray
+from improvable.data.frame import Rows
+from improvable.question.utility import Utility
 
 STATUS_QUO, CANDIDATE = 0, 1
 U, W = 0, 1

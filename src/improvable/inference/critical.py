@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO
 from improvable.inference.components import Contrast, gains, gaps
 from improvable.inference.evidence import Evidence

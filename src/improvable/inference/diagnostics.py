@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
 from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
@@ -16,7 +16,7 @@ from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
-from improvable.question.utilities import Selection
+from improvable.question.utility import Selection
 
 FOUR_FIFTHS = 0.8
 """Of a benefit, a selection rate below this share of the highest is commonly taken as a sign of adverse impact; of a

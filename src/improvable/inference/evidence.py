@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable._typing import BoolArray, FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.cells import STATUS_QUO
 from improvable.inference.statistics import drawn_utilities, reference_pair, utilities_of, with_formulas
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 
 AlgorithmName = Literal["status_quo", "candidate"]
 ALGORITHMS: tuple[AlgorithmName, AlgorithmName] = ("status_quo", "candidate")

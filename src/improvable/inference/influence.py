@@ -24,13 +24,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells, U, W, by_utility
 from improvable.inference.components import Gain, GroupGap, asked
 from improvable.inference.evidence import Evidence
 from improvable.inference.statistics import slopes_of, utilities_of
 from improvable.question.claim import Claim
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 
 MOST_LEAN = 0.06
 """Tails against a claim that are longer than this raise a level of 5% by about one point."""

@@ -27,7 +27,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray
+from improvable._typing import BoolArray, FloatArray
 from improvable.inference.statistics import TIE, gap_between, ordered_pairs
 
 SMALLEST_SPREAD = 0.01

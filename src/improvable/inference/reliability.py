@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.data.arrays import IntArray
+from improvable._typing import IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
 from improvable.inference.cells import Cells, U, W, by_utility, some_cells
-from improvable.inference.drawing import UNEVEN, Drawable
+from improvable.inference.corrections import UNEVEN, Drawable
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.influence import MOST_LEAN, effective_units, loads_of, sums_of_loads
-from improvable.inference.normal_limit import Moments, loads_of_moments
+from improvable.inference.moments import Moments, loads_of_moments
 
 FEWEST_CLUSTERS = 30
 FEWEST_EFFECTIVE = 30

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.assessment import threshold_for
-from improvable.question.checks import check_integer, check_number
+from improvable.inference.test import threshold_for
+from improvable.question.options import check_integer, check_number
 
 CONFIDENCE = 0.9
 MOST_REPETITIONS = 100_001

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.inference.assessment import Assessment, Component
 from improvable.inference.components import Gain, GroupGap, Statistic, asked, gap_statistics
 from improvable.inference.evidence import Evidence
+from improvable.inference.test import Assessment, Component
 from improvable.question.claim import Claim
 
 POWER = 0.8

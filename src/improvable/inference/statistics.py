@@ -10,11 +10,11 @@ from itertools import permutations
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.inference.cells import U, W
 from improvable.question.claim import Form
 from improvable.question.formula import Formula
-from improvable.question.utilities import Measure
+from improvable.question.utility import Measure
 
 TIE = 1e-10
 """Statistics closer than this share of the utilities' size are equal: floating point must not break a tie."""

@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
 from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, exact_sum, pool_clusters, to_float
+from improvable.inference.corrections import Drawable, RowsInClusters, prepare
 from improvable.inference.diagnostics import crossed_sums
-from improvable.inference.drawing import Drawable, RowsInClusters, prepare
 from improvable.inference.evidence import Evidence, members
-from improvable.inference.normal_limit import Moments, add, collapse, draw_normal, most_cells, settle
+from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
 from improvable.question.claim import Claim
 from improvable.question.design import Design
-from improvable.question.utilities import check_decisions
+from improvable.question.utility import check_decisions
 
 HALF = np.uint64(32)
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.inference.cells import Cells, U, W, by_utility
 
 FEWEST_SEEN = 10

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from improvable.data.frames import FrameLike
-from improvable.procedure.comparing import run_comparison
-from improvable.procedure.running import run_audit
-from improvable.question.checks import COMPARE
+from improvable.data.frame import FrameLike
+from improvable.procedure.compare import run_comparison
+from improvable.procedure.run import run_audit
 from improvable.question.claim import Ask, Claim, Delta, Form, Gap, GapDelta, Overall
+from improvable.question.options import COMPARE
 from improvable.question.settings import (
     AsStated,
     Capacity,
@@ -26,7 +26,7 @@ from improvable.question.settings import (
     Ties,
     asked,
 )
-from improvable.question.utilities import Selection, Utility
+from improvable.question.utility import Selection, Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.data.sample import Sample
 from improvable.errors import Caution, OptionError
 from improvable.inference.diagnostics import KINDS
 from improvable.question.design import Question
 from improvable.question.settings import AsStated
-from improvable.question.utilities import Utility
+from improvable.question.utility import Utility
 
 STANDARD_ERRORS = 3.0
 """Beyond chance: a status quo that has nothing to do with the outcome is stopped once in 700 data sets."""

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
-from improvable.algorithms.telling import Column, read_column
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
-from improvable.data.frames import Rows
+from improvable.algorithms.leakage import Column, read_column
+from improvable.data.frame import Rows
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.inference.cells import contributions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.question.design import Design
-from improvable.results.numbers import steady
+from improvable.results.formatting import steady
 
 MOST_DECISIONS = 40_000
 """Selected rows times features that are decided again at most, so that looking costs little beside learning."""

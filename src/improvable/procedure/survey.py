@@ -8,11 +8,11 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
-from improvable.data.engines.batches import run
-from improvable.data.frames import Rows, check_complete, incomplete
+from improvable.data.engines.base import run
+from improvable.data.frame import Rows, check_complete, incomplete
 from improvable.data.groups import MOST_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values

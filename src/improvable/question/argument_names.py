@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from improvable.question.checks import SAME_SHARE, Setting
+from improvable.question.options import SAME_SHARE, Setting
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 NAMED = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")

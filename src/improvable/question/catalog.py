@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from improvable.errors import OptionError, nearest
-from improvable.question.utilities import Utility
+from improvable.question.utility import Utility
 
 FLAGS: dict[str, Any] = {"binary_decision": True, "binary_outcome": True}
 A_BAR: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from improvable.errors import OptionError, nearest
-from improvable.question.checks import (
+from improvable.question.options import (
     DELTA,
     FLAG,
     GAP_DELTA,
@@ -21,7 +21,7 @@ from improvable.question.checks import (
     of_claim,
     of_columns,
 )
-from improvable.question.utilities import Selection
+from improvable.question.utility import Selection
 
 Form = Literal["ratio", "difference"]
 Gap = Literal["signed", "absolute"]

@@ -7,7 +7,8 @@ from typing import Any
 
 from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
-from improvable.question.checks import (
+from improvable.question.claim import MEANINGS, Claim, make_claim
+from improvable.question.options import (
     REPORT,
     as_names,
     as_specs,
@@ -16,9 +17,8 @@ from improvable.question.checks import (
     check_number,
     check_types,
 )
-from improvable.question.claim import MEANINGS, Claim, make_claim
 from improvable.question.settings import SETTINGS, Groups, Method, Settings, section_keys
-from improvable.question.utilities import Measure, Selection, Utility
+from improvable.question.utility import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
 MOST_SEED = (1 << 128) - 1

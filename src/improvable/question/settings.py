@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from improvable.errors import OptionError
 from improvable.question.catalog import canonical
-from improvable.question.checks import (
+from improvable.question.claim import Claim
+from improvable.question.options import (
     AUDIT,
     CAPACITY,
     FLAG,
@@ -40,8 +41,7 @@ from improvable.question.checks import (
     plain_positive,
     settings_of,
 )
-from improvable.question.claim import Claim
-from improvable.question.utilities import Utility
+from improvable.question.utility import Utility
 
 Scheme = Literal["forward", "split"]
 Small = Literal["refuse", "pool"]

@@ -3,9 +3,9 @@
 from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
 from improvable.report.people import feature_heads, feature_rows, left_out_lines
 from improvable.results.facts import Facts, by_component, mean_shares
-from improvable.results.numbers import capital, confidence, ends_text, p_text, value_text
+from improvable.results.formatting import capital, confidence, ends_text, p_text, value_text
 from improvable.results.versions import versions
-from improvable.results.words import component_name, seal_words
+from improvable.results.wording import component_name, seal_words
 
 
 def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appendix:

@@ -11,7 +11,6 @@ from improvable.question.argument_names import as_options
 from improvable.report.appendix import appendix_block
 from improvable.report.blocks import Block, Heading, Picture, Sentence, Sliders
 from improvable.report.labels import in_words
-from improvable.report.opening import answer_block, tiles_block, title_block
 from improvable.report.people import driving_section, people_alt, people_by_group, people_table, people_words
 from improvable.report.plots.dumbbells import draw_dumbbells, dumbbell_alt, dumbbell_panels, dumbbell_words
 from improvable.report.plots.p_values import draw_p_values, p_value_alt, p_value_words
@@ -25,8 +24,9 @@ from improvable.report.sections import (
     size_section,
     table_section,
 )
+from improvable.report.summary import answer_block, tiles_block, title_block
 from improvable.results.facts import Facts
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 
 if TYPE_CHECKING:
     from improvable.results.frontier import Frontier

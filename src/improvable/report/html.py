@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup as PlainMarkup
 from markupsafe import escape
 
-from improvable.data.received import ReceivedError, parse_json
+from improvable._text import shown
+from improvable.data.io.safe import ReceivedError, parse_json
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -53,8 +54,7 @@ from improvable.report.plots.style import (
 )
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-from improvable.results.words import harm_words, limits, verdict
-from improvable.showing import shown
+from improvable.results.wording import harm_words, limits, verdict
 
 if TYPE_CHECKING:
     from improvable.results.result import Result

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable
 
+from improvable._text import shown
 from improvable.report.blocks import Table
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-from improvable.results.words import draws_text, harm_words, rerun_words, seal_words, shortfall_words
-from improvable.showing import shown
+from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from improvable._text import shown
 from improvable.report.blocks import (
     Answer,
     Appendix,
@@ -24,7 +25,6 @@ from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
 from improvable.results.facts import Facts
-from improvable.showing import shown
 
 if TYPE_CHECKING:
     from improvable.results.result import Result

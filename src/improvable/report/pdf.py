@@ -1,5 +1,6 @@
 """A document as PDF, set by Typst: no browser, no LaTeX, no system libraries (extra ``pdf``)."""
 
+from improvable._text import shown
 from improvable.errors import require_extra
 from improvable.report.blocks import (
     Answer,
@@ -20,7 +21,6 @@ from improvable.report.blocks import (
 )
 from improvable.report.document import Document
 from improvable.report.plots.style import WIDE, chart_svg
-from improvable.showing import shown
 
 PREAMBLE = """#set document(title: {title}, date: none)
 #set page(paper: "us-letter", margin: (x: 2.1cm, y: 2cm), numbering: "1 / 1", number-align: center)

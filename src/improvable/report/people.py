@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
 from improvable.results.facts import Facts, mean_shares
-from improvable.results.numbers import value_text
-from improvable.showing import shown_all
+from improvable.results.formatting import value_text
 
 PEOPLE = 1_000
 NAMES = {

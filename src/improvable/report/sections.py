@@ -9,8 +9,8 @@ from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Se
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block
 from improvable.results.facts import BoundFacts, Facts, by_component
-from improvable.results.numbers import bound_text, confidence, percent, value_text
-from improvable.results.words import (
+from improvable.results.formatting import bound_text, confidence, percent, value_text
+from improvable.results.wording import (
     alternative_hypothesis,
     conditions_words,
     corrections_words,

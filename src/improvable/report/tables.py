@@ -3,8 +3,8 @@
 from improvable.inference.evidence import EVERYONE
 from improvable.report.blocks import Table
 from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of, mean_shares
-from improvable.results.numbers import capital, p_text, value_text
-from improvable.results.words import candidate_words, component_name, draws_text
+from improvable.results.formatting import capital, p_text, value_text
+from improvable.results.wording import candidate_words, component_name, draws_text
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"

@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.layout import paragraph, table
 from improvable.report.people import NAMES, PEOPLE, people_by_group
 from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
-from improvable.results.numbers import bound_text, capital, confidence, ends_text, p_equals, p_text, value_text
-from improvable.results.words import (
+from improvable.results.formatting import bound_text, capital, confidence, ends_text, p_equals, p_text, value_text
+from improvable.results.wording import (
     candidate_words,
     component_name,
     conditions_words,
@@ -36,7 +37,6 @@ from improvable.results.words import (
     verdict_line,
     welfare_words,
 )
-from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     from improvable.results.result import Result

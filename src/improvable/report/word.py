@@ -3,6 +3,7 @@
 import io
 from typing import TYPE_CHECKING, Any
 
+from improvable._text import shown
 from improvable.errors import require_extra
 from improvable.report.blocks import (
     Answer,
@@ -23,7 +24,6 @@ from improvable.report.blocks import (
 )
 from improvable.report.document import Document
 from improvable.report.plots.style import WIDE, chart_png
-from improvable.showing import shown
 
 if TYPE_CHECKING:
     from docx.document import Document as Page

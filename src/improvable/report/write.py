@@ -5,16 +5,16 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
-from improvable.data.files import write_whole
+from improvable._text import in_cell, json_text, shown
+from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError
-from improvable.question.checks import check_folder
+from improvable.question.options import check_folder
 from improvable.report.document import make_document
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
 from improvable.results.facts import Facts
-from improvable.results.numbers import p_text
+from improvable.results.formatting import p_text
 from improvable.results.result import P_VALUES, Result, tidy_columns
-from improvable.showing import in_cell, json_text, shown
 
 REPORTS = (".html", ".pdf", ".docx", ".md", ".json")
 TABLES = (".tex", ".csv", ".md")

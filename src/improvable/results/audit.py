@@ -9,19 +9,19 @@ from typing import Any
 
 import narwhals as nw
 
+from improvable._text import in_cell
 from improvable.algorithms.decisions import Algorithm
-from improvable.data.files import write_whole
+from improvable.data.io.safe import write_whole
 from improvable.errors import Caution, OptionError
-from improvable.inference.assessment import lower_median, threshold_for
-from improvable.inference.estimates import Disparity
-from improvable.question.checks import check_folder
+from improvable.inference.intervals import Disparity
+from improvable.inference.test import lower_median, threshold_for
 from improvable.question.design import Question
+from improvable.question.options import check_folder
 from improvable.results import storage
+from improvable.results.collect import state
 from improvable.results.comparison import Census, Comparison, change_question
 from improvable.results.facts import Facts
 from improvable.results.result import HasDigest, Result
-from improvable.results.stating import state
-from improvable.showing import in_cell
 
 ASKED_AGAIN = {"protocol": None, "seal": None, "asked_again": True}
 """What another question of the same evidence no longer has: it was not declared before the run."""

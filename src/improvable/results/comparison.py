@@ -8,21 +8,21 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
-from improvable.inference.assessment import Assessment, assess, threshold_for
 from improvable.inference.cells import STATUS_QUO
-from improvable.inference.estimates import disparities
 from improvable.inference.evidence import Evidence
+from improvable.inference.intervals import disparities
 from improvable.inference.tally import Counted
-from improvable.question.checks import check_number
+from improvable.inference.test import Assessment, assess, threshold_for
 from improvable.question.claim import MEANINGS, check_claim, every_delta, make_claim
 from improvable.question.design import Question
+from improvable.question.options import check_number
 from improvable.results import storage
+from improvable.results.collect import state
 from improvable.results.facts import Facts
 from improvable.results.result import HasDigest, Result
-from improvable.results.stating import state
 
 
 @dataclass(frozen=True)

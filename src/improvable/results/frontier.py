@@ -8,15 +8,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.assessment import lower_median, threshold_for
 from improvable.inference.critical import Conditions, CriticalDeltas, critical_deltas, largest_delta, p_values
 from improvable.inference.evidence import Evidence
-from improvable.question.checks import check_choice
+from improvable.inference.test import lower_median, threshold_for
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
-from improvable.results.numbers import confidence, number_or_null
+from improvable.question.options import check_choice
+from improvable.results.formatting import confidence, number_or_null
 
 
 @dataclass(frozen=True)

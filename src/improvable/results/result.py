@@ -5,16 +5,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from improvable.data.frames import build_frame
+from improvable.data.frame import build_frame
 from improvable.errors import Caution
 from improvable.inference.evidence import ALGORITHMS
-from improvable.question.checks import check_choice
 from improvable.question.design import Question
+from improvable.question.options import check_choice
 from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
+from improvable.results.formatting import p_equals, p_text
 from improvable.results.frontier import Bound, Frontier, make_frontier
-from improvable.results.numbers import p_equals, p_text
 from improvable.results.storage import Provenance
-from improvable.results.words import alternative_hypothesis, null_hypothesis
+from improvable.results.wording import alternative_hypothesis, null_hypothesis
 
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison

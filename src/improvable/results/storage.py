@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.data.files import make_folder, write_whole
-from improvable.data.received import ReceivedError, parse_json, read_bytes
+from improvable._text import json_text
+from improvable.data.io.safe import ReceivedError, make_folder, parse_json, read_bytes, write_whole
 from improvable.errors import StorageError
 from improvable.inference.cells import Cells
-from improvable.inference.normal_limit import Moments
+from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted
-from improvable.question.checks import check_types
-from improvable.question.declaration import gone
+from improvable.question.options import check_types
+from improvable.question.protocol import gone
 from improvable.results.versions import VERSION
-from improvable.showing import json_text
 
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
-from improvable.inference.assessment import threshold_for
-from improvable.question.checks import check_integer, check_number
+from improvable.inference.test import threshold_for
 from improvable.question.formula import Formula
+from improvable.question.options import check_integer, check_number
 
 PROCEDURES = ("s1", "s2")
 SEEDS = (1, 5, 20)

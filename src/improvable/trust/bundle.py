@@ -25,25 +25,24 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.files import write_whole
+from improvable._text import json_text
 from improvable.data.groups import Attribute
-from improvable.data.received import ReceivedError, parse_json, read_bytes
+from improvable.data.io.safe import ReceivedError, parse_json, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
-from improvable.inference.assessment import assess, lower_median, threshold_for
 from improvable.inference.cells import Cells, merge
-from improvable.inference.drawing import MARGIN, TWO_VALUES
-from improvable.inference.normal_limit import Moments
+from improvable.inference.corrections import MARGIN, TWO_VALUES
+from improvable.inference.moments import Moments
 from improvable.inference.tally import Counted, drawable_of, evidence_without_draws, with_draws
-from improvable.procedure.splitting import DRAWING, seed_of
-from improvable.question.checks import check_types, conforms
-from improvable.question.declaration import digest_of, from_declaration
+from improvable.inference.test import assess, lower_median, threshold_for
+from improvable.procedure.split import DRAWING, seed_of
 from improvable.question.design import Design, Question, make_design
+from improvable.question.options import check_types, conforms
+from improvable.question.protocol import digest_of, from_declaration
+from improvable.results.collect import component_facts
 from improvable.results.comparison import Comparison
-from improvable.results.loading import MALFORMED, load
-from improvable.results.stating import component_facts
+from improvable.results.load import MALFORMED, load
 from improvable.results.storage import counts_from, plain_counts
 from improvable.results.versions import versions
-from improvable.showing import json_text
 from improvable.trust.seal import other_versions
 from improvable.trust.verification import differences, leaves
 

@@ -30,11 +30,10 @@ from typing import IO, Any, Literal
 
 from filelock import lock_descriptor, unlock_descriptor
 
-from improvable.data.files import nearest_file
-from improvable.data.received import ReceivedError, parse_json, read_bytes
+from improvable.data.io.safe import ReceivedError, nearest_file, parse_json, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.question.challenge import parse_source
-from improvable.question.checks import conforms
+from improvable.question.options import conforms
 from improvable.results.versions import VERSION
 
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"

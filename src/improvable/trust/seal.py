@@ -11,14 +11,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from improvable.data.files import nearest_file, write_whole
-from improvable.data.frames import FrameLike
-from improvable.data.received import ReceivedError, read_bytes
+from improvable.data.frame import FrameLike
+from improvable.data.io.safe import ReceivedError, nearest_file, read_bytes, write_whole
 from improvable.errors import OptionError, StorageError
-from improvable.procedure.preparing import Prepared, prepare_audit
+from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.question.challenge import parse_source
-from improvable.question.checks import SECTIONS, check_types
-from improvable.question.declaration import Declaration, declare, digest_of, from_declaration
+from improvable.question.options import SECTIONS, check_types
+from improvable.question.protocol import Declaration, declare, digest_of, from_declaration
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
 from improvable.results.versions import PACKAGES, VERSION, versions

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from improvable.algorithms.rules import own_modules
-from improvable.algorithms.rules.source import source_digest
-from improvable.data.frames import FrameLike
-from improvable.data.received import MOST_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
+from improvable.algorithms.rules.own_code import source_digest
+from improvable.data.frame import FrameLike
+from improvable.data.io.safe import MOST_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
 from improvable.errors import OptionError, StorageError
-from improvable.procedure.preparing import Prepared, prepare_audit
-from improvable.procedure.running import run_prepared
+from improvable.procedure.prepare import Prepared, prepare_audit
+from improvable.procedure.run import run_prepared
 from improvable.question.challenge import parse_source
-from improvable.question.checks import conforms
-from improvable.question.declaration import Declaration, digest_of, from_declaration, gone
+from improvable.question.options import conforms
+from improvable.question.protocol import Declaration, digest_of, from_declaration, gone
 from improvable.report.html import html_page, read_embedded
 from improvable.results.audit import Audit
-from improvable.results.loading import MALFORMED, load
+from improvable.results.load import MALFORMED, load
 from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from improvable.data.recoding import same_value
+from improvable.data.recode import same_value
 from improvable.datasets import DIABETES_SCREENING
 from improvable.errors import OptionError
-from improvable.question.checks import parse_names
+from improvable.question.options import parse_names
 from improvable.web.files import EXAMPLE
 
 OTHERS = {

@@ -19,7 +19,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from improvable.data.files import write_whole
+from improvable.data.io.safe import write_whole
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.errors import DataError
 

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from improvable.algorithms.rules import own_modules
 from improvable.errors import ImprovableError, OptionError
-from improvable.question.checks import parse_names
+from improvable.question.options import parse_names
 from improvable.web import jobs
 from improvable.web.answers import (
     FORMAT,

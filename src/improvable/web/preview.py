@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from improvable.data.engines.memory import Memory
-from improvable.data.formats import FileFormat
-from improvable.data.frames import Rows, incomplete, is_missing, labels_of, labeltext_of, missing_labels, read_rows
+from improvable.data.frame import Rows, incomplete, is_missing, labels_of, labeltext_of, missing_labels, read_rows
 from improvable.data.groups import MOST_LEVELS as MAX_GROUPS
+from improvable.data.io.csv import FileFormat
 from improvable.data.quality import plain_spelling
-from improvable.data.recoding import Values, recode
+from improvable.data.recode import Values, recode
 from improvable.errors import DataError, ImprovableError
 
 MAX_LEVELS = 12

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from improvable.question.argument_names import KNOWN, respell
-from improvable.question.checks import FLAG
+from improvable.question.options import FLAG
 from improvable.web.answers import PROCEDURES, RULES, Roles, asked_of, kinds, roles_of
 
 MAX_LISTED = 12

@@ -11,7 +11,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 
 pytest.importorskip("fairlearn")
 from fairlearn_rules import Mixture, exponentiated_gradient, grid_search, threshold_optimizer

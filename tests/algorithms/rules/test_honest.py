@@ -16,11 +16,11 @@ import improvable
 from improvable.algorithms.models import final_step
 from improvable.algorithms.rules import as_rule
 from improvable.algorithms.rules.base import Training, run_rule
-from improvable.algorithms.rules.honest import cutoff_folds, honest_scores, map_by_rank
 from improvable.algorithms.rules.lasso import FoldedLasso
+from improvable.algorithms.rules.out_of_sample import cutoff_folds, honest_scores, map_by_rank
 from improvable.algorithms.rules.predictive import PredictiveRule
-from improvable.procedure.preparing import prepare_audit
-from improvable.procedure.selecting import complete_status_quo
+from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.select import complete_status_quo
 from improvable.question.settings import Settings
 
 NEW = 20_000
@@ -95,7 +95,7 @@ def test_an_in_sample_cutoff_would_select_a_fraction() -> None:
         fitted.score(training.rows)
     )
     fresh = people(NEW, 4, 2)
-    from improvable.data.frames import read_rows
+    from improvable.data.frame import read_rows
 
     assert float((fitted.score(read_rows(fresh)) > naive.cutoff).mean()) < 0.07
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import PredefinedSplit
 
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.rules.lasso import FoldedLasso
-from improvable.data.arrays import FloatArray, IntArray
 
 Rows = tuple[FloatArray, FloatArray]
 COLUMNS = 8

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from improvable.algorithms.rules.linear.judging import evaluate, scaled_at
+from improvable._typing import FloatArray, IntArray
+from improvable.algorithms.rules.linear.evaluate import evaluate, scaled_at
 from improvable.algorithms.rules.linear.problem import merge_rows, parse_objective
-from improvable.data.arrays import FloatArray, IntArray
 from improvable.errors import OptionError
 from improvable.inference.statistics import accuracy_statistic, reference_pair, signed_statistics
 from improvable.question.claim import Claim, Form, Overall

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from improvable.algorithms.rules.linear.judging import scaled_at
+from improvable._typing import FloatArray
+from improvable.algorithms.rules.linear.evaluate import scaled_at
+from improvable.algorithms.rules.linear.milp import Solution, solve
 from improvable.algorithms.rules.linear.problem import LinearProblem
-from improvable.algorithms.rules.linear.program import Solution, solve
 from improvable.algorithms.rules.linear.search import search
-from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
 from improvable.question.claim import Claim
 from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas

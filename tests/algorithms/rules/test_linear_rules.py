@@ -9,8 +9,8 @@ import pytest
 import improvable
 from improvable.algorithms.rules import as_rule
 from improvable.algorithms.rules.linear.problem import aim_at
-from improvable.algorithms.rules.linear_classifiers import LinearRule, _negated
-from improvable.procedure.preparing import prepare_audit
+from improvable.algorithms.rules.linear.rule import LinearRule, _negated
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.design import Design, make_design
 from improvable.question.settings import Settings
 

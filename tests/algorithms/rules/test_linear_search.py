@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from improvable.algorithms.rules.linear.judging import evaluate, scaled_at
+from improvable._typing import FloatArray
+from improvable.algorithms.rules.linear.evaluate import evaluate, scaled_at
 from improvable.algorithms.rules.linear.problem import LinearProblem, merge_rows, parse_objective
 from improvable.algorithms.rules.linear.search import Found, Merit, Rows, line_search, search
-from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError
 from linear_oracle import KINDS, brute_force, instance, naive, random_claim, random_deltas
 

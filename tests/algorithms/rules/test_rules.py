@@ -15,7 +15,7 @@ import improvable
 from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
-from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 import improvable
-from improvable.algorithms.exchange import export_algorithm, import_algorithm
 from improvable.algorithms.rules.selection_gap import Path, PenalizedScore, guess_group
-from improvable.procedure.preparing import prepare_audit
+from improvable.algorithms.serialize import export_algorithm, import_algorithm
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 
 BOUND = 0.05

@@ -12,7 +12,7 @@ import improvable
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import folds_of
 from improvable.data.sample import Sample
-from improvable.procedure.preparing import prepare_audit
+from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import betaln, comb
 
 import improvable
-from improvable.inference.assessment import lower_median
 from improvable.inference.reruns import estimate_correlation, repetitions_to_agree, rerun_risk
+from improvable.inference.test import lower_median
 from improvable.studies.game import (
     INDEPENDENT,
     BetaMixing,

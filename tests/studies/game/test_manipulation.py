@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.report.plots import attempts
 from improvable.studies.game import (
     INDEPENDENT,

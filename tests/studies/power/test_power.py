@@ -14,11 +14,12 @@ from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from improvable.errors import DataError, ImprovableError, OptionError
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
-from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_assumptions, power_from_pilot, simulation
+from improvable.studies.power import PowerPlan, SampleSize, Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power import simulate as simulation
 from improvable.studies.power.assumptions import assume, root
 from improvable.studies.power.pilot import learn
 from improvable.studies.power.plan import number
-from improvable.studies.power.simulation import Setting, simulate
+from improvable.studies.power.simulate import Setting, simulate
 
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
 

@@ -11,15 +11,15 @@ from scipy.special import ndtr
 import improvable
 from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from conftest import Case
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.inference.components import gaps
 from improvable.question.claim import Claim
 from improvable.question.settings import Scheme
 from improvable.studies.power import AssumedGroup
 from improvable.studies.power.assumptions import Outlook, assume
-from improvable.studies.power.claim_margins import margins
+from improvable.studies.power.margins import margins
 from improvable.studies.power.pilot import learn
-from improvable.studies.power.simulation import Rejections, Setting, block_moments, repetition_means, simulate
+from improvable.studies.power.simulate import Rejections, Setting, block_moments, repetition_means, simulate
 
 
 def test_assumed_moments_are_those_of_rows() -> None:

@@ -9,9 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from improvable.algorithms.rules import linear_classifiers
-from improvable.algorithms.rules.linear import problem, program, search
-from improvable.algorithms.rules.linear.program import solve
+from improvable.algorithms.rules.linear import milp as program
+from improvable.algorithms.rules.linear import problem, search
+from improvable.algorithms.rules.linear import rule as linear_classifiers
+from improvable.algorithms.rules.linear.milp import solve
 from improvable.errors import RuleError
 from linear_oracle import instance
 

@@ -15,7 +15,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
 from protocol_room import OPTIONS, said
 

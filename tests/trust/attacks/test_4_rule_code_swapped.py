@@ -16,7 +16,7 @@ import pytest
 
 import improvable
 from improvable.algorithms.rules import as_tournament
-from improvable.algorithms.rules.source import source_digest
+from improvable.algorithms.rules.own_code import source_digest
 from improvable.cli import run
 from improvable.errors import ImprovableError
 from protocol_room import said

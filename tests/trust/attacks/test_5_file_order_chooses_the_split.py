@@ -14,7 +14,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.frames import Rows, read_rows
+from improvable.data.frame import Rows, read_rows
 from improvable.data.keys import Keying, Keys, mix, siphash
 from improvable.errors import DataError
 from protocol_room import OPTIONS

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 
 from improvable.cli import run
-from improvable.procedure import comparing, running
+from improvable.procedure import compare as comparing
+from improvable.procedure import run as running
 from improvable.results import storage
 from improvable.trust import ledger
 from improvable.trust.ledger import ledger_path, read_ledger

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from improvable.cli import run
-from improvable.question.declaration import digest_of
+from improvable.question.protocol import digest_of
 from improvable.trust.bundle import _recomputed, write_bundle
 from protocol_room import said
 

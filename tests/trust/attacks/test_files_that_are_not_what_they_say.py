@@ -19,7 +19,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.files import write_whole
+from improvable.data.io.safe import write_whole
 
 OPTIONS = [
     *("--outcome", "gagne_sum_t", "--group", "race", "--score", "risk_score_t", "--capacity", "0.2"),

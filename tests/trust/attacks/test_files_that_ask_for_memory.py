@@ -12,7 +12,7 @@ import xlsxwriter
 
 import improvable
 from improvable.data import sizes
-from improvable.data.reading import read_file
+from improvable.data.io.read import read_file
 from improvable.data.sizes import MOST_COLUMNS, _ods_extents
 
 

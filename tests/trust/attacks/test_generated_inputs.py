@@ -11,7 +11,7 @@ import pytest
 
 from improvable.cli import run
 from improvable.cli.options import options_of
-from improvable.question.checks import FLAG, Setting
+from improvable.question.options import FLAG, Setting
 
 ODD = ("", " ", "-1", "nan", "1e400", "9" * 40, "\x00", "€", "__main__:x", "[]", "a=b", "../..", "=1+1", "\x1b[2J")
 PLAIN = {"outcome": "y", "group": "g", "decision": "d", "rule": "linear", "features": "x", "repetitions": "1",

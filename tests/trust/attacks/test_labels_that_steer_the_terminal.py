@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 
 import improvable
+from improvable._text import hides, json_text, shown, shown_all
 from improvable.cli import run
 from improvable.data.groups import Attribute
 from improvable.errors import Caution
 from improvable.procedure.cautions import emit
 from improvable.report.html import isolated
-from improvable.showing import hides, json_text, shown, shown_all
 
 BOTH = np.array([0, 1])
 CLEAR = "\x1b[2J\x1b[H"

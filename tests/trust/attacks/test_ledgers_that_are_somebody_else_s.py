@@ -14,7 +14,7 @@ import pytest
 
 import improvable
 from improvable.cli import run
-from improvable.data.frames import read_rows
+from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
 from improvable.trust.ledger import _hash, read_ledger, record, torn_end
 from protocol_room import OPTIONS

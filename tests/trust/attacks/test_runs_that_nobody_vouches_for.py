@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import improvable
-from improvable.algorithms.rules.source import source_files
+from improvable.algorithms.rules.own_code import source_files
 from protocol_room import page_commands, shell
 
 SIGN, VERIFY = (

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from improvable.cli import run
-from improvable.question.declaration import digest_of
+from improvable.question.protocol import digest_of
 from improvable.report.html import html_page
 from improvable.results import versions
-from improvable.results.loading import load
+from improvable.results.load import load
 from improvable.results.storage import Provenance, read_provenance, write_provenance
 from improvable.trust.seal import read_protocol, read_seal
 from protocol_room import OPTIONS, said

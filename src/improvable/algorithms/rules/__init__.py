@@ -11,7 +11,7 @@ from typing import Any
 
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.foreign import ForeignRule, import_rule
-from improvable.algorithms.rules.linear_classifiers import PROGRAM, SEARCH, linear_rule
+from improvable.algorithms.rules.linear.rule import PROGRAM, SEARCH, linear_rule
 from improvable.algorithms.rules.predictive import PredictiveRule, boosting, forest, lasso, linear, logistic, ridge
 from improvable.algorithms.rules.tournament import CONTENDERS, Tournament, tournament
 from improvable.algorithms.rules.variations import Blend, Unnamed, WithoutFeatures, blend

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import Constraints
-from improvable.algorithms.cutoffs import Threshold, TieBreaking
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
 from improvable.algorithms.models import Encoder, fit_encoder, matrix_of
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import Rows
+from improvable.algorithms.thresholds import Threshold, TieBreaking
+from improvable.data.frame import Rows
 from improvable.data.sample import Sample
 from improvable.errors import DataError
 from improvable.question.design import Design

@@ -53,7 +53,7 @@ class ForeignRule:
 
 def import_rule(module: str, attribute: str) -> ForeignRule:
     """A rule by the name of its module, described by a process that imports it."""
-    from improvable.algorithms.rules.source import files_of
+    from improvable.algorithms.rules.own_code import files_of
 
     if os.environ.get(REFUSED):
         raise OptionError(
@@ -194,7 +194,7 @@ def _run(module: str, attribute: str, files: Mapping[str, bytes], work: Any, pla
 
 def refuse_strangers(place: Path) -> None:
     """Refuse code that has loaded a module which is neither installed nor part of its digest."""
-    from improvable.algorithms.rules.source import INSTALLED
+    from improvable.algorithms.rules.own_code import INSTALLED
 
     for name, file in _loaded().items():
         if not any(file.is_relative_to(one) for one in (place, OURS, *INSTALLED)):

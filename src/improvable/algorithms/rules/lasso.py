@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import enet_path
 from sklearn.linear_model._base import LinearModel
 
-from improvable.data.arrays import FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 
 FOLDS = 5
 STEPS = 50_000

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
-from improvable.algorithms.cutoffs import Threshold, ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
 from improvable.algorithms.rules.base import Selection, Training
-from improvable.algorithms.rules.honest import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
+from improvable.algorithms.rules.out_of_sample import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
-from improvable.data.arrays import FloatArray, IntArray
+from improvable.algorithms.thresholds import Threshold, ThresholdedScore
 from improvable.errors import RuleError
 
 TREES = 300

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import selection_gap, selection_rates, spread_of
-from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore, cutoff
 from improvable.algorithms.models import Encoder, linear_sum, matrix_of
 from improvable.algorithms.rules.base import Selection, Training, folds_of
-from improvable.data.arrays import FloatArray, IntArray
-from improvable.data.frames import Rows
+from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore, cutoff
+from improvable.data.frame import Rows
 from improvable.data.groups import Attribute
 from improvable.errors import RuleError
-from improvable.inference.resampling import child
+from improvable.inference.bootstrap import child
 
 FOLDS = 5
 ROUNDS = 100

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from improvable._typing import FloatArray
 from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training, folds_of, run_rule, seen
-from improvable.data.arrays import FloatArray
 from improvable.errors import OptionError, RuleError
-from improvable.inference.resampling import child
+from improvable.inference.bootstrap import child
 from improvable.inference.shortfall import studentized_margins
 from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
-from improvable.algorithms.cutoffs import Score, Threshold, ThresholdedScore
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel
 from improvable.algorithms.rules.base import Selection, SelectionRule, Training
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import Rows
+from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
+from improvable.data.frame import Rows
 from improvable.errors import OptionError, RuleError
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from improvable.data.engines.arrow import open_arrow
-from improvable.data.engines.batches import Engine
+from improvable.data.engines.base import Engine
 from improvable.data.engines.dask import open_dask
 from improvable.data.engines.duckdb import open_duckdb
 from improvable.data.engines.memory import open_memory
 from improvable.data.engines.spark import open_spark
-from improvable.data.formats import UNSAID, FileFormat
-from improvable.data.frames import FrameLike
+from improvable.data.frame import FrameLike
+from improvable.data.io.csv import UNSAID, FileFormat
 from improvable.errors import OptionError, nearest
 from improvable.question.settings import EngineName
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
-from improvable.data.files import nearest_file
-from improvable.data.formats import LOOKED_AT, UNSAID, FileFormat, Note, header_of
-from improvable.data.frames import Rows, read_rows, refuse_format
-from improvable.data.reading import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
+from improvable.data.frame import Rows, read_rows, refuse_format
+from improvable.data.io.csv import LOOKED_AT, UNSAID, FileFormat, Note, header_of
+from improvable.data.io.read import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
+from improvable.data.io.safe import nearest_file
 from improvable.errors import DataError, require_extra
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
-from improvable.data.formats import UNSAID, FileFormat, Note
-from improvable.data.frames import Rows, refuse_format
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
+from improvable.data.frame import Rows, refuse_format
+from improvable.data.io.csv import UNSAID, FileFormat, Note
 from improvable.errors import DataError, require_extra
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import narwhals as nw
 
-from improvable.data.engines.batches import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
-from improvable.data.formats import UNSAID, FileFormat, Note
-from improvable.data.frames import FrameLike, Rows, read_rows
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
+from improvable.data.frame import FrameLike, Rows, read_rows
+from improvable.data.io.csv import UNSAID, FileFormat, Note
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 import narwhals as nw
 
 from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
-from improvable.data.engines.batches import Merge, T, Work, arrow_rows, fold_batches, merge_all
-from improvable.data.formats import UNSAID, FileFormat, Note
-from improvable.data.frames import read_rows, refuse_format
+from improvable.data.engines.base import Merge, T, Work, arrow_rows, fold_batches, merge_all
+from improvable.data.frame import read_rows, refuse_format
+from improvable.data.io.csv import UNSAID, FileFormat, Note
 from improvable.errors import DataError, OptionError, require_extra
 
 

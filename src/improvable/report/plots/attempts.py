@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.data.arrays import IntArray
+from improvable._typing import IntArray
 from improvable.report.plots.style import OKABE_ITO, SHAPES, WIDTH, chart, finished
 
 if TYPE_CHECKING:

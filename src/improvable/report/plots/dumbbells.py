@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from improvable._text import shown
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.labels import in_words
 from improvable.report.plots.style import (
@@ -19,8 +20,7 @@ from improvable.report.plots.style import (
     with_title,
 )
 from improvable.results.facts import EstimateFacts, Facts, by_component, estimate_of, mean_shares
-from improvable.results.numbers import capital, confidence, value_text
-from improvable.showing import shown
+from improvable.results.formatting import capital, confidence, value_text
 
 if TYPE_CHECKING:
     import altair as alt

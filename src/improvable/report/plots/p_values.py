@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from improvable.report.labels import in_words
 from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, chart, plain_style, room_for, with_title
 from improvable.results.facts import Facts, by_component
-from improvable.results.numbers import capital, p_text
-from improvable.results.words import component_name
+from improvable.results.formatting import capital, p_text
+from improvable.results.wording import component_name
 
 if TYPE_CHECKING:
     import altair as alt

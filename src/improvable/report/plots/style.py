@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from improvable.data.files import write_whole
+from improvable._text import shown_all
+from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError, nearest
-from improvable.showing import shown_all
 
 if TYPE_CHECKING:
     import altair as alt

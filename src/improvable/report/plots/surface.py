@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.errors import OptionError
 from improvable.report.plots.style import (
     AFTER,
@@ -22,7 +22,7 @@ from improvable.report.plots.style import (
     plain_style,
 )
 from improvable.results.facts import Facts, by_component
-from improvable.results.numbers import confidence
+from improvable.results.formatting import confidence
 
 if TYPE_CHECKING:
     import altair as alt

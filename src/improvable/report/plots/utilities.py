@@ -7,7 +7,7 @@ import numpy as np
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
 from improvable.results.facts import Facts
-from improvable.results.words import measure_words
+from improvable.results.wording import measure_words
 
 if TYPE_CHECKING:
     import altair as alt

@@ -4,7 +4,7 @@ from improvable.studies.power.assumptions import AssumedGroup
 from improvable.studies.power.learning import Learning, LearningPoint, LearningStep
 from improvable.studies.power.plan import PowerPlan
 from improvable.studies.power.power import Tried, power_from_assumptions, power_from_pilot
-from improvable.studies.power.simulation import PowerPoint, SampleSize
+from improvable.studies.power.simulate import PowerPoint, SampleSize
 
 __all__ = [
     "AssumedGroup",

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
+from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
-from improvable.procedure.splitting import FEWEST_OF_GROUP, FEWEST_ROWS
+from improvable.procedure.split import FEWEST_OF_GROUP, FEWEST_ROWS
 from improvable.question.catalog import UTILITIES
-from improvable.question.checks import check_number
-from improvable.question.utilities import Measure
+from improvable.question.options import check_number
+from improvable.question.utility import Measure
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
-from improvable.data.frames import build_frame
+from improvable._typing import FloatArray
+from improvable.data.frame import build_frame
 from improvable.inference.components import gaps
 from improvable.inference.statistics import unfairness
 from improvable.results.audit import Audit

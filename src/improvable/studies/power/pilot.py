@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.arrays import FloatArray
-from improvable.data.formats import FileFormat
-from improvable.data.frames import FrameLike, read_rows
+from improvable._typing import FloatArray
+from improvable.data.frame import FrameLike, read_rows
+from improvable.data.io.csv import FileFormat
 from improvable.errors import DataError, ImprovableWarning, OptionError
 from improvable.procedure.api import audit, compare
-from improvable.procedure.preparing import prepare_audit
-from improvable.procedure.splitting import FORWARD, first_block
+from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.split import FORWARD, first_block
 from improvable.question.settings import Settings, asked
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison

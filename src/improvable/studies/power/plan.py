@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from improvable.data.frames import build_frame
+from improvable.data.frame import build_frame
 from improvable.errors import OptionError
 from improvable.question.claim import Claim
 from improvable.studies.power.learning import Learning
-from improvable.studies.power.simulation import PowerPoint, SampleSize
+from improvable.studies.power.simulate import PowerPoint, SampleSize
 
 if TYPE_CHECKING:
     import altair as alt

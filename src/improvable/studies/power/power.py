@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from improvable.data.frames import FrameLike
+from improvable.data.frame import FrameLike
 from improvable.errors import OptionError
-from improvable.question.checks import check_integer, check_number
 from improvable.question.claim import Claim, check_claim, make_claim
+from improvable.question.options import check_integer, check_number
 from improvable.question.settings import Scheme
 from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
 from improvable.studies.power.plan import PowerPlan
-from improvable.studies.power.simulation import (
+from improvable.studies.power.simulate import (
     PLAN_ROWS,
     PowerPoint,
     SampleSize,

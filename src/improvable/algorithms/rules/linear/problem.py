@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
+from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError, nearest
 from improvable.inference.statistics import reference_pair, utilities_of
 from improvable.question.claim import Claim

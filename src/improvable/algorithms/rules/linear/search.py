@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable.algorithms.rules.linear.judging import evaluate, judge, scaled_at
+from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.algorithms.rules.linear.evaluate import evaluate, judge, scaled_at
 from improvable.algorithms.rules.linear.problem import (
     Evaluation,
     LinearProblem,
@@ -18,7 +19,6 @@ from improvable.algorithms.rules.linear.problem import (
     parse_objective,
     power_of_two,
 )
-from improvable.data.arrays import BoolArray, FloatArray, IntArray
 from improvable.errors import OptionError
 
 LONGEST_STEP = 1e6  # in units of the box: beyond, the other coefficients are lost to rounding

@@ -1,0 +1,279 @@
+"""Leakage: how well columns tell something they should not, the outcome or the group. Exactly, alone, and together.
+
+Out of sample: what is learned on the first half of the rows is scored on the second. Rows come in the order of their
+keys, which is random and the same for every engine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.data.frame import Rows
+from improvable.data.quality import written_number
+
+MOST_VALUES = 50
+FEWEST_ROWS_PER_VALUE = 10
+ROWS_TO_CONTRADICT = 200, 2_000
+FEWEST_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
+MOST_BINS = 64
+FEWEST_SCORED = 20
+WORTH_FITTING = 0.5
+MOST_TOGETHER = 300
+DIGITS = 3  # the last digits of a sum differ between machines, and a result must not
+DAY = len("2020-01-31")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as numbers, NaN where it is missing; the values of text are numbered, and only as good as names."""
+
+    name: str
+    values: FloatArray
+    ordered: bool
+
+    def take(self, rows: slice | BoolArray) -> "Column":
+        return replace(self, values=self.values[rows])
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a column may tell: outcomes, or the group of each row."""
+
+    name: str
+    values: FloatArray
+    codes: IntArray  # the place of each value among the distinct ones
+    levels: int  # how many there are
+    named: bool  # whether levels are names, or two: how well they are told is an AUC, and otherwise an R squared
+    fewest: int = 0  # so many rows must differ from the most frequent value before a column can be said to tell it
+
+    def take(self, rows: slice | BoolArray) -> "Target":
+        return replace(self, values=self.values[rows], codes=self.codes[rows])
+
+    @property
+    def compared(self) -> range:
+        """The levels that are told from all others; of two, one says it all."""
+        return range(1 if self.levels == 2 else 0, self.levels)
+
+
+def group_target(name: str, level: IntArray, levels: int) -> Target:
+    return Target(name, level.astype(np.float64), level, levels, named=True)
+
+
+def outcome_target(name: str, values: FloatArray) -> Target:
+    distinct, codes = np.unique(values, return_inverse=True)
+    return Target(name, values, codes.astype(np.int64), len(distinct), len(distinct) == 2, FEWEST_TOLD)
+
+
+def read_column(rows: Rows, name: str) -> Column:
+    """A feature of any kind as numbers. Texts that are numbers, such as 230,000, are read as these."""
+    if rows.is_numeric(name):
+        return Column(name, rows.read_numbers(name), ordered=True)
+    series = rows.polars([name])[name]
+    if rows.is_date(name):
+        texts = series.dtype.is_(pl.String)
+        values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
+        return Column(name, np.array(values, dtype=np.float64), ordered=True)
+    known = series.drop_nulls().unique().sort().to_list()
+    numbers = [written_number(text) for text in known] if len(known) > MOST_VALUES else [None]
+    parsed = [number for number in numbers if number is not None]
+    is_number = len(parsed) == len(known)
+    meaning = dict(zip(known, parsed if is_number else map(float, range(len(known))), strict=True))
+    values = [np.nan if text is None else meaning[text] for text in series.to_list()]
+    return Column(name, np.array(values, dtype=np.float64), ordered=is_number)
+
+
+def _moment(text: str | None) -> float:
+    """A date or time in a text as the number that a typed column has: days, or microseconds since 1970."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return float("nan")
+    since = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return float(since.days if len(text or "") == DAY else since // timedelta(microseconds=1))
+
+
+# Exactly. ----
+
+
+def determines(column: Column, target: Target, *, where_given: bool = False) -> bool:
+    """Whether a column tells the target in every row: few values, each with one level; or cutoffs between levels.
+
+    Missing is a value as any other; with `where_given`, it is enough to tell the rows in which the column is there.
+    What some rows already contradict need not be looked for in all of them.
+    """
+    for rows in ROWS_TO_CONTRADICT:
+        few = slice(0, rows)
+        if _varies(target.codes[few], 0) and not _determines(column.take(few), target.codes[few], where_given, 0):
+            return False
+    return _determines(column, target.codes, where_given, target.fewest)
+
+
+def _determines(column: Column, codes: IntArray, where_given: bool, fewest: int) -> bool:
+    missing = np.isnan(column.values)
+    if where_given and missing.any():
+        if _varies(codes, fewest) and _one_level_each(missing.astype(np.int64), codes):
+            return True
+        column, codes, missing = column.take(~missing), codes[~missing], missing[~missing]
+    if not _varies(codes, fewest):
+        return False
+    if column.ordered and not missing.any() and _cutoffs_tell(column.values, codes):
+        return True
+    distinct, place = np.unique(column.values, return_inverse=True)
+    return len(distinct) <= min(MOST_VALUES, len(codes) // FEWEST_ROWS_PER_VALUE) and _one_level_each(place, codes)
+
+
+def _varies(codes: IntArray, fewest: int) -> bool:
+    """Whether there are two levels or more, and enough rows of another than the most frequent one."""
+    counts = np.bincount(codes, minlength=1)
+    return bool((counts > 0).sum() >= 2 and len(codes) - counts.max() >= fewest)
+
+
+def _cutoffs_tell(values: FloatArray, codes: IntArray) -> bool:
+    """Whether rows in the order of a column are in blocks of one level each, with no value in two blocks."""
+    order, occurring = np.argsort(values, kind="stable"), int((np.bincount(codes) > 0).sum())
+    steps = np.diff(codes[order])
+    edges = np.flatnonzero(steps)
+    if len(edges) != occurring - 1:
+        return False
+    # Levels that few rows share are in blocks whatever the order: they must rise or fall throughout.
+    many = occurring > len(codes) // FEWEST_ROWS_PER_VALUE
+    if many and not ((steps >= 0).all() or (steps <= 0).all()):
+        return False
+    ordered = values[order]
+    return bool((ordered[edges] < ordered[edges + 1]).all())
+
+
+def _one_level_each(place: IntArray, codes: IntArray) -> bool:
+    """Whether all rows of a value have one level."""
+    first = np.zeros(int(place.max()) + 1, dtype=np.int64)
+    first[place[::-1]] = codes[::-1]
+    return bool((first[place] == codes).all())
+
+
+# Alone. ----
+
+
+def bins_of(column: Column) -> tuple[IntArray, int]:
+    """Each value of a column by itself where there are few, else between quantiles of the first half; and how many."""
+    values = column.values
+    learned = np.sort(values[: len(values) // 2])
+    learned = learned[: len(learned) - int(np.isnan(learned).sum())]
+    if not len(learned):
+        return np.isnan(values).astype(np.int64), 2
+    edges = learned[np.flatnonzero(np.diff(learned, prepend=np.nan) != 0)]
+    if column.ordered and len(edges) > MOST_BINS:
+        places = (np.arange(MOST_BINS) * len(learned)) // MOST_BINS
+        edges = np.unique(learned[places])
+    bins = np.searchsorted(edges, values, side="left").astype(np.int64)
+    if not column.ordered:  # a text that the first half does not have is none of those it has
+        known = edges[np.minimum(bins, len(edges) - 1)] == values
+        bins[~known] = len(edges)
+    bins[np.isnan(values)] = len(edges) + 1
+    return bins, len(edges) + 2
+
+
+def told(column: Column, bins: IntArray, count: int, target: Target) -> float | None:
+    """How well a column alone tells the target in the second half: AUC, or R squared. None where too few rows say."""
+    half = len(bins) // 2
+    if target.named:
+        joint, size = bins * target.levels + target.codes, count * target.levels
+        before, after = (np.bincount(part, minlength=size).reshape(count, -1) for part in (joint[:half], joint[half:]))
+        aucs = [
+            _auc(_means(before[:, level], before.sum(axis=1)), mine, others)
+            for level in target.compared
+            for mine, others in [(after[:, level], after.sum(axis=1) - after[:, level])]
+            if min(mine.sum(), others.sum()) >= FEWEST_SCORED and before[:, level].any()
+        ]
+        return round(max(aucs), DIGITS) if aucs else None
+    values = target.values
+    if half < FEWEST_SCORED or np.ptp(values[half:]) == 0:
+        return None
+    sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
+    found = _r_squared(values[half:], _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]])
+    if found > WORTH_FITTING and column.ordered:
+        found = max(found, _isotonic_r_squared(column.values, values, half))
+    return round(max(found, 0.0), DIGITS)
+
+
+def _means(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
+    """The mean of each bin, and that of all rows for a bin without any."""
+    return np.where(sizes > 0, sums / np.maximum(sizes, 1), sums.sum() / sizes.sum())
+
+
+def _auc(scores: FloatArray, yes: FloatArray | IntArray, no: FloatArray | IntArray) -> float:
+    """The AUC, from how many rows of either kind have each score."""
+    place = np.unique(scores, return_inverse=True)[1]
+    yes, no = np.bincount(place, weights=yes), np.bincount(place, weights=no)
+    return float((yes * (np.cumsum(no) - no / 2)).sum() / (yes.sum() * no.sum()))
+
+
+def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
+    return 1 - float(((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())
+
+
+def _isotonic_r_squared(column: FloatArray, values: FloatArray, half: int) -> float:
+    """Bins are too coarse for outcomes with long tails; a rising or falling curve is not."""
+    from sklearn.isotonic import IsotonicRegression
+
+    given = ~np.isnan(column)
+    learn, score = np.flatnonzero(given[:half]), half + np.flatnonzero(given[half:])
+    if min(len(learn), len(score)) < FEWEST_SCORED:
+        return 0.0
+    curve = IsotonicRegression(increasing="auto", out_of_bounds="clip").fit(column[learn], values[learn])
+    predicted = np.full(len(values), values[:half].mean())
+    predicted[score] = curve.predict(column[score])
+    return _r_squared(values[half:], predicted[half:])
+
+
+# Together. ----
+
+
+def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]], target: Target) -> float | None:
+    """The AUC with which all columns together tell a level from all others, cross-validated in two halves.
+
+    A linear discriminant: cheap, the same numbers every time, and for ranking rows as good as a logistic regression.
+    """
+    half = len(target.codes) // 2
+    answers = np.eye(target.levels)[target.codes]
+    numbers = [part for column in columns if column.ordered for part in _filled(column)]
+    texts = [cut for column, cut in zip(columns, bins, strict=True) if not column.ordered]
+    halves = (slice(0, half), slice(half, None))
+    found = []
+    for learn, score in (halves, halves[::-1]):
+        shares = [_shares(*cut, answers[:, level], learn) for cut in texts for level in target.compared]
+        matrix = np.array([_standard(part) for part in (*numbers, *shares)])
+        known, rest = matrix[:, learn], answers[score]
+        centered = answers[learn] - answers[learn].mean(axis=0)
+        slopes = np.linalg.solve(known @ known.T + np.eye(len(matrix)), known @ centered)  # a ridge of one row
+        aucs = [
+            _auc(slopes[:, level] @ matrix[:, score], rest[:, level], 1 - rest[:, level])
+            for level in target.compared
+            if min(rest[:, level].sum(), (1 - rest[:, level]).sum()) >= FEWEST_SCORED
+        ]
+        if not aucs:
+            return None
+        found.append(max(aucs))
+    return round(sum(found) / 2, DIGITS)
+
+
+def _filled(column: Column) -> list[FloatArray]:
+    """A column of numbers, and a flag where it has holes."""
+    missing = np.isnan(column.values)
+    if not missing.any():
+        return [column.values]
+    given = column.values[~missing]
+    return [np.where(missing, given.mean() if len(given) else 0.0, column.values), missing.astype(np.float64)]
+
+
+def _standard(values: FloatArray) -> FloatArray:
+    return np.asarray((values - values.mean()) / (float(values.std()) or 1.0))
+
+
+def _shares(bins: IntArray, count: int, is_level: FloatArray, learn: slice) -> FloatArray:
+    """Of a text, the share of a level among the rows that have it."""
+    sums = np.bincount(bins[learn], weights=is_level[learn], minlength=count)
+    return _means(sums, np.bincount(bins[learn], minlength=count))[bins]

@@ -1,0 +1,400 @@
+"""The mixed-integer programs of Appendix F: columns, rows and entries as a solver takes them, and HiGHS to solve them.
+
+A program holds one binary D for each distinct vector of features, the coefficients beta in the box, and the utilities
+of every group. Where w does not depend on D, U is linear in D (the set (e_hat)); where it does, U is made linear by
+t = 1 / sum of w and s = t D (the program P').
+
+What is found must not depend on the speed of the machine: the solver works in one thread from a fixed seed and stops
+after a number of nodes. Running out of time is an error, never a result.
+"""
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+
+from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at
+from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, U, W, parse_objective, power_of_two
+from improvable.errors import OptionError, RuleError
+
+EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
+SOLVER_TOLERANCE = 1e-9
+LARGEST_BINARIES = 5_000
+LARGEST_ENTRIES = 1_000_000
+AGREEMENT = 1e-6  # relative: within this, a bound and a value are the same
+TIME_LIMIT = 1_800.0
+
+Progress = Callable[[int, float, float], None]
+
+
+def entries_of(problem: LinearProblem, distinct: int | None = None) -> int:
+    """About how many numbers the program of a problem holds."""
+    binaries = len(np.unique(problem.features, axis=0)) if distinct is None else distinct
+    return int((2 * (problem.features.shape[1] + 1) + 10 * _varies(problem)) * binaries)
+
+
+def _varies(problem: LinearProblem) -> bool:
+    """Whether some w depends on decisions."""
+    return bool((problem.gain[..., W] != 0).any())
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A group's sum of w that depends on D: base + gain'D over the distinct rows `members`.
+
+    `inverse` is the column of t, and `products` are those of s = t D, one for each member.
+    """
+
+    inverse: int
+    products: IntArray
+    members: IntArray
+    base: float
+    gain: FloatArray
+
+
+class Program:
+    """The program's columns and rows, gathered as arrays."""
+
+    def __init__(self, problem: LinearProblem, objective: Objective) -> None:
+        self.problem, self.objective = problem, objective
+        self.sign = 1.0 if objective.minimized else -1.0
+        self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
+        self._check_size()
+        self.gains, self.bases, self.counts = by_distinct(problem, place.ravel(), len(self.distinct))
+        used = sorted({*problem.accuracy, *problem.fairness})
+        self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
+        self.unit = 1.0 if objective.kind == "balanced" else self.size
+        self.columns, self.lower, self.upper = 0, list[FloatArray](), list[FloatArray]()
+        self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
+        self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self.ratios: dict[tuple[int, bytes], Ratio] = {}
+        self._build()
+
+    def _check_size(self) -> None:
+        binaries, entries = len(self.distinct), entries_of(self.problem, len(self.distinct))
+        rows = (6 if _varies(self.problem) else 2) * binaries
+        if binaries > LARGEST_BINARIES or entries > LARGEST_ENTRIES:
+            raise OptionError(
+                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
+                f"at most {LARGEST_BINARIES:,} binaries and {LARGEST_ENTRIES:,} entries.",
+                "Use the rule 'linear_search', which takes data of any size.",
+            )
+
+    def _add_columns(self, lower: FloatArray, upper: FloatArray) -> IntArray:
+        self.lower.append(np.asarray(lower, dtype=np.float64))
+        self.upper.append(np.asarray(upper, dtype=np.float64))
+        added = np.arange(self.columns, self.columns + len(lower))
+        self.columns += len(lower)
+        return added
+
+    def _add_rows(self, parts: list[tuple[Any, Any, Any]], lower: Any, upper: Any) -> None:
+        """Rows from triples (row, column, value), each broadcast against the others; as many as the first has."""
+        added = int(np.max(parts[0][0])) + 1
+        for part in parts:
+            row, column, value = np.broadcast_arrays(*part)
+            self.entries.append((row.ravel() + self.rows, column.ravel(), value.ravel().astype(np.float64)))
+        self.row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (added,)))
+        self.row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (added,)))
+        self.rows += added
+
+    def _build(self) -> None:
+        problem, inf = self.problem, np.inf
+        self.beta = self._add_columns(*problem.bounds)
+        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
+        shape = problem.least_weight.shape
+        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
+        self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
+        self._classify()
+        for b, k in np.argwhere(needed(problem, self.objective)):
+            self._define(int(b), int(k))
+        self._limit()
+        self._aim()
+
+    def _classify(self) -> None:
+        """X'beta >= -C (1 - D) and X'beta <= -EPSILON + (C' + EPSILON) D, with the least C and C' for each row."""
+        low, high = self.problem.bounds
+        x, row = self.distinct, np.arange(len(self.distinct))
+        reach_down = np.maximum(-np.minimum(x * low, x * high).sum(axis=1), 0.0)
+        reach_up = np.maximum(np.maximum(x * low, x * high).sum(axis=1), 0.0)
+        slopes = (row[:, None], self.beta[None, :], x)
+        self._add_rows([slopes, (row, self.decision, -reach_down)], -reach_down, np.inf)
+        self._add_rows([slopes, (row, self.decision, -reach_up - EPSILON)], -np.inf, -EPSILON)
+
+    def _define(self, g: int, k: int) -> None:
+        """U = sum of u / sum of w of a block, in units of `size`."""
+        base_u, base_w = self.problem.base_sums[g, k]
+        gain_u, gain_w = self.gains[g, k]
+        column = self.utility[g, k]
+        if not gain_w.any():
+            share = gain_u / (base_w * self.size)
+            fixed = base_u / (base_w * self.size)
+            self._add_rows([(0, column, 1.0), (0, self.decision, -share)], fixed, fixed)
+            return
+        ratio = self._ratio(g, k)
+        share = gain_u[ratio.members] / self.size
+        parts = [(0, column, 1.0), (0, ratio.inverse, -base_u / self.size), (0, ratio.products, -share)]
+        self._add_rows(parts, 0.0, 0.0)
+
+    def _ratio(self, g: int, k: int) -> Ratio:
+        """Columns t and s of program P', shared by utilities of the same w."""
+        gain_w, base_w = self.gains[g, k, W], self.bases[g, k, W]
+        key = (g, gain_w.tobytes() + base_w.tobytes())
+        if key in self.ratios:
+            return self.ratios[key]
+        least, most = self._range_of_weight(g, k)
+        members = np.flatnonzero((self.gains[g] != 0).any(axis=(0, 1)))
+        low, high = 1 / most, 1 / least
+        inverse = int(self._add_columns(np.array([low]), np.array([high]))[0])
+        products = self._add_columns(np.zeros(len(members)), np.full(len(members), high))
+        s, d, row = products, self.decision[members], np.arange(len(members))
+        self._add_rows([(0, inverse, base_w.sum()), (0, s, gain_w[members])], 1.0, 1.0)
+        self._add_rows([(row, s, 1.0), (row, d, -high)], -np.inf, 0.0)
+        self._add_rows([(row, s, 1.0), (row, d, -low)], 0.0, np.inf)
+        self._add_rows([(row, s, 1.0), (row, inverse, -1.0), (row, d, -low)], -np.inf, -low)
+        self._add_rows([(row, s, 1.0), (row, inverse, -1.0), (row, d, -high)], -high, np.inf)
+        self.ratios[key] = Ratio(inverse, products, members, float(base_w.sum()), gain_w[members])
+        return self.ratios[key]
+
+    def _range_of_weight(self, g: int, k: int) -> tuple[float, float]:
+        """The least and the greatest that a group's sum of w can be where it is above zero."""
+        off, on = self.bases[g, k, W], self.bases[g, k, W] + self.gains[g, k, W]
+        both = np.concatenate([off, on])
+        least = max(float(np.minimum(off, on).sum()), float(both[both > 0].min()))
+        most = float(np.maximum(off, on).sum())
+        limits = self.problem.capacity_range
+        if limits is not None:
+            per_count = np.max((on - off) / self.counts.sum(axis=0))
+            most = min(most, float(off.sum()) + max(0.0, float(per_count)) * limits[1])
+        return least * (1 - SOLVER_TOLERANCE), max(most, least) * (1 + SOLVER_TOLERANCE)
+
+    def _limit(self) -> None:
+        """The capacity and the bound on the difference of selection rates."""
+        problem = self.problem
+        if problem.capacity_range is not None:
+            self._add_rows([(0, self.decision, self.counts.sum(axis=0))], *problem.capacity_range)
+        if problem.selection_gap is not None:
+            rates = self.counts / problem.group_totals[:, None]
+            for g, h in permutations(range(problem.groups), 2):
+                self._add_rows([(0, self.decision, rates[g] - rates[h])], -np.inf, problem.selection_gap)
+
+    def _aim(self) -> None:
+        """The claim, and what the goal's column stands for: a gap, an accuracy, or standard errors to spare."""
+        problem, aim, size = self.problem, self.problem.aim, self.size
+        balanced = self.objective.kind == "balanced"
+        spare = problem.scale if balanced else problem.slack
+        if spare is None:
+            raise OptionError("'balanced' needs standard errors.", "Give the problem its scale.")
+        row = np.arange(len(aim.weights))
+        for place, k in enumerate(problem.accuracy):
+            parts = [(row[:, None], self.utility[None, :, k], aim.weights)]
+            least, by = aim.least[place] / size, spare.accuracy[place] / size
+            self._add_rows([*parts, *([(row, self.goal, -by)] * balanced)], least + by * (not balanced), np.inf)
+        row = np.arange(len(aim.upper))
+        for place, k in enumerate(problem.fairness):
+            sign = aim.direction[place]
+            gap = [(row, self.utility[aim.upper, k], sign), (row, self.utility[aim.lower, k], -sign)]
+            most, by = aim.most[place] / size, spare.gap[place] / size
+            self._add_rows([*gap, *([(row, self.goal, by)] * balanced)], -np.inf, most - by * (not balanced))
+            if self.objective.kind == "fairest":
+                self._add_rows([*gap, (row, self.goal, -1.0)], -np.inf, 0.0)
+        if self.objective.kind == "most_accurate":
+            own = self.utility[self.objective.group, problem.accuracy[0]]
+            self._add_rows([(0, self.goal, 1.0), (0, own, -1.0)], 0.0, 0.0)
+
+    def lp(self, highs: Any) -> Any:
+        """The model as the solver takes it; always a minimization."""
+        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        from scipy import sparse
+
+        matrix = sparse.csr_array((value, (row, column)), shape=(self.rows, self.columns))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        model = highs.HighsLp()
+        model.num_col_, model.num_row_ = self.columns, self.rows
+        cost = np.zeros(self.columns)
+        cost[self.goal] = self.sign
+        model.col_cost_ = cost
+        model.col_lower_, model.col_upper_ = np.concatenate(self.lower), np.concatenate(self.upper)
+        model.row_lower_, model.row_upper_ = np.concatenate(self.row_lower), np.concatenate(self.row_upper)
+        model.a_matrix_.num_col_, model.a_matrix_.num_row_ = self.columns, self.rows
+        model.a_matrix_.format_ = highs.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+        model.a_matrix_.index_ = matrix.indices.astype(np.int32)
+        model.a_matrix_.value_ = matrix.data
+        kinds = np.full(self.columns, highs.HighsVarType.kContinuous, dtype=object)
+        kinds[self.decision] = highs.HighsVarType.kInteger
+        model.integrality_ = kinds.tolist()
+        return model
+
+    def vector_of(self, beta: FloatArray) -> FloatArray:
+        """Every column's value for a classifier, its margin as wide as the box and the constant allow."""
+        out = np.zeros(self.columns)
+        inside = beta / max(float(np.abs(beta).max()), 1e-300) * (1 - 2 * EPSILON)
+        score = self.distinct @ inside
+        decisions = self.distinct @ beta >= 0
+        inside[0] = np.clip(inside[0] - middle_of(score, decisions) - EPSILON / 2, -1.0, 1.0)
+        evaluation = evaluate(self.problem, beta)
+        out[self.beta], out[self.decision] = inside, decisions
+        sums = self.bases.sum(axis=-1) + self.gains @ decisions
+        defined = sums[..., W] > self.problem.least_weight
+        utilities = np.divide(sums[..., U], sums[..., W], out=np.zeros(defined.shape), where=defined)
+        out[self.utility] = utilities / self.size
+        for ratio in self.ratios.values():
+            weight = ratio.base + ratio.gain @ decisions[ratio.members]
+            out[ratio.inverse] = 1 / weight if weight > 0 else 0.0
+            out[ratio.products] = out[ratio.inverse] * decisions[ratio.members]
+        out[self.goal] = np.nan_to_num(evaluation.values[self.objective.name]) / self.unit
+        return out
+
+    def beta_of(self, solution: FloatArray) -> FloatArray:
+        """The solution's classifier, moved to the middle of its margin so that rounding cannot flip a row."""
+        beta = solution[self.beta].copy()
+        decisions = solution[self.decision] > 0.5
+        beta[0] -= middle_of(self.distinct @ beta, decisions)
+        return beta * power_of_two(beta)
+
+
+def middle_of(score: FloatArray, decisions: BoolArray) -> float:
+    """Halfway between the selected and the others; half of EPSILON to the safe side where there is only one kind."""
+    if decisions.all() or not decisions.any():
+        return -EPSILON / 2 if decisions.all() else 0.0
+    return float((score[decisions].min() + score[~decisions].max()) / 2)
+
+
+def by_distinct(problem: LinearProblem, place: IntArray, distinct: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gains and bases, shape (blocks, M, 2, distinct), and counts, shape (G, distinct), by vector of features."""
+    cell = problem.group * distinct + place
+
+    def add(values: FloatArray) -> FloatArray:
+        total = np.bincount(cell, weights=values * problem.count, minlength=problem.groups * distinct)
+        return total.astype(np.float64).reshape(problem.groups, distinct)
+
+    parts = [(k, part) for k in range(problem.base.shape[1]) for part in (U, W)]
+    shape = (-1, 2, problem.groups, distinct)
+    gains = np.stack([add(problem.gain[:, k, part]) for k, part in parts]).reshape(shape)
+    bases = np.stack([add(problem.base[:, k, part]) for k, part in parts]).reshape(shape)
+    counts = add(np.ones(len(problem.count)))
+    return problem.blocks(np.moveaxis(gains, 2, 0)), problem.blocks(np.moveaxis(bases, 2, 0)), counts
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the solver reached: "optimal" only where it proved that and the rows reproduce it."""
+
+    status: Literal["optimal", "node_limit", "infeasible"]
+    beta: FloatArray | None  # None where no feasible classifier was found
+    value: float | None  # of the objective, re-evaluated from the rows
+    bound: float | None  # no classifier with a margin of EPSILON can do better than this
+    gap: float | None  # |value - bound|
+
+
+def solve(
+    problem: LinearProblem,
+    objective: str,
+    nodes: int,
+    start: FloatArray | None = None,
+    progress: Progress | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> Solution:
+    """Solve (find_fair), (find_pareto) or the balanced program over linear classifiers with beta in the box.
+
+    The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that classifiers whose margin in
+    the box is narrower are out of the program's reach (though `start` may be one, and is returned where it is better).
+
+    Parameters
+    ----------
+    problem : LinearProblem
+    objective : str
+        "fairest", "most_accurate:K" or "balanced". The last is linear only with its standard errors fixed: at those
+        of `start`, unless the problem fixes them.
+    nodes : int
+        How many nodes of the solver's tree may be looked at; 0 means the root alone.
+    start : array of shape (d,), optional
+        A classifier to begin with, for example from `search`.
+    progress : callable, optional
+        Called with the nodes looked at, the best value and the bound, now and then.
+    time_limit : float
+        In seconds; reaching it is an error, because the machine's speed must not choose a candidate.
+    """
+    begun = time.perf_counter()
+    parsed = parse_objective(objective, problem.groups)
+    if parsed.kind == "balanced" and problem.scale is None:
+        if start is None:
+            raise OptionError("'balanced' needs a start to take standard errors from.", "Give start=.")
+        problem = scaled_at(problem, start)
+    program = Program(problem, parsed)
+    highs = _solver()
+    solver = highs.Highs()
+    options = {
+        "output_flag": False,
+        "parallel": "off",
+        "threads": 1,
+        "random_seed": 0,
+        "mip_max_nodes": nodes,
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": AGREEMENT / 10,
+        "mip_feasibility_tolerance": SOLVER_TOLERANCE,
+        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "time_limit": max(0.0, time_limit - (time.perf_counter() - begun)),
+    }
+    for name, option in options.items():
+        solver.setOptionValue(name, option)
+    solver.passModel(program.lp(highs))
+    if start is not None:
+        given = highs.HighsSolution()
+        given.col_value = program.vector_of(start).tolist()
+        solver.setSolution(given)
+    if progress is not None:
+        _report(solver, progress, program)
+    solver.run()
+    if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
+        raise RuleError(
+            f"the mixed-integer program of {len(program.distinct):,} binaries did not end within {time_limit:,.0f} s.",
+            f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.",
+        )
+    return _read(solver, highs, program, objective, start)
+
+
+def _solver() -> Any:
+    try:
+        return importlib.import_module("highspy")
+    except ImportError as error:
+        raise OptionError(
+            "the rule 'linear_program' needs the solver HiGHS, which is not installed.",
+            "Install highspy, or use the rule 'linear_search'.",
+        ) from error
+
+
+def _report(solver: Any, progress: Progress, program: Program) -> None:
+    def tell(event: Any) -> None:
+        out = event.data_out
+        scale = program.sign * program.unit
+        progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
+
+    solver.cbMipImprovingSolution.subscribe(tell)
+    solver.cbMipLogging.subscribe(tell)
+
+
+def _read(solver: Any, highs: Any, program: Program, objective: str, start: FloatArray | None) -> Solution:
+    """What the solver says, believed only as far as the rows reproduce it."""
+    status, info = solver.getModelStatus(), solver.getInfo()
+    problem, sign = program.problem, program.sign
+    impossible = status in (highs.HighsModelStatus.kInfeasible, highs.HighsModelStatus.kUnboundedOrInfeasible)
+    candidates = [] if start is None else [start * power_of_two(start)]
+    if info.primal_solution_status == highs.SolutionStatus.kSolutionStatusFeasible:
+        candidates.append(program.beta_of(np.asarray(solver.getSolution().col_value)))
+    evaluated = [(beta, evaluate(problem, beta)) for beta in candidates]
+    feasible = [(each.values[objective], beta) for beta, each in evaluated if each.feasible(objective)]
+    bound = None if impossible else sign * program.unit * float(info.mip_dual_bound)
+    bound = bound if bound is not None and np.isfinite(bound) else None
+    if not feasible:
+        return Solution("infeasible" if impossible else "node_limit", None, None, bound, None)
+    value, beta = min(feasible, key=lambda pair: sign * pair[0])
+    gap = None if bound is None else abs(value - bound)
+    proven = status == highs.HighsModelStatus.kOptimal and gap is not None and gap <= AGREEMENT * program.unit
+    return Solution("optimal" if proven else "node_limit", beta, value, bound, gap)

@@ -1,0 +1,270 @@
+"""Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
+
+import re
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from improvable._typing import FloatArray
+from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
+from improvable.algorithms.decisions import Algorithm, decide
+from improvable.algorithms.models import LinearClassifier
+from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.linear.evaluate import standard_errors
+from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
+from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
+from improvable.algorithms.rules.linear.search import Found, search
+from improvable.errors import OptionError, RuleError, nearest
+from improvable.inference.bootstrap import child
+from improvable.inference.cells import U, contributions
+from improvable.inference.statistics import utilities_of
+from improvable.question.claim import Claim, turned
+from improvable.question.design import Design
+
+OBJECTIVES = ("balanced", "fairest", "most_accurate")
+SEARCH, PROGRAM = "linear_search", "linear_program"
+EXAMPLES = {SEARCH: "linear_search:fairest:iota=0.01", PROGRAM: "linear_program:fairest:iota=0.01:nodes=500"}
+"""Every setting of a rule is in its example."""
+RESTARTS = ((200_000, 5), (1_000_000, 1), (float("inf"), 0))
+"""How often a search starts anew, by the number of entries in its features: each time costs about as much again."""
+IOTA = "0.5se"
+WORK = 50_000_000
+"""Nodes times entries of a program to the power of 1.5, unless the number of nodes is given: about a minute."""
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """A linear classifier that meets the claim on the training rows, as far as can be found.
+
+    Parameters
+    ----------
+    method : {"linear_search", "linear_program"}
+        Exact line searches at full data size; or the mixed-integer program of Appendix F, which can prove an optimum on
+        small data and starts from the search.
+    objective : str
+        "balanced": the largest smallest margin over the claim in standard errors; "fairest": the smallest gap
+        (find_fair); "most_accurate:GROUP": the most accurate for a group (find_pareto). The last two among classifiers
+        that meet every part of the claim on the training rows, with iota to spare.
+    iota : float or str, optional
+        Appendix F's constant: by how much the claim must be exceeded on the training rows. A number in units of the
+        utilities, or ``"1se"``, a multiple of each component's standard error. "balanced" has no use for it.
+    nodes : int, optional
+        How many nodes of the program's tree may be looked at; by default as many as make a minute or so.
+    time_limit : float
+        Seconds after which the program fails: the machine's speed must not choose the candidate.
+    """
+
+    method: str
+    objective: str = "balanced"
+    iota: float | str | None = None
+    nodes: int | None = None
+    time_limit: float = TIME_LIMIT
+
+    honors = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
+
+    def __post_init__(self) -> None:
+        if self.iota is not None:
+            if self.objective == "balanced":
+                raise OptionError("'balanced' has no iota.", "It maximizes what iota only bounds; leave it out.")
+            parse_iota(self.iota)
+        if self.nodes is not None and (self.method != PROGRAM or self.nodes < 1):
+            raise OptionError(
+                f"{self.method} cannot have nodes={self.nodes}.", "Nodes of linear_program are at least 1."
+            )
+
+    @property
+    def name(self) -> str:
+        settings = {"iota": self.iota, "nodes": self.nodes}
+        given = [f"{key}={value}" for key, value in settings.items() if value is not None]
+        return ":".join([self.method, self.objective, *given])
+
+    def select(self, training: Training, status_quo: Algorithm) -> Selection:
+        stated = _state(training, status_quo, self)
+        problem, objective = merge_rows(stated.problem), self._objective(training)
+        restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
+        start = stated.start
+        if self.objective != "balanced":
+            problem, start = self._spare(problem, objective, start, training)
+        found = search(problem, objective, start, child(training.seed, 0), restarts)
+        if self.method == PROGRAM:
+            return self._solve(stated, problem, objective, found, training)
+        status = "feasible" if found.feasible else "nothing feasible found"
+        notes = {"status": status, "objective": _plain(found.value), "violation": found.violation}
+        return Selection(stated.classifier(found.beta) if found.feasible else None, notes)
+
+    def _spare(
+        self, problem: LinearProblem, objective: str, start: FloatArray, training: Training
+    ) -> tuple[LinearProblem, FloatArray]:
+        """The problem with its iota, and where to start; errors are those of what is found without iota."""
+        amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
+        if not in_errors or amount == 0:
+            return replace(problem, iota=amount), start
+        found = search(problem, objective, start, child(training.seed, 1), 0)
+        errors = standard_errors(problem, problem.decide(found.beta))
+        return replace(problem, iota=Scale(amount * errors.accuracy, amount * errors.gap)), found.beta
+
+    def _solve(
+        self, stated: "_Stated", problem: LinearProblem, objective: str, found: Found, training: Training
+    ) -> Selection:
+        size = entries_of(problem)
+        nodes = max(1, WORK // (size * isqrt(size))) if self.nodes is None else self.nodes
+
+        def tell(node: int, value: float, bound: float) -> None:
+            training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
+
+        solution = solve(problem, objective, nodes, found.beta, tell, self.time_limit)
+        notes: dict[str, Any] = {
+            "status": solution.status,
+            "objective": _plain(solution.value),
+            "bound": _plain(solution.bound),
+            "gap": _plain(solution.gap),
+            "nodes": nodes,
+        }
+        return Selection(None if solution.beta is None else stated.classifier(solution.beta), notes)
+
+    def _objective(self, training: Training) -> str:
+        kind, _, group = self.objective.partition(":")
+        if kind != "most_accurate":
+            return kind
+        levels = training.sample.grouping.attributes[0].levels
+        if group not in levels:
+            raise OptionError(f"'{self.objective}' names no group.", nearest(group, levels))
+        return f"most_accurate:{levels.index(group)}"
+
+
+def parse_iota(iota: float | str) -> tuple[float, bool]:
+    """A constant, or a multiple of standard errors.
+
+    Examples
+    --------
+    >>> parse_iota("0.01"), parse_iota("1.5se")
+    ((0.01, False), (1.5, True))
+    """
+    text = str(iota)
+    try:
+        amount = float(text.removesuffix("se"))
+    except ValueError:
+        amount = np.nan
+    if not 0 <= amount < np.inf:
+        raise OptionError(f"iota is '{iota}'.", "Write a number that is not negative (0.01), or standard errors (1se).")
+    return amount, text.endswith("se")
+
+
+def linear_rule(method: str, setting: str) -> LinearRule:
+    """Parse ``OBJECTIVE:iota=0.01:nodes=500``; the objective may be left out, and so may the others.
+
+    Examples
+    --------
+    >>> linear_rule("linear_program", "most_accurate:black:iota=2se:nodes=50")
+    LinearRule(method='linear_program', objective='most_accurate:black', iota='2se', nodes=50, time_limit=1800.0)
+    """
+    parts, settings = setting.split(":") if setting else [], dict[str, str]()
+    while parts and (found := re.fullmatch(r"([a-z_]+)=(.*)", parts[-1])) and parts[-2:-1] != ["most_accurate"]:
+        key, value = found.groups()
+        if f":{key}=" not in EXAMPLES[method] or key in settings:
+            raise OptionError(f"'{parts[-1]}' is not a setting of {method}.", f"Write {EXAMPLES[method]}.")
+        settings[key] = value
+        parts.pop()
+    objective = ":".join(parts) or "balanced"
+    kind, _, group = objective.partition(":")
+    if kind not in OBJECTIVES or (kind == "most_accurate") != bool(group):
+        raise OptionError(
+            f"'{objective}' is not an objective of {method}.", "Write balanced, fairest or most_accurate:GROUP."
+        )
+    nodes = settings.get("nodes")
+    if nodes is not None and not nodes.isdecimal():
+        raise OptionError(f"nodes is '{nodes}'.", "It is a whole number, such as nodes=500.")
+    return LinearRule(method, objective, settings.get("iota"), None if nodes is None else int(nodes))
+
+
+def _plain(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A linear problem on standardized features, and the way back to the features as they are."""
+
+    problem: LinearProblem
+    start: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+    features: tuple[str, ...]
+    encoder: Any
+
+    def classifier(self, beta: FloatArray) -> LinearClassifier:
+        coefficients = beta[1:] / self.spread
+        return LinearClassifier(self.features, coefficients, float(beta[0] - self.mean @ coefficients), self.encoder)
+
+
+def _negated(design: Design) -> Claim:
+    """The claim about the negative of every accuracy utility of which lower is better.
+
+    U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
+    """
+    claim, asked = design.question.claim, [design.utilities[k] for k in design.accuracy]
+    lower = {utility.label for utility in asked if not utility.higher_is_better}
+    if claim.form == "difference" or not lower:
+        return claim
+    deltas = turned(
+        claim.delta_accuracy,
+        lambda utility, delta: -delta if utility in lower else delta,
+        [utility.label for utility in asked],
+    )
+    return replace(claim, delta_accuracy=deltas)
+
+
+def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stated:
+    sample, design = training.sample, training.design
+    if len(sample.grouping.attributes) != 1:
+        raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
+    if training.numeric_decisions:
+        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
+    for utility in design.measured:
+        if utility.formula or utility.between != "difference":
+            raise RuleError(
+                f"rule '{rule.name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
+                "compared by its difference.",
+                "Use a predictive rule, such as forest, or another utility.",
+            )
+    matrix, columns, encoder = training.encoded()
+    mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
+    spread[spread == 0] = 1.0
+    features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
+    now = decide(status_quo, training.rows, "status quo")
+    nobody, everybody = np.zeros(len(now)), np.ones(len(now))
+    rows = contributions(design.utilities, training.rows, sample.outcomes, [nobody, everybody, now])
+    # The problem raises accuracy; where lower is better, that of the negative. A gap does not change with the sign.
+    rows[..., U] *= np.array([1 if utility.higher_is_better or m not in design.accuracy else -1
+                              for m, utility in enumerate(design.utilities)])[:, None]  # fmt: skip
+    relative = sample.relative_weights
+    count = np.ones(len(now)) if relative is None else relative
+    levels = sample.grouping.attributes[0].levels
+    weighted = rows[:, :, 2] * count[:, None, None]
+    sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
+    signs = np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64)
+    problem = LinearProblem(
+        features=features,
+        count=count,
+        group=sample.grouping.codes,
+        base=rows[:, :, 0],
+        gain=rows[:, :, 1] - rows[:, :, 0],
+        accuracy=design.accuracy,
+        fairness=design.fairness,
+        status_quo=utilities_of(sums),
+        capacity=training.constraints.capacity,
+        signs=signs,
+        selection_gap=training.constraints.selection_gap,
+        claim=_negated(design),
+        levels=tuple(levels),
+        labels=tuple(utility.label for utility in design.utilities),
+        lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
+        status_quo_rows=rows[:, :, 2],
+    )
+    root = np.sqrt(count)
+    coefficients = np.linalg.lstsq(root[:, None] * features, root * training.target, rcond=None)[0]
+    cutoff = 0.5 if training.binary_target else float(np.average(training.target, weights=count))
+    start = coefficients - cutoff * np.eye(1, len(coefficients))[0]
+    return _Stated(problem, start, mean, spread, training.features, encoder)

@@ -1,0 +1,153 @@
+"""What an engine is: something that holds rows and can apply a function to every batch of them.
+
+An engine only moves batches. What is computed of a batch, and how two results become one, is given to it; both are the
+same functions whatever the engine, and results may be put together in any order.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Protocol, TypeVar
+
+import narwhals as nw
+
+from improvable.data.frame import Rows
+from improvable.data.io.csv import Note
+from improvable.errors import DataError, ImprovableError
+
+T = TypeVar("T")
+Work = Callable[[Rows], T]
+Merge = Callable[[T, T], T]
+
+ROWS_PER_BATCH = 1 << 18  # large enough that NumPy's loops outweigh Python's, small enough for a core's share of memory
+
+
+class Engine(Protocol):
+    """Where rows live."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        ...
+
+    @property
+    def backend(self) -> nw.Implementation:
+        """The kind of frame that results are given in."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know of how files were read."""
+        ...
+
+    def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
+        """Apply `work` to every batch of these columns and merge what it gives; None where there is no row.
+
+        `merge` is associative and commutative. `work` must be picklable, and must not change anything.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error of our own inside a worker, brought home as a value, so that every engine raises it alike."""
+
+    error: ImprovableError
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """Work that gives its errors instead of raising them."""
+
+    work: Callable[[Rows], Any]
+
+    def __call__(self, rows: Rows) -> Any:
+        try:
+            return self.work(rows)
+        except ImprovableError as error:
+            return Failure(error)
+        except UnicodeEncodeError as error:
+            text = error.object[max(0, error.start - 20) : error.end]
+            return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
+
+
+@dataclass(frozen=True)
+class GuardedMerge:
+    """A merge that hands failures on: of two, always the same one."""
+
+    merge: Callable[[Any, Any], Any]
+
+    def __call__(self, one: Any, other: Any) -> Any:
+        failures = [part for part in (one, other) if isinstance(part, Failure)]
+        if failures:
+            return min(failures, key=lambda failure: str(failure.error))
+        try:
+            return self.merge(one, other)
+        except ImprovableError as error:
+            return Failure(error)
+
+
+def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:
+    """One pass over the data; no row at all is refused."""
+    found: T | Failure | None = engine.fold(Guarded(work), list(dict.fromkeys(columns)), GuardedMerge(merge))
+    if found is None:
+        raise DataError("the data have columns and no rows.", "An audit needs rows to learn from and to test on.")
+    if isinstance(found, Failure):
+        raise found.error
+    return found
+
+
+def fold_batches(batches: Iterable[Rows], work: Work[T], merge: Merge[T]) -> T | None:
+    """One after the other; batches without rows are passed over."""
+    return merge_all((work(rows) for rows in batches if len(rows)), merge)
+
+
+def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], workers: int) -> T | None:
+    """The same in several threads, with a few batches in memory at a time."""
+    if workers == 1:
+        return fold_batches(batches, work, merge)
+    filled = (rows for rows in batches if len(rows))
+    first = deque(islice(filled, 2))
+    if len(first) < 2:  # a pool costs more than a small batch: joblib sleeps ten milliseconds before it looks again
+        return fold_batches(first, work, merge)
+    from joblib import Parallel, delayed, parallel_config
+
+    every = chain((first.popleft() for _ in range(2)), filled)  # which holds no batch that was handed out
+    with parallel_config(backend="threading"):
+        parts = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="n_jobs")(
+            delayed(work)(rows) for rows in every
+        )
+        return merge_all(parts, merge)
+
+
+def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
+    """What all parts are together; None where there is none."""
+    found: T | None = None
+    for part in parts:
+        found = part if found is None else merge(found, part)
+    return found
+
+
+def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
+    """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    size = 0
+    for table in tables:
+        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        for start in range(0, whole.num_rows, ROWS_PER_BATCH):
+            waiting.append(whole.slice(start, ROWS_PER_BATCH))
+            size += waiting[-1].num_rows
+            if size >= ROWS_PER_BATCH:
+                yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
+                waiting, size = [], 0
+    if waiting:
+        yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
+
+
+def _as_rows(table: Any) -> Rows:
+    import polars as pl
+
+    return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))

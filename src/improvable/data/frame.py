@@ -1,0 +1,385 @@
+"""The only door for data frames: columns as numbers or labels, what is missing."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable.data.io.csv import UNSAID, FileFormat, Note
+from improvable.data.io.read import read_file, refuse_duplicates
+from improvable.errors import DataError, OptionError, UnknownColumnError, nearest
+
+FrameLike: TypeAlias = Any
+"""A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
+
+ISO_DATE = (
+    r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+    r"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$"
+)
+"""A day, perhaps with a time, perhaps with a zone."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a data frame, whatever library the frame came from; with their keys where these are known.
+
+    `notes` say what a reader should know of how a file was read.
+    """
+
+    frame: nw.DataFrame[Any]
+    keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False, compare=False)
+    _kept: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    _kinds: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        return self.frame.columns
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The columns as a set: with thousands of them, looking each up in a list takes their square."""
+        return frozenset(self.frame.columns)
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise for the first name that is not a column, with the nearest ones that are."""
+        for name in names:
+            if name not in self._known:
+                raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
+
+    def kind(self, name: str) -> Any:
+        """The type of a column, asked of the frame once: with thousands of columns the asking is most of the work."""
+        if name not in self._kinds:
+            self._kinds[name] = self.frame.get_column(name).dtype
+        return self._kinds[name]
+
+    def is_numeric(self, name: str) -> bool:
+        dtype = self.kind(name)
+        return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
+
+    def is_date(self, name: str) -> bool:
+        """Whether a column holds dates: typed as such, Python dates among objects, or texts as ISO 8601 has them.
+
+        A text file has no types, so that dates in a CSV file and in a Parquet file must be found to be the same.
+        """
+        dtype = self.kind(name)
+        if dtype == nw.String:
+            given = self.frame[name].drop_nulls()
+            return len(given) > 0 and bool(given.str.contains(ISO_DATE).all())
+        if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
+            return dtype in (nw.Date, nw.Datetime)
+        return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+
+    def is_nested(self, name: str) -> bool:
+        """Whether a column holds lists, records or anything else that has no levels."""
+        dtype = self.kind(name)
+        if dtype != nw.Object:
+            return bool(dtype.is_nested())
+        return not all(isinstance(value, Hashable) for value in self.frame[name].to_list())
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column as float64; missing values become NaN. Text is refused. Read once and kept, so not to be changed."""
+        if name not in self._kept:
+            values = self.read_numbers(name).view()  # the flag is ours, the numbers may be the caller's
+            values.setflags(write=False)
+            self._kept[name] = values
+        return self._kept[name]
+
+    def read_numbers(self, name: str) -> FloatArray:
+        """The same without keeping it, for the many columns that are read once."""
+        self.require([name])
+        series = self.frame.get_column(name)
+        if not self.is_numeric(name):
+            return _numbers_in(name, series)
+        if series.dtype == nw.Duration:
+            series = series.dt.total_microseconds() / 1e6
+        if series.dtype == nw.Boolean:
+            series = series.cast(nw.Int8)
+        if series.implementation.is_pyarrow():  # which refuses whole numbers that float64 can only round
+            series = nw.from_native(series.to_polars(), series_only=True)
+        return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+    def matrix(self, names: Sequence[str]) -> FloatArray:
+        """Several numeric columns side by side, shape (rows, columns)."""
+        out = np.empty((len(self), len(names)), order="F")  # written, and read by estimators, column by column
+        for j, name in enumerate(names):
+            out[:, j] = self.read_numbers(name)
+        return out
+
+    def native(self, names: Sequence[str] | None = None) -> Any:
+        """The rows as a frame of the caller's own kind."""
+        return (self.frame if names is None else self.frame.select(list(names))).to_native()
+
+    def polars(self, names: Sequence[str]) -> Any:
+        """Columns as a Polars frame, the same whatever library they came from: numbers, dates or text."""
+        import polars as pl
+
+        columns = []
+        for name in names:
+            series = self.frame[name]
+            if self.is_numeric(name):
+                column = pl.Series(name, self.numbers(name)).fill_nan(None)
+            elif series.dtype == nw.String and not series.implementation.is_pandas_like():
+                column = series.to_polars()
+            else:
+                codes, values = levels(series)
+                held = pl.Series(name, [*(values if self.is_date(name) else map(str, values)), None])
+                column = held.gather(np.where(codes < 0, len(values), codes))
+            columns.append(column)
+        return pl.DataFrame(columns)
+
+    def take(self, index: IntArray | slice) -> "Rows":
+        return Rows(self.frame[index], None if self.keys is None else self.keys[index])
+
+    def select(self, names: Sequence[str]) -> "Rows":
+        """Some of the columns."""
+        # `select` makes a lazy query of it, which takes ten times as long; but an empty list would be all columns.
+        return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys)
+
+
+def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
+    """Open any data frame, or a file, as `Rows`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> len(read_rows(pl.DataFrame({"outcome": [1, 2], "group": ["a", "b"]})))
+    2
+    """
+    if isinstance(data, Rows):
+        return data
+    notes: tuple[Note, ...] = ()
+    if isinstance(data, str | PathLike):
+        table = read_file(Path(data), format_)
+        frame, notes, named = nw.from_native(table.frame, eager_only=True), table.notes, f"'{data}'"
+    else:
+        refuse_format(format_)
+        frame, named = _open_frame(data), "the data frame"
+    refuse_duplicates(frame.columns, named)
+    if len(frame) == 0:
+        raise DataError(f"{named} has a header and no rows.", "An audit needs rows to learn from and to test on.")
+    return Rows(frame, notes=notes)
+
+
+def refuse_format(format_: FileFormat) -> None:
+    """Refuse to be told how data in memory are written."""
+    for name in format_.given:
+        raise OptionError(f"{name} is given, and the data are not a file.", f"Leave out {name}, or give a path.")
+
+
+def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
+    """A frame of any library: names that are not texts become so, and objects that are numbers become numbers."""
+    try:
+        opened = nw.from_native(data)
+    except TypeError as error:
+        raise DataError(
+            f"a {type(data).__name__} is not a data frame.",
+            "Give a pandas, Polars or PyArrow frame, or a path to a CSV or Parquet file.",
+        ) from error
+    except ValueError as error:
+        if "unique" not in str(error) and "duplicate" not in str(error).lower():
+            raise
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise DataError(f"the data frame has duplicate column names: {reason}.", "Rename them.") from error
+    frame: nw.DataFrame[Any] = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+    others = {name: str(name) for name in frame.columns if not isinstance(name, str)}
+    if others:
+        refuse_duplicates([others.get(name, name) for name in frame.columns], "the data frame")
+        frame = frame.rename(others)
+    numbers = [_unboxed(frame[name]) for name in frame.columns if frame[name].dtype == nw.Object]
+    return frame.with_columns([one for one in numbers if one is not None])
+
+
+def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:
+    """A column of objects that are numbers or durations, as such; None where it holds anything else."""
+    values = [None if is_missing(value) else value for value in series.to_list()]
+    filled = [value for value in values if value is not None]
+    if filled and all(isinstance(value, timedelta) for value in filled):
+        return nw.new_series(series.name, values, nw.Duration("us"), backend=series.implementation)
+    if not filled or not all(
+        isinstance(value, bool | int | float | Decimal | np.number | np.bool_) for value in filled
+    ):
+        return None
+    whole = [isinstance(value, int | np.integer) for value in filled]
+    exact = all(whole)
+    if any(abs(int(value)) >= 2**53 for value, is_whole in zip(filled, whole, strict=True) if is_whole):
+        return None  # long ids, which floats would run together
+    if exact and len(filled) == len(values):
+        return nw.new_series(series.name, [int(value) for value in filled], nw.Int64, backend=series.implementation)
+    reals = [None if value is None else float(value) for value in values]
+    return nw.new_series(series.name, reals, nw.Float64, backend=series.implementation)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether one value is missing, in whatever way its library says so."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and value != value
+
+
+def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values.
+
+    Texts and categories are numbered by their library. So what is done with a value is done once, not for every row.
+    """
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        if series.implementation.is_pandas():
+            codes, distinct = series.to_native().factorize()
+            return codes.astype(np.int64), distinct.tolist()
+        import polars as pl
+
+        held = series.to_polars()
+        if held.dtype in (pl.String, pl.Categorical, pl.Enum):
+            texts = held.cast(pl.String).to_frame("text")
+            known = texts.drop_nulls().unique().with_row_index("code")
+            codes = texts.join(known, on="text", how="left", maintain_order="left")["code"]
+            return codes.cast(pl.Int64).fill_null(-1).to_numpy(), known["text"].to_list()
+    places: dict[tuple[type, str], int] = {}
+    values: list[Any] = []
+    codes = np.full(len(series), -1)
+    for row, value in enumerate(series.to_list()):
+        if not is_missing(value):
+            codes[row] = place = places.setdefault((type(value), str(value)), len(values))
+            if place == len(values):
+                values.append(value)
+    return codes, values
+
+
+def _numbers_in(name: str, series: nw.Series[Any]) -> FloatArray:
+    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
+    codes, values = levels(series)
+    numbers = [as_number(value) for value in values]
+    if None in numbers:
+        raise not_numbers(name, series.to_list())
+    return np.array([*numbers, np.nan], dtype=np.float64)[codes]  # -1, where a value is missing, is the last
+
+
+def not_numbers(name: str, values: Sequence[Any]) -> DataError:
+    """A column that holds texts where numbers are needed: two levels, a few strays, or something else."""
+    texts = [text_of(value) for value in values]
+    levels = Counter(text for text in texts if text is not None)
+    if len(levels) == 2:
+        return two_levels(name, sorted(levels))
+    stray = [row for row, text in enumerate(texts) if text is not None and as_number(text) is None]
+    if len(stray) < 0.5 * len(texts):
+        odd = str(texts[stray[0]])[:40]
+        return DataError(
+            f"column '{name}' holds text in {len(stray):,} of {len(texts):,} rows where numbers are needed: "
+            f"'{odd}' in row {stray[0] + 1:,}.",
+            f"Fix the file; or, if it is an outcome or a decision, read it as missing: `na={[odd]}`.",
+        )
+    example = max(levels, key=lambda level: (levels[level], level))
+    return DataError(
+        f"column '{name}' holds text such as '{example[:40]}' where numbers are needed.",
+        "Name a numeric column, or turn this one into numbers first.",
+    )
+
+
+def two_levels(name: str, levels: Sequence[str]) -> DataError:
+    """A column of yes and no, of which nobody has said which is meant."""
+    one, other = levels
+    return DataError(
+        f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
+        f"Say which of them means selected (a decision) or should be selected (an outcome): "
+        f"`positive={ {name: other} }` or `positive={ {name: one} }`.",
+    )
+
+
+def as_number(value: Any) -> float | None:
+    """A value as a number, if it is one: a text of digits, a flag, the seconds of a duration."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if not isinstance(value, str | bool | int | float | Decimal | np.number | np.bool_):
+        return None
+    if isinstance(value, str) and "_" in value:
+        return None  # to Python 1_000 is a number; to the reader of a file it is not
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def missing_labels(rows: Rows, name: str) -> BoolArray:
+    """Which rows have no value in a column of labels."""
+    series = rows.frame[name]
+    missing = series.is_null().to_numpy()
+    if series.dtype.is_float():
+        missing = missing | np.isnan(rows.numbers(name))
+    return np.asarray(missing, dtype=np.bool_)
+
+
+def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dict[str, BoolArray]:
+    """Which rows have missing or infinite values, for each of the named columns that has any."""
+    rows.require([*numeric, *labels])
+    bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
+    for name in dict.fromkeys(labels):
+        bad[name] = missing_labels(rows, name)
+    return {name: flags for name, flags in bad.items() if flags.any()}
+
+
+def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_missing: bool) -> None:
+    """Refuse missing values, by column, unless they may be dropped and leave something."""
+    if missing and not drop_missing:
+        listed = ", ".join(f"{count:,} in '{name}'" for name, count in missing.items())
+        raise DataError(
+            f"missing or infinite values: {listed}.",
+            "Fix them, or drop those rows with `drop_missing=True`.",
+        )
+    if dropped == rows:
+        raise DataError("every row has a missing or infinite value in a needed column.", "Check the columns named.")
+
+
+def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
+    """The levels of a column of labels, sorted, and the level of every row."""
+    rows.require([name])
+    if rows.is_nested(name) or rows.kind(name) == nw.Binary:
+        raise DataError(
+            f"column '{name}' holds lists, records or bytes, which are no groups.",
+            "Name the column that says which group a row belongs to.",
+        )
+    series = rows.frame[name]
+    values = series.unique().to_list()
+    if len(values) > most:
+        raise DataError(
+            f"column '{name}' has {len(values):,} levels; a group column has at most {most}.",
+            "Name the column that says which group a row belongs to.",
+        )
+    labelled = sorted((labeltext_of(value), value) for value in values)
+    codes = np.empty(len(rows), dtype=np.int64)
+    for code, (_, value) in enumerate(labelled):
+        codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
+    return tuple(label for label, _ in labelled), codes
+
+
+def text_of(value: Any) -> str | None:
+    """A value as a text; None where it is missing."""
+    return None if is_missing(value) else str(value)
+
+
+def labeltext_of(value: object) -> str:
+    """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g} s"
+    return str(value)
+
+
+def build_frame(columns: dict[str, list[Any]], backend: Any, types: Mapping[str, type] | None = None) -> Any:
+    """A frame of the caller's own kind; `types` (int, float or str) hold also where all values are missing."""
+    known = {int: nw.Int64(), float: nw.Float64(), str: nw.String()}
+    schema = None if types is None else {name: known[types[name]] for name in columns}
+    return nw.from_dict(columns, schema, backend=backend).to_native()

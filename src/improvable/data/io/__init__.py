@@ -1,0 +1,1 @@
+"""Files: reading them, writing them whole, and reading those that others sent."""

@@ -1,0 +1,170 @@
+"""Write files in one step, whole or not at all; read those of others: bounded, not packed, never unpickled."""
+
+import io
+import json
+import math
+import os
+import secrets
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from improvable.errors import StorageError, nearest
+
+PARTIAL = ".partial"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file in one step: it is there whole, or as it was before.
+
+    What is not whole yet has a name that nobody can foresee, in the same folder, and is made anew: whoever can put a
+    link there beforehand cannot choose what is overwritten. A link in the place of the file itself is refused.
+    """
+    if path.is_symlink():
+        raise StorageError(f"'{path}' is a link.", "Remove it, or name another file: links are not written through.")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
+    try:
+        with partial.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StorageError(
+            f"cannot write '{path}': {error.strerror}.",
+            "What was finished before is kept; make room and run the same command again.",
+        ) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what runs that were killed while writing left in a folder."""
+    for partial in folder.glob(f".*{PARTIAL}"):
+        partial.unlink(missing_ok=True)
+
+
+def make_folder(place: Path) -> None:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make the folder '{place}': {error.strerror}.", "Name another.") from error
+
+
+def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.") -> str:
+    """Advice for a path that leads nowhere: files beside it with a name like it.
+
+    Parameters
+    ----------
+    ending : str
+        How the names of such files end; any, if empty.
+    otherwise : str
+        What to say where none is like it.
+    """
+    names = [one.name for one in path.parent.glob("*") if one.name.endswith(ending)] if path.parent.is_dir() else []
+    advice = nearest(path.name, names)
+    return advice if advice.startswith("Did you mean") else otherwise
+
+
+MOST_JSON = 256 << 20
+MOST_ARRAYS = 4 << 30
+MOST_MEMBERS = 1 << 16
+MOST_UNPACKED, TIGHTEST = 64 << 20, 100
+"""A packed file may unpack to so many bytes, or to so many times its own size, whichever is more."""
+
+
+class ReceivedError(ValueError):
+    """What is wrong with a file, in words that can follow its name."""
+
+
+def read_bytes(path: Path, most: int = MOST_JSON, links: bool = True) -> bytes:
+    """The bytes of a file that is one: not a pipe or a device, not longer than `most`, and a link only where allowed.
+
+    Parameters
+    ----------
+    path : path
+    most : int
+    links : bool
+        Whether a link is followed. In a folder that came from others, it is not: it may point to anything.
+    """
+    if not links and path.is_symlink():
+        raise ReceivedError("is a link")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+    flags |= 0 if links else getattr(os, "O_NOFOLLOW", 0)  # a link that was put there since
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ReceivedError("is not a regular file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ReceivedError(f"is longer than {most >> 20:,} MB")
+    return content
+
+
+def parse_json(content: bytes) -> Any:
+    """JSON in UTF-8; a key that is said twice, or nesting too deep to be ours, is refused.
+
+    Examples
+    --------
+    >>> parse_json(b'{"p": 1, "p": 2}')
+    Traceback (most recent call last):
+    improvable.data.io.safe.ReceivedError: says a key twice
+    """
+    try:
+        return json.loads(content.decode(), object_pairs_hook=_no_key_twice)
+    except RecursionError:
+        raise ReceivedError("is nested too deeply") from None
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one with a repeated key could show a reader what was not verified."""
+    plain = dict(pairs)
+    if len(plain) != len(pairs):
+        raise ReceivedError("says a key twice")
+    return plain
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz as NumPy's `savez` writes it: stored, not deflated, each as long as its header says.
+
+    So the arrays are never larger than the file, whatever its headers claim, and no object is unpickled.
+    """
+    content = read_bytes(path, MOST_ARRAYS, links=False)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if len({member.filename for member in members}) != len(members) or len(members) > MOST_MEMBERS:
+            raise ReceivedError("names an array twice")
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ReceivedError("is compressed, which ours never are")
+        if sum(member.file_size for member in members) > len(content):
+            raise ReceivedError("claims more than it holds")
+        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes a packed file of this size may unpack to."""
+    return max(MOST_UNPACKED, TIGHTEST * size)
+
+
+def inflates(archive: zipfile.ZipFile, size: int) -> bool:
+    """Whether an archive of this size unpacks to more than that; none unpacks to more than it says."""
+    return sum(member.file_size for member in archive.infolist()) > most_unpacked(size)
+
+
+def _array(content: bytes) -> Any:
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ReceivedError("has arrays of an unknown version")
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, column_first, dtype = read(stream)
+    if dtype.hasobject or min(shape, default=0) < 0:
+        raise ReceivedError("holds objects, which are not read")
+    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise ReceivedError("has an array that is not as long as it says")
+    flat = np.frombuffer(content, dtype, offset=stream.tell()).copy()
+    return flat.reshape(shape, order="F" if column_first else "C")

@@ -1,0 +1,410 @@
+"""Estimates with their intervals: utilities, gaps, ratios and differences, and the status quo's own gaps.
+
+Differences have the centered interval of their draws (`interval`), which agrees with the test's p-values. Other numbers
+need more:
+
+- a rate near 0 or 1, where draws lean the wrong way or do not move at all, has Wilson's (`utility_interval`);
+- a ratio has the one that Fieller's theorem makes of differences (`ratio_interval`);
+- the widest of several gaps folds where groups tie, and has that of all differences at once (`gap_interval`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+
+from improvable._typing import FloatArray
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
+from improvable.inference.components import gaps
+from improvable.inference.evidence import ALGORITHMS, EVERYONE, Evidence
+from improvable.inference.statistics import gap_between, unfairness
+from improvable.question.claim import Claim
+
+
+def interval(estimate: float, draws: FloatArray, level: float) -> tuple[float, float]:
+    """The centered ("basic") bootstrap interval, which agrees with the centered p-values.
+
+    An undefined draw counts as far away on either side, so it can only widen the interval.
+    """
+    tail = (1 - level) / 2
+    high = np.quantile(np.where(np.isfinite(draws), draws, np.inf), 1 - tail, method="higher")
+    low = np.quantile(np.where(np.isfinite(draws), draws, -np.inf), tail, method="lower")
+    return float(2 * estimate - high), float(2 * estimate - low)
+
+
+def ratio_interval(values: FloatArray, draws: FloatArray, level: float) -> tuple[float, float]:
+    """The smallest and the largest ratio of candidate to status quo, (2,) and (Q, 2), that the draws do not reject.
+
+    The ratio of U1 to U0 is above r where U1 - r U0 is above zero, and that is a difference, whose centered draws the
+    test uses. So the interval excludes 1 exactly where that of U1 - U0 excludes 0. Where draws do not tell U0 from
+    zero, no ratio is too large: the interval is not bounded. An undefined draw can only widen it.
+    """
+    reflected = 2 * values - draws
+    if values[STATUS_QUO] < 0:
+        reflected = -reflected
+    below, above = reflected[:, STATUS_QUO], reflected[:, CANDIDATE]
+    allowed = int(np.floor((len(draws) - 1) * (1 - level) / 2 + 1e-9))
+    return _lowest(above, below, allowed), -_lowest(-above, below, allowed)
+
+
+def _lowest(above: FloatArray, below: FloatArray, allowed: int) -> float:
+    """The smallest r at which more than `allowed` draws have above - r * below <= 0."""
+    defined = np.isfinite(above) & np.isfinite(below)
+    always = int((~defined).sum()) + int((defined & (below == 0) & (above <= 0)).sum())
+    rising, falling = defined & (below > 0), defined & (below < 0)
+    turns = np.sort(above[rising] / below[rising])
+    returns = np.sort(above[falling] / below[falling])
+    if always + len(returns) > allowed:
+        return -np.inf
+    counts = np.arange(1, len(turns) + 1) + always + len(returns) - np.searchsorted(returns, turns, side="left")
+    enough = np.flatnonzero(counts > allowed)
+    return float(turns[enough[0]]) if len(enough) else np.inf
+
+
+def utility_interval(
+    evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int, level: float
+) -> tuple[float, float]:
+    """The interval of one group's utility under one algorithm: Wilson's of a rate, and else that of its draws.
+
+    Of 40 rows at a rate of .97, three samples in ten hold no failure. Every draw is then 1, and so is either end of the
+    interval: the draws' interval covers about .7. Wilson's (1927) holds every rate p that a normal test with the
+    variance of p itself, p (1 - p) / n, does not reject, n being the rows that the rate is worth.
+    """
+    value = float(evidence.values[attribute][group, measure, algorithm])
+    if np.isnan(value):
+        return np.nan, np.nan
+    rows = _rows_of_rate(evidence, attribute, group, measure, algorithm)
+    drawn = evidence.drawn[attribute][:, group, measure, algorithm]
+    return interval(value, drawn, level) if rows is None else wilson(value, rows, level)
+
+
+def _rows_of_rate(evidence: Evidence, attribute: int, group: int, measure: int, algorithm: int) -> float | None:
+    """How many independent rows a rate is worth; None where the utility is not a rate.
+
+    p (1 - p) over the draws' variance, where the sample holds both successes and failures, so that clusters, strata and
+    weights count for what they count in the test. Else Kish's effective number, (sum of w)^2 / (sum of w^2): the
+    variance of the draws of w is the sum of w^2, less (sum of w)^2 over the number of units.
+    """
+    if evidence.measures[measure].formula:
+        return None
+    sums = evidence.sums[:, measure]
+    drawn = evidence.drawn[attribute][:, group, measure, algorithm]
+    drawn = drawn[np.isfinite(drawn)]
+    # A rate has 0 <= u <= w in every stratum.
+    if not len(drawn) or (sums[..., U] < 0).any() or (sums[..., U] > sums[..., W]).any():
+        return None
+    mine = evidence.attributes[attribute].member == group
+    whole = float(sums[mine, algorithm, W].sum())
+    of_weights = float(evidence.draws[:, mine, measure, algorithm, W].sum(axis=1).var())
+    rows = whole**2 / (of_weights + whole**2 / evidence.units)
+    rate, variance = float(evidence.values[attribute][group, measure, algorithm]), float(drawn.var())
+    # No number between 0 and w varies more than a rate. Where draws vary more than twice as much as those of a rate
+    # with one success and one failure more, values go beyond. Counts with a mean of up to one half pass, and do no
+    # harm: their variance, about p, is nearly p (1 - p).
+    smoothed = (rate * rows + 1) / (rows + 2)
+    if variance > 2 * smoothed * (1 - smoothed) / rows:
+        return None
+    if rate in (0.0, 1.0):
+        return rows
+    return rate * (1 - rate) / variance if variance > 0 else None
+
+
+def wilson(rate: float, rows: float, level: float) -> tuple[float, float]:
+    """Wilson's score interval.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in wilson(1.0, 40, 0.95)]
+    [0.912, 1.0]
+    """
+    square = NormalDist().inv_cdf((1 + level) / 2) ** 2 / rows
+    center = (rate + square / 2) / (1 + square)
+    reach = np.sqrt(square * (rate * (1 - rate) + square / 4)) / (1 + square)
+    return max(0.0, float(center - reach)), min(1.0, float(center + reach))
+
+
+def gap_interval(
+    values: FloatArray, drawn: FloatArray, level: float, protected: int | None = None, relative: int = 0
+) -> tuple[float, float]:
+    """The smallest and the largest gap that simultaneous intervals of all differences allow.
+
+    The widest gap is a maximum of absolute differences, and no bootstrap interval of it can be trusted where some tie
+    or are zero. Differences have no such kink. So this is honest wherever the differences' intervals are, ties
+    included, and wider than need be where one pair of groups stands clear of the others.
+
+    Parameters
+    ----------
+    values : array of shape (groups,)
+        Utilities under one algorithm; turned so that a protected group is worse off with a lower one.
+    drawn : array of shape (Q, groups)
+        The same on the draws. A draw in which one is undefined can only widen the interval.
+    level : float
+        The confidence.
+    protected : int, optional
+        The group in whose favor the gap is one-sided.
+    relative : {0, 1, -1}
+        Whether the gap is a share of the higher value; see `gap_between`.
+
+    Examples
+    --------
+    >>> values = np.array([0.5, 0.5, 0.6])
+    >>> drawn = values + 0.01 * np.random.default_rng(0).normal(size=(2_000, 3))
+    >>> [round(end, 2) for end in gap_interval(values, drawn, 0.95)]
+    [0.07, 0.13]
+    """
+    order = np.argsort(-values, kind="stable").tolist()
+    pairs = list(combinations(order, 2)) if protected is None else [(g, protected) for g in order if g != protected]
+    above, below = ([pair[side] for pair in pairs] for side in (0, 1))
+    found = gap_between(values[above], values[below], relative)
+    draws = gap_between(drawn[:, above], drawn[:, below], relative)
+    low, high = _at_once(found, draws, level)
+    ends = np.array([_folded(end, protected is not None, relative) for end in (low, high)])
+    least = np.where((low <= 0) & (high >= 0), 0.0, ends.min(axis=0))
+    return float(least.max()), float(ends.max())
+
+
+def _at_once(found: FloatArray, draws: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals of differences that all hold with one confidence; of a single one, the interval it has everywhere.
+
+    Each is as many standard errors wide as the largest of all studentized deviations of a draw seldom exceeds.
+    """
+    if len(found) == 1:
+        low, high = interval(float(found[0]), draws[:, 0], level)
+        return np.array([low]), np.array([high])
+    defined = np.isfinite(draws).all(axis=1)
+    errors = draws[defined].std(axis=0) if defined.any() else np.full(len(found), np.inf)
+    moves = np.abs(draws[defined] - found)
+    apart = np.full(len(draws), np.inf)
+    apart[defined] = np.divide(moves, errors, out=np.zeros(moves.shape), where=errors > 0).max(axis=1, initial=0.0)
+    times = np.quantile(apart, level, method="higher")
+    reach = np.full(len(found), np.inf) if np.isinf(times) else times * errors
+    return found - reach, found + reach
+
+
+def _folded(difference: FloatArray, one_sided: bool, relative: int) -> FloatArray:
+    """The gap of two groups whose difference, first minus second, may have either sign."""
+    if one_sided:
+        return np.maximum(difference, 0.0)
+    if not relative:
+        return np.abs(difference)
+    # 1 - h / g below zero: h is the higher one, and its gap is 1 - g / h.
+    turned = np.divide(-difference, 1 - difference, out=np.ones(difference.shape), where=np.isfinite(difference))
+    return np.where(difference < 0, turned, difference)
+
+
+@dataclass(frozen=True)
+class Disparity:
+    """The status quo's gap in one fairness utility between the groups of one attribute.
+
+    Attributes
+    ----------
+    measure, attribute : str
+    higher, lower : str
+        The reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`.
+    estimate, low, high : float
+        The gap and its interval. Below zero where the pair stands the other way around on these rows.
+
+        Of two groups, or of a pair that other rows chose, the interval is that of the difference, with its sign: which
+        group is called the higher one only turns it around. Where these rows chose the pair out of several, it is that
+        of the widest gap, and holds whichever pair that is (`gap_interval`); the plain interval of the pair that looks
+        widest would exclude zero in most samples of many groups that have no gap.
+    one_sided : bool
+        Whether only a protected group's being worse off counts.
+    worse_off : str
+        The one of the two that is worse off, if the gap is above zero.
+    """
+
+    measure: str
+    attribute: str
+    higher: str
+    lower: str
+    estimate: float
+    low: float
+    high: float
+    one_sided: bool
+    worse_off: str
+
+
+def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
+    """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
+    out = []
+    for gap in gaps(evidence, claim):
+        estimate, draws = gap.before()
+        if evidence.chooses_here and len(gap.attribute.levels) > 2:
+            values, drawn = gap.values[:, STATUS_QUO], gap.drawn[..., STATUS_QUO]
+            low, high = gap_interval(values, drawn, 1 - alpha, gap.protected, gap.relative)
+        else:
+            low, high = interval(estimate, draws, 1 - alpha)
+        above, below = gap.reference_names
+        worse_off = below if evidence.measures[gap.measure].worse_off == "lower" else above
+        one_sided = gap.protected is not None
+        name = gap.attribute.name
+        out.append(Disparity(gap.label, name, above, below, estimate, low, high, one_sided, worse_off))
+    return out
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval."""
+
+    measure: str
+    group: str
+    quantity: str
+    estimate: float
+    low: float
+    high: float
+
+
+def estimates(evidence: Evidence, alpha: float) -> list[Estimate]:
+    """Every utility by group and gap between two groups, and their ratio and difference between algorithms.
+
+    Gaps keep their sign: the largest gap folds at zero, where no bootstrap interval can be trusted.
+    """
+    out = []
+    for measure in evidence.asked:
+        label, relative = evidence.measures[measure].label, evidence.relative(measure, None)
+        for a, attribute in enumerate(evidence.attributes):
+            values, drawn = evidence.values[a][:, measure], evidence.drawn[a][:, :, measure]
+            for g, group in enumerate(attribute.levels):
+                own = [utility_interval(evidence, a, g, measure, t, 1 - alpha) for t in (STATUS_QUO, CANDIDATE)]
+                out += _changes(label, group, values[g], drawn[:, g], alpha, own)
+            # Of each pair, the group first that the status quo favored on the training rows.
+            favored = evidence.training_values(a, measure)
+            for high, low in combinations(sorted(range(len(favored)), key=lambda g: (-favored[g], g)), 2):
+                name = "1 - {1} / {0}" if relative else "{0} minus {1}"
+                pair = name.format(attribute.levels[high], attribute.levels[low])
+                gap, gaps_drawn = (gap_between(x[..., high, :], x[..., low, :], relative) for x in (values, drawn))
+                own = [_interval(float(gap[t]), gaps_drawn[:, t], alpha) for t in (STATUS_QUO, CANDIDATE)]
+                out += _changes(label, pair, gap, gaps_drawn, alpha, own)
+    return out
+
+
+def _changes(
+    measure: str, group: str, values: FloatArray, draws: FloatArray, alpha: float, own: Sequence[tuple[float, float]]
+) -> list[Estimate]:
+    """Four numbers of a pair (status quo, candidate), shapes (2,) and (Q, 2); `own` are the intervals of the two."""
+    before, after = values
+    ratio = float(after / before) if before != 0 else np.nan
+    difference = float(after - before)
+    bounds = (np.nan, np.nan) if np.isnan(ratio) else ratio_interval(values, draws, 1 - alpha)
+    apart = _interval(difference, draws[:, CANDIDATE] - draws[:, STATUS_QUO], alpha)
+    return [
+        *(Estimate(measure, group, name, float(values[t]), *own[t]) for t, name in enumerate(ALGORITHMS)),
+        Estimate(measure, group, "ratio", ratio, *bounds),
+        Estimate(measure, group, "difference", difference, *apart),
+    ]
+
+
+def _interval(estimate: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
+    return (np.nan, np.nan) if np.isnan(estimate) else interval(estimate, draws, 1 - alpha)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A mean over the repetitions, with its interval; None where it is undefined in one, or an end is not bounded."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Combined:
+    """One number under either algorithm, from all repetitions.
+
+    Attributes
+    ----------
+    kind : {"utility", "difference", "gap"}
+        A utility of a group, the difference of two groups, or the gap between the groups of a column.
+    measure : str
+    group : str
+        The group, "A minus B", or the column.
+    spreads : (Spread, Spread)
+        Of the status quo and of the candidate.
+    """
+
+    kind: str
+    measure: str
+    group: str
+    spreads: tuple[Spread, ...]
+
+
+def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
+    """One number from all repetitions.
+
+    Examples
+    --------
+    >>> one = combined([1.0, 2.0, 3.0], [np.array([e - 1, e, e + 1]) for e in (1.0, 2.0, 3.0)], 0.9)
+    >>> one.estimate, one.low, one.high
+    (2.0, 1.0, 3.0)
+    """
+    if not np.isfinite(estimates).all():
+        return Spread(None, None, None)
+    return voted(estimates, [interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)])
+
+
+def voted(estimates: Sequence[float], ends: Sequence[tuple[float, float]]) -> Spread:
+    """The mean of the repetitions, with what most of their intervals do not exclude."""
+    low = sorted(low for low, _ in ends)[(len(ends) - 1) // 2]
+    high = sorted(high for _, high in ends)[len(ends) // 2]
+    return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in (low, high)))
+
+
+def utility(every: Sequence[Evidence], a: int, g: int, m: int, t: int, level: float) -> Spread:
+    """One utility of one group under one algorithm, from all repetitions."""
+    estimates = [float(one.values[a][g, m, t]) for one in every]
+    if not np.isfinite(estimates).all():
+        return Spread(None, None, None)
+    return voted(estimates, [utility_interval(one, a, g, m, t, level) for one in every])
+
+
+def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
+    """The gap of one utility between the groups of one attribute under one algorithm, from all repetitions."""
+    estimates, ends = [], []
+    for one in every:
+        direction, relative = one.direction(m, protected), one.relative(m, protected)
+        values, drawn = direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]
+        estimates.append(float(unfairness(values, protected, relative)))
+        if not np.isfinite(estimates[-1]):
+            return Spread(None, None, None)
+        ends.append(gap_interval(values, drawn, level, protected, relative))
+    return voted(estimates, ends)
+
+
+def difference(every: Sequence[Evidence], a: int, m: int, t: int, pair: tuple[int, int], level: float) -> Spread:
+    """The difference of one utility between two groups under one algorithm, from all repetitions; with its sign."""
+    relative = int(every[0].measures[m].between == "ratio")
+
+    def between(x: FloatArray) -> FloatArray:
+        return gap_between(x[..., pair[0], m, t], x[..., pair[1], m, t], relative)
+
+    return combined([float(between(one.values[a])) for one in every], [between(one.drawn[a]) for one in every], level)
+
+
+def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparity], level: float) -> list[Combined]:
+    """Every utility of every group under both algorithms, every gap, and of two groups their difference."""
+    first, both = every[0], range(len(ALGORITHMS))
+    out = []
+    for m in first.asked:
+        label = first.measures[m].label
+        for a, attribute in enumerate(first.attributes):
+            for g, group in enumerate(attribute.levels):
+                found = tuple(utility(every, a, g, m, t, level) for t in both)
+                out.append(Combined("utility", label, group, found))
+        if claim.overall is not None and m in first.accuracy:
+            pairs = [one.overall(claim.overall, m) for one in every]
+            found = tuple(combined([v[t] for v, _ in pairs], [drawn[:, t] for _, drawn in pairs], level) for t in both)
+            out.append(Combined("utility", label, EVERYONE, found))
+    for gap in gaps:
+        m = next(m for m, measure in enumerate(first.measures) if measure.label == gap.measure)
+        a = next(a for a, attribute in enumerate(first.attributes) if attribute.name == gap.attribute)
+        levels, protected = first.attributes[a].levels, first.attributes[a].place_of(claim.protected)
+        if len(levels) == 2:  # of more groups the rows chose the pair: an interval of it alone would be too narrow
+            pair = levels.index(gap.higher), levels.index(gap.lower)
+            found = tuple(difference(every, a, m, t, pair, level) for t in both)
+            out.append(Combined("difference", gap.measure, f"{gap.higher} minus {gap.lower}", found))
+        found = tuple(widest(every, a, m, t, protected, level) for t in both)
+        out.append(Combined("gap", gap.measure, gap.attribute, found))
+    return out

@@ -1,0 +1,192 @@
+"""The test of a claim: p-values of its components, all of which must reject, and the median over repetitions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from improvable._typing import FloatArray
+from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.components import Contrast, Gain, GroupGap, asked, gap_statistics
+from improvable.inference.evidence import Evidence
+from improvable.inference.reference_pair import SeveralReferences
+from improvable.inference.statistics import TIE
+from improvable.question.claim import Claim, Form
+
+
+@dataclass(frozen=True)
+class Tail:
+    """One component's p-value, in how many draws it was undefined, and whether no draw moved its statistic."""
+
+    p_value: float
+    undefined: int
+    degenerate: bool
+
+
+def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T >= T): how often chance alone moves the statistic as far up as it stands (Appendix A).
+
+    Parameters
+    ----------
+    statistic : float
+        T on the sample.
+    draws : array of shape (draws,)
+        T* on the bootstrap samples; NaN where it is undefined.
+    scale : float
+        Size of the utilities that T is a difference of, for ties.
+
+    Notes
+    -----
+    Ties count against rejection. A draw in which T* is undefined counts against rejection. A statistic that no
+    draw moves has no variance (it violates Assumption 3) and proves nothing: its p-value is 1.
+    """
+    defined = np.isfinite(draws)
+    undefined = int((~defined).sum())
+    tolerance = TIE * scale
+    moved = np.abs(draws[defined] - statistic) > tolerance
+    if not np.isfinite(statistic) or not moved.any():
+        return Tail(1.0, undefined, degenerate=bool(np.isfinite(statistic)))
+    against = int((draws[defined] - statistic >= statistic - tolerance).sum()) + undefined
+    return Tail(against / len(draws), undefined, degenerate=False)
+
+
+def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T <= T), the mirror of `upper_tail`."""
+    return upper_tail(-statistic, -draws, scale)
+
+
+def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of one condition on the gap."""
+    if isinstance(gap, SeveralReferences):
+        return _tail_of_several(gap, delta, form, scale)
+    statistic, draws = gap_statistics(gap, delta, form)
+    return lower_tail(float(statistic), draws, scale)
+
+
+def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
+    undefined = int((~gap.defined).sum())
+    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
+    if share < 0 or not (np.isfinite(gap.before).all() and np.isfinite(gap.after)):
+        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
+    before, after = gap.deviations
+    apart = share * before - after[:, None]
+    counted = gap.weights > 0
+    if not (np.abs(apart[:, counted]) > TIE * scale).any():
+        return Tail(1.0, undefined, degenerate=True)
+    statistic = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
+    largest = (gap.weights * (apart + TIE * scale))[:, counted].max(axis=1)
+    against = int((largest >= statistic).sum()) + undefined
+    return Tail(against / len(gap.drawn_after), undefined, degenerate=False)
+
+
+@dataclass(frozen=True)
+class Component:
+    """One of the conditions that must all hold.
+
+    Attributes
+    ----------
+    kind : {"accuracy", "fairness"}
+    measure : str
+        The utility.
+    group : str
+        The group whose accuracy it is, or the attribute whose gap it is.
+    status_quo, candidate : float
+        The utility or the gap under either algorithm.
+    tail : Tail
+        The p-value that counts.
+    other : Tail or None
+        For fairness, that of the statistic not used.
+    """
+
+    kind: str
+    measure: str
+    group: str
+    status_quo: float
+    candidate: float
+    tail: Tail
+    other: Tail | None = None
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The component p-values of one claim."""
+
+    claim: Claim
+    components: tuple[Component, ...]
+
+    @property
+    def p_value(self) -> float:
+        """The largest component: all must reject at once (intersection-union, Proposition B.1)."""
+        return max(component.tail.p_value for component in self.components)
+
+    @property
+    def undefined(self) -> int:
+        """The most draws in which a component was undefined."""
+        return max(component.tail.undefined for component in self.components)
+
+    def of(self, kind: str) -> list[Component]:
+        return [component for component in self.components if component.kind == kind]
+
+    @property
+    def p_accuracy(self) -> dict[str, float]:
+        """By group, the largest over the accuracy utilities."""
+        out: dict[str, float] = {}
+        for component in self.of("accuracy"):
+            out[component.group] = max(component.tail.p_value, out.get(component.group, 0.0))
+        return out
+
+    @property
+    def p_fairness(self) -> float:
+        """NaN where fairness is not asked for."""
+        return max((component.tail.p_value for component in self.of("fairness")), default=np.nan)
+
+    @property
+    def p_fairness_other(self) -> float:
+        return max((component.other.p_value for component in self.of("fairness") if component.other), default=np.nan)
+
+
+def assess(evidence: Evidence, claim: Claim) -> Assessment:
+    """Test whether the candidate improves on the status quo by the claimed size, in every component asked for."""
+    walked = asked(evidence, claim)
+    return Assessment(
+        claim, tuple(_accuracy(one, claim) if isinstance(one, Gain) else _fairness(one, claim) for one in walked)
+    )
+
+
+def _accuracy(gain: Gain, claim: Claim) -> Component:
+    before, after = map(float, gain.contrast.values)
+    statistic, draws = gain.statistic(claim)
+    tail = upper_tail(float(statistic), draws, scale=max(abs(before), abs(after)))
+    return Component("accuracy", gain.label, gain.group, before, after, tail)
+
+
+def _fairness(gap: GroupGap, claim: Claim) -> Component:
+    folded, size = gap.folded(), (gap.delta(claim), claim.form, gap.scale)
+    absolute = gap_tail(folded, *size)
+    signed = max((gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
+    used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
+    before, after = float(folded.values[STATUS_QUO]), float(folded.values[CANDIDATE])
+    return Component("fairness", gap.label, gap.attribute.name, before, after, used, other)
+
+
+def threshold_for(alpha: float, repetitions: int) -> float:
+    """What the lower median must be strictly below: alpha for one repetition, alpha / 2 for several.
+
+    Whatever their dependence, the lower median of K p-values is below alpha / 2 exactly when at least half of them
+    are. Where each is below alpha / 2 with probability at most alpha / 2, Markov's inequality bounds the chance of
+    that by alpha (Corollary 1).
+    """
+    return alpha if repetitions == 1 else alpha / 2
+
+
+def lower_median(p_values: ArrayLike) -> FloatArray:
+    """The smallest median along the first axis, below a level exactly when at least half of the p-values are.
+
+    Examples
+    --------
+    >>> float(lower_median([0.2, 0.01, 0.03, 0.5]))
+    0.03
+    """
+    p = np.sort(np.asarray(p_values, dtype=np.float64), axis=0)
+    return np.asarray(p[(len(p) - 1) // 2])

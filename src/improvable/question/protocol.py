@@ -1,0 +1,197 @@
+"""An audit as plain data: what a protocol file holds, what a result remembers, what a digest is of, what a run is."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from improvable.errors import OptionError, nearest
+from improvable.question.options import REPORT, SECTIONS, STATUS_QUO, TEXTS, Setting, as_specs, check_capacity
+from improvable.question.settings import SETTINGS, Settings, section_keys
+
+Declaration = dict[str, dict[str, Any]]
+
+GONE = ("folds", "combine", "tolerance", "most_splits")
+"""Settings of earlier versions whose tests were not valid."""
+RENAMED = {"splits": "repetitions"}
+"""Settings that had another name in earlier versions."""
+WAYS = ({"decision"}, {"score", "capacity"}, {"score", "above"})
+"""An algorithm in writing: a column of decisions, or a score with a capacity or a cutoff."""
+
+
+def check_written(written: Mapping[str, Any], where: str) -> None:
+    """Refuse keys of an algorithm in writing that do not go together."""
+    if set(written) not in WAYS:
+        raise OptionError(
+            f"{where} has {', '.join(sorted(map(str, written))) or 'nothing'}.",
+            "It has a decision; or a score with a capacity; or a score with above.",
+        )
+    if "capacity" in written:
+        check_capacity(written["capacity"])
+
+
+def in_writing(algorithm: Any) -> dict[str, Any] | None:
+    """An algorithm as plain data; None where it is an object that cannot be written down.
+
+    Examples
+    --------
+    >>> in_writing("enrolled")
+    {'decision': 'enrolled'}
+    """
+    if isinstance(algorithm, str):
+        return {"decision": algorithm}
+    written = algorithm if isinstance(algorithm, Mapping) else getattr(algorithm, "declared", None)
+    if not isinstance(written, Mapping):
+        return None
+    return {str(key): one if isinstance(one, str) else float(one) for key, one in written.items()}
+
+
+def stated(settings: Settings) -> Iterator[tuple[Setting, Any]]:
+    """Settings that say something, with their values; not those that another one makes void or says already."""
+    written = in_writing(settings.status_quo) or {}
+    for setting in SETTINGS.values():
+        value = getattr(settings, setting.name)
+        void = setting.needs is not None and getattr(settings, setting.needs[0]) != setting.needs[1]
+        void |= setting.name == "seed" and (settings.challenge is not None or settings.challenge_source is not None)
+        void |= setting.name == "capacity" and value == written.get("capacity")
+        void |= setting.name == "protected" and not value
+        if value is not None and value != {} and not void:
+            yield setting, value
+
+
+def declare(settings: Settings) -> Declaration | None:
+    """Settings as plain data, complete with defaults; None where a rule, a utility or the status quo is an object.
+
+    Examples
+    --------
+    >>> declare(Settings(outcome="y", group="g", status_quo="d"))["status_quo"]
+    {'decision': 'd'}
+    """
+    written = in_writing(settings.status_quo)
+    utilities = [*as_specs(settings.accuracy), *as_specs(settings.fairness or [])]
+    if written is None or not isinstance(settings.rule, str) or not all(isinstance(u, str) for u in utilities):
+        return None
+    out: Declaration = {section: {} for section in SECTIONS}
+    out[STATUS_QUO] = {key: written[key] for key in section_keys(STATUS_QUO) if key in written}
+    for setting, value in stated(settings):
+        if setting.section and setting.section != STATUS_QUO:
+            out[setting.section][setting.key] = setting.kind.plain(value)
+    if not out[REPORT].pop("simulated") and not out[REPORT]:
+        del out[REPORT]
+    elif settings.simulated:
+        out[REPORT]["simulated"] = True
+    return out
+
+
+def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) -> Settings:
+    """Settings from plain data; what is unknown, missing, of another kind or contradictory is refused in one line."""
+    for section in declared:
+        if section not in SECTIONS:
+            raise OptionError(f"a protocol has no section [{section}].", nearest(section, SECTIONS))
+        if not isinstance(declared[section], Mapping):
+            raise OptionError(f"'{section}' is not a section.", f"Write [{section}] and its keys below.")
+    arguments: dict[str, Any] = {}
+    for section in SECTIONS:
+        keys = section_keys(section)
+        for key, value in declared.get(section, {}).items():
+            if key in GONE and key not in keys:
+                raise gone(f"[{section}] {key}")
+            if key not in keys:
+                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else nearest(key, keys)
+                raise OptionError(f"[{section}] has no key '{key}'.", hint)
+            if not keys[key].kind.accepts(value):
+                raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")
+            if section != STATUS_QUO:
+                arguments[keys[key].name] = value
+    for name in ("outcome", "group", "rule"):
+        section, key = SETTINGS[name].section, SETTINGS[name].key
+        if name not in arguments:
+            raise OptionError(f"the protocol does not say [{section}] {key}.", "Declare it before you run anything.")
+    for name, setting in SETTINGS.items():
+        if name in arguments and setting.needs is not None and arguments.get(setting.needs[0]) != setting.needs[1]:
+            other, value = setting.needs
+            raise OptionError(
+                f"[{setting.section}] {setting.key} goes with {other} = '{value}'.",
+                f"Leave it out, or change {other}.",
+            )
+    if "seed" in arguments and (challenge is not None or "challenge_source" in arguments):
+        raise OptionError("[test] seed is in a protocol that is sealed.", "A sealed audit has no seed; remove it.")
+    status_quo = dict(declared.get(STATUS_QUO, {}))
+    check_written(status_quo, f"[{STATUS_QUO}]")
+    return Settings(**arguments, status_quo=status_quo, challenge=challenge)
+
+
+def gone(where: str) -> OptionError:
+    """Why folds, and stopping when the p-values look settled, are not to be had any more, and what to use."""
+    return OptionError(
+        f"{where}: folds and sequential stopping are gone, since they reject true nulls too often.",
+        "Use scheme = 'forward', the default, with a fixed number of repetitions.",
+    )
+
+
+def digest_of(declared: Mapping[str, Any]) -> str:
+    """A digest of what was declared, all that a report says of whose audit it is included.
+
+    The seed is not part of it, and a default that is written out changes nothing.
+    """
+    complete = declare(from_declaration(declared))
+    assert complete is not None
+    complete["test"].pop("seed", None)
+    text = json.dumps(complete, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def asked_identity(settings: Settings) -> dict[str, Any]:
+    """Every setting that tells one audit from another, by name; the same however it was asked."""
+    plain: dict[str, Any] = {}
+    for setting, value in stated(settings):
+        if setting.identity:
+            plain[setting.name] = _described(as_specs(value) if setting.kind is TEXTS else value)
+    return plain | {"status_quo": in_writing(settings.status_quo) or _described(settings.status_quo)}
+
+
+def _described(value: Any) -> Any:
+    """A value as plain data that is the same exactly where the value does the same.
+
+    Examples
+    --------
+    >>> _described(lambda rows: rows > 1) == _described(lambda rows: rows > 2)
+    False
+    """
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _described(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_described(one) for one in value]
+    if isinstance(value, FunctionType):
+        closed = [cell.cell_contents for cell in value.__closure__ or ()]
+        return ["function", _code(value.__code__), _described(value.__defaults__), _described(closed)]
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
+        return [type(value).__qualname__, named]
+    return [f"{type(value).__module__}.{type(value).__qualname__}", _hash(value)]
+
+
+def _code(code: CodeType) -> list[Any]:
+    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return [code.co_code.hex(), constants, list(code.co_names)]
+
+
+def _hash(value: Any) -> str:
+    """Of an estimator, fitted or not, or of any other object that can be written down."""
+    from joblib import hash as content_hash
+
+    try:
+        return str(content_hash(value))
+    except Exception as error:
+        raise OptionError(
+            f"a {type(value).__name__} cannot be told apart from others, so its run cannot be kept in a folder.",
+            "Omit run_folder, or make the object one that can be pickled.",
+        ) from error

@@ -1,0 +1,508 @@
+"""The sentences of every output: claim, hypotheses, verdict, what it does not say, and what the theory assumes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from improvable.inference.diagnostics import NEAR_ZERO
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
+from improvable.inference.test import lower_median
+from improvable.question.claim import delta_in
+from improvable.results.facts import (
+    ComponentFacts,
+    DisparityFacts,
+    Facts,
+    RerunFacts,
+    ShortfallFacts,
+    UtilityFacts,
+    mean_shares,
+)
+from improvable.results.formatting import p_equals, p_text, value_text
+
+SELDOM = 0.01
+COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+
+
+def rows_words(facts: Facts) -> str:
+    """How many rows were analyzed, and in how many clusters."""
+    return f"{facts['rows']:,} rows" + (f" in {facts['clusters']:,} clusters" if facts["clusters"] else "")
+
+
+def measure_words(measure: UtilityFacts) -> str:
+    """What a utility measures, with the column it reads."""
+    return f"{measure['words']} ({measure['outcome']})" if measure["outcome"] else measure["words"]
+
+
+def utilities_words(measures: list[UtilityFacts]) -> str:
+    """What several utilities measure."""
+    return ", and ".join(measure_words(measure) for measure in measures)
+
+
+def gaps_words(measures: list[UtilityFacts]) -> str:
+    """What the gaps of several utilities are; a ratio says of which to which."""
+    ratios = [measure for measure in measures if measure["between"] == "ratio"]
+    plain = [measure for measure in measures if measure not in ratios]
+    out = [f"the difference between groups in {utilities_words(plain)}"] if plain else []
+    out += [f"one minus the ratio of the lower to the higher of {measure_words(measure)}" for measure in ratios]
+    return ", and ".join(out)
+
+
+def component_name(component: ComponentFacts | ShortfallFacts, facts: Facts) -> str:
+    """A condition of the test: "accuracy of black", "gap"; with its utility or group column if there are several."""
+    accuracy = component["kind"] == "accuracy"
+    measures = facts["accuracy_utilities" if accuracy else "fairness_utilities"]
+    columns = {one["group"] for one in facts["repetitions"][0]["components"] if one["kind"] == "fairness"}
+    name = f"accuracy of {component['group']}" if accuracy else "gap"
+    name += f" by {component['group']}" if not accuracy and len(columns) > 1 else ""
+    return name + (f", {component['utility']}" if len(measures) > 1 else "")
+
+
+def candidate_words(facts: Facts) -> str:
+    """What an audit tests, exactly: forward it is a mixture, which is an algorithm like any other."""
+    cuts = facts["blocks"]["cuts"]
+    if len(cuts) == 1:
+        return f"The candidate is what the rule found on {_share(cuts[0])} of the rows."
+    return (
+        f"The candidate is the mixture of what the rule found on {', '.join(map(_share, cuts[:-1]))} and "
+        f"{_share(cuts[-1])} of the rows, each with the share of rows that it decided for."
+    )
+
+
+def scheme_words(facts: Facts) -> str:
+    """How a repetition uses the rows; and, where data are small, what the first block grew for."""
+    cuts, grown = facts["blocks"]["cuts"], facts["blocks"]["grown_for"]
+    if facts["scheme"] == "split":
+        return f"Split: a rule learns from {_share(cuts[0])} of the rows and is tested on the others."
+    if len(cuts) == 1:
+        return (
+            f"Forward, with too few rows for blocks (the first must hold {grown}): half of the rows teach and the "
+            "others are tested, as in the paper's split."
+        )
+    blocks = (
+        f"Forward: the first {_share(cuts[0])} of the rows, in random order, only teach; each of {len(cuts)} later "
+        "blocks is tested by what the rows before it taught."
+    )
+    return blocks if grown is None else f"{blocks} The first block grew so that it holds {grown}."
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+def seal_words(facts: Mapping[str, Any]) -> str:
+    """Whether the order of the rows, or the question, could have been chosen after looking."""
+    if facts.get("asked_again"):
+        return "Asked of a finished run: this question is not the one that was declared."
+    challenge, seal = facts.get("challenge"), facts.get("seal")
+    if challenge is None:
+        return f"Seed {facts['seed']}, chosen by the analyst: this run is not sealed."
+    chosen = f"the challenge {challenge!a}" if challenge else "an empty challenge"
+    if seal is None:
+        return (
+            f"The order of the rows follows from the data and {chosen}, given by whoever ran this: this run is not "
+            "sealed."
+        )
+    return f"Sealed ({seal[:16]}...): the order of the rows follows from the data and {chosen}; nobody chose a seed."
+
+
+def claim_words(facts: Facts) -> str:
+    """The claim after "an algorithm": what it is, or what holds with it."""
+    conditions = claim_conditions(facts)
+    if facts["no_worse"] is not None:
+        than = " than under the status quo" if len(conditions) > 1 else ""
+        return f"with which {', and '.join(conditions)}{than}"
+    joined = ", and " if any("," in one for one in conditions) else " and "
+    return f"that {joined.join(one.removeprefix('it ') for one in conditions)} than the status quo"
+
+
+def claim_conditions(facts: Facts) -> list[str]:
+    """The conditions asked for, each as a clause about the candidate."""
+    if facts["no_worse"] is not None:
+        accuracy, gap = _loss(facts), _gap_clause(facts)
+    else:
+        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {_gap_claim(facts)}"
+    return [clause for kind, clause in (("accuracy", accuracy), ("fairness", gap)) if facts["ask"] in ("both", kind)]
+
+
+def _accuracy_claim(facts: Facts) -> str:
+    """What the candidate is to be, after "is"."""
+    labels = [utility["name"] for utility in facts["accuracy_utilities"]]
+    claims = {label: _claim_in(delta_in(facts["delta_accuracy"], label), facts) for label in labels}
+    if len(set(claims.values())) == 1:
+        return claims[labels[0]]
+    return ", and ".join(f"{claim} in {label}" for label, claim in claims.items())
+
+
+def _claim_in(deltas: float | Mapping[str, float], facts: Facts) -> str:
+    """The accuracy claim in one utility."""
+    if facts["overall"] is not None:
+        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
+        return f"{_more_accurate(_one(deltas), facts['form'])} {whom}"
+    if not isinstance(deltas, Mapping):
+        deltas = dict.fromkeys(facts["groups"], deltas)
+    if len(set(deltas.values())) == 1:
+        return f"{_more_accurate(_one(deltas), facts['form'])} for every group"
+    return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
+
+
+def _one(deltas: float | Mapping[str, float]) -> float:
+    return next(iter(deltas.values())) if isinstance(deltas, Mapping) else deltas
+
+
+def _more_accurate(delta: float, form: str) -> str:
+    if delta == 0:
+        return "more accurate"
+    if delta > 0:
+        return f"more accurate by over {_amount(delta, form)}"
+    return f"less accurate by no more than {_amount(delta, form)}"
+
+
+def _loss(facts: Facts) -> str:
+    """The margin of non-inferiority, as a clause: "no group loses more than 1% of its accuracy"."""
+    amount = _amount(facts["no_worse"] or 0.0, facts["form"])
+    if facts["overall"] is None:
+        of = "of its accuracy" if facts["form"] == "ratio" else "of accuracy"
+        return f"no group loses more than {amount} {of}"
+    whose = "overall accuracy" if facts["overall"] == "population" else "the weighted mean of the groups' accuracies"
+    return f"{whose} falls by no more than {amount}"
+
+
+def _gap_claim(facts: Facts) -> str:
+    """What is claimed of the gap, after "it": "has a smaller gap between groups"."""
+    said = []
+    for delta, where in _gaps(facts):
+        size = _gap_size(delta, facts["form"])
+        said.append(f"a smaller gap {where}" if delta == 0 else f"a gap {where} {size}")
+    return "has " + " and ".join(said)
+
+
+def _gap_clause(facts: Facts) -> str:
+    """The gap that is claimed, as a clause: "the gap between groups is smaller"."""
+    return " and ".join(f"the gap {where} is {_gap_size(delta, facts['form'])}" for delta, where in _gaps(facts))
+
+
+def _gap_size(delta: float, form: str) -> str:
+    if delta == 0:
+        return "smaller"
+    return f"smaller by over {_amount(delta, form)}" if delta > 0 else f"wider by no more than {_amount(delta, form)}"
+
+
+def _gaps(facts: Facts) -> list[tuple[float, str]]:
+    """The deltas of the gap, each with where it is: one for all utilities, or one for each."""
+    delta, protected = facts["delta_fairness"], facts["protected"]
+    where = f"to the disadvantage of {' and '.join(protected)}" if protected else "between groups"
+    if not isinstance(delta, Mapping):
+        return [(delta, where)]
+    return [(one, f"{where} in {label}") for label, one in delta.items()]
+
+
+def _amount(delta: float, form: str) -> str:
+    return f"{abs(delta):.4g}" if form == "difference" else f"{abs(delta):.4%}".rstrip("0%").rstrip(".") + "%"
+
+
+def null_hypothesis(facts: Facts) -> str:
+    """H0 in words."""
+    if facts["kind"] == "comparison":
+        conditions = claim_conditions(facts)
+        fails = "at least one of these conditions" if len(conditions) > 1 else "this condition"
+        return f"Compared with the status quo, the candidate fails {fails}: {'; '.join(conditions)}."
+    if facts["no_worse"] is not None:
+        return f"There is no algorithm that the rule '{facts['rule']}' can find {claim_words(facts)}."
+    return f"No algorithm that the rule '{facts['rule']}' can find {claim_words(facts).removeprefix('that ')}."
+
+
+def alternative_hypothesis(facts: Facts) -> str:
+    """H1 in words."""
+    if facts["kind"] == "comparison":
+        if facts["no_worse"] is not None:
+            return f"The candidate is one {claim_words(facts)}."
+        return f"The candidate {claim_words(facts).removeprefix('that ')}."
+    return f"The rule '{facts['rule']}' can find an algorithm {claim_words(facts)}."
+
+
+def verdict(facts: Facts) -> str:
+    """What was found: in plain words, then as statisticians say it, then how firm it is."""
+    parts = (_plain_verdict(facts), decision(facts), shortfall_words(facts), rerun_words(facts))
+    return " ".join(part for part in parts if part)
+
+
+def verdict_line(facts: Facts) -> str:
+    """What was found, in one sentence with its p-value."""
+    side = "below" if facts["reject"] else "not below"
+    return f"{_plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, {side} {facts['threshold']:g})."
+
+
+def _plain_verdict(facts: Facts) -> str:
+    claim = alternative_hypothesis(facts)
+    return f"Shown: {_small(claim)}" if facts["reject"] else f"It is not shown that {_small(claim)}"
+
+
+def _small(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def decision(facts: Facts) -> str:
+    """The decision as statisticians say it, with the p-value and what it must be below."""
+    repetitions, p = len(facts["repetitions"]), p_equals(facts["p_value_text"])
+    p = f"lower median {p} of {repetitions} repetitions" if repetitions > 1 else p
+    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
+    word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
+    return f"{word} at level {facts['alpha']:.4g} ({p}, {side} {bound})."
+
+
+def rerun_words(facts: Facts) -> str:
+    """Whether the repetitions agree, and the range of how often another seed would decide otherwise."""
+    rerun = facts["rerun"]
+    # A run that was given a challenge has no seed of its own.
+    source = "another seed" if facts.get("challenge") is None else "another challenge"
+    if rerun is None:
+        single = f"One repetition cannot tell whether {source} would decide otherwise. Make several."
+        return single if facts["kind"] == "audit" else ""
+    count, chance = rerun["repetitions"], rerun_range(rerun)
+    every = "Both" if count == 2 else f"All {COUNTED.get(count, count)}"
+    agree = f"{every} repetitions agree; {source}" if rerun["rejecting"] in (0, count) else source.capitalize()
+    if rerun["otherwise_range"][1] < SELDOM:
+        return f"{agree} would hardly decide otherwise ({chance})."
+    return f"{agree} would decide otherwise with probability {chance}."
+
+
+def rerun_range(rerun: RerunFacts) -> str:
+    """The 90% interval of the probability that a rerun decides otherwise, in whole percent, rounded outward.
+
+    A few repetitions tell no single number.
+    """
+    low, high = (round(100 * end, 4) for end in rerun["otherwise_range"])
+    if high < 100 * SELDOM:
+        return f"under {100 * SELDOM:g}%"
+    least, most = math.floor(low), math.ceil(high)
+    return f"between {least}% and {most}%" if least else f"at most {most}%"
+
+
+def shortfall_words(facts: Facts) -> str:
+    """Which condition failed, by how much, and about how many rows would be needed; empty after a rejection."""
+    lack = facts["shortfall"]
+    if lack is None:
+        return ""
+    name = component_name(lack, facts)
+    audit = "this audit" if facts["kind"] == "audit" else "this test"
+    where = f"In the deciding repetition ({lack['repetition']}) the" if len(facts["repetitions"]) > 1 else "The"
+    if lack["standard_errors"] is None or lack["candidate"] is None or lack["needed"] is None:
+        return f"{where} {name} could not be tested, so its p-value is 1."
+    side = "above" if lack["above"] else "below"
+    value, needed, errors = value_text(lack["candidate"]), value_text(lack["needed"]), lack["standard_errors"]
+    if errors <= 0:
+        far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
+        then = "more rows would not show it"
+    else:
+        far = f"only {errors:.1f} standard errors {side} {needed}"
+        rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
+        then = f"{rows} would show it with probability 0.8"
+    return (
+        f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. "
+        f"{_detectable_words(lack, name, audit)}"
+    )
+
+
+def _detectable_words(lack: Mapping[str, Any], name: str, audit: str) -> str:
+    """The smallest improvement that a test with these rows would have shown: what "not shown" is worth."""
+    reach = lack["detectable"]
+    if lack["kind"] == "fairness" and reach <= 0:
+        return "With these rows, not even a gap of zero would have been shown with probability 0.8."
+    least = "at least" if lack["above"] else "at most"
+    return (
+        f"With these rows {audit} could have shown, with probability 0.8, a candidate whose {name} is {least} "
+        f"{value_text(reach)}."
+    )
+
+
+def harm_words(gap: DisparityFacts, facts: Facts) -> str:
+    """Which group is worse off under the status quo, and in which sense."""
+    measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
+    sense = f", {measure['sense']}" if measure["sense"] else ""
+    return (
+        f"Under the status quo {gap['worse_off']} is worse off than {gap['better_off']}: {measure_words(measure)} is "
+        f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a "
+        f"{facts['selection']})."
+    )
+
+
+def gap_choice(gap: DisparityFacts, facts: Facts) -> str:
+    """What the interval of the status quo's gap allows for, where there are more than two groups to choose from."""
+    groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
+    return ", which allows for how these two were chosen" if len(groups) > 2 else ""
+
+
+def rates_words(facts: Facts) -> str:
+    """Where selection rates point to another group than the gap does, that they do; else nothing.
+
+    Of a group column's groups the rates point to the one farthest from the best off, if it is below four fifths.
+    """
+    rates = facts["diagnostics"]["selection_rates"]
+    for attribute in dict.fromkeys(rate["attribute"] for rate in rates):
+        mine = [rate for rate in rates if rate["attribute"] == attribute]
+        worse = {gap["worse_off"] for gap in facts["disparities"] if gap["group"] == attribute}
+        flagged = [(rate["ratio"], rate["group"]) for rate in mine if rate["below_four_fifths"]]
+        farthest = [group for ratio, group in flagged if ratio == min(flagged)[0]]
+        if not farthest or worse & set(farthest):
+            continue
+        often = "less" if facts["selection"] == "benefit" else "more"
+        often = often if len(mine) == 2 else {"less": "least", "more": "most"}[often]
+        are = "is" if len(farthest) == 1 else "are"
+        also = "is" if len(worse) == 1 else "are"
+        return (
+            f"Selection rates and the gap point to different groups: {' and '.join(farthest)} {are} selected {often} "
+            f"often, but by what the gap measures {' and '.join(sorted(worse))} {also} worse off. Rates do not look at "
+            "the outcome."
+        )
+    return ""
+
+
+def shares_words(facts: Facts) -> str:
+    """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
+    shares = mean_shares(facts)
+    if shares is None:
+        return ""
+    before, after = shares[EVERYONE]
+    by_group = [f"{group} {shares[group][0]:.1%} -> {shares[group][1]:.1%}" for group in facts["groups"]]
+    return f"Selected: status quo {before:.1%}, candidate {after:.1%} of test rows ({', '.join(by_group)})."
+
+
+def effective_words(facts: Facts) -> str:
+    """What weighted rows are worth in rows of equal weight, the least of all repetitions; "" without weights."""
+    if not facts["weight"]:
+        return ""
+    least = []
+    for group in facts["groups"]:
+        before, after = (min(one["effective_rows"][group][name] for one in facts["repetitions"]) for name in ALGORITHMS)
+        least.append(f"{group} {before:.1f} -> {after:.1f}")
+    fewest = ", the fewest in any repetition" if len(facts["repetitions"]) > 1 else ""
+    return (
+        f"What weighted rows are worth in rows of equal weight (Kish's effective number; status quo -> candidate"
+        f"{fewest}): {', '.join(least)}."
+    )
+
+
+def differing_words(facts: Facts) -> str:
+    """In how many rows of each group the algorithms differ, the fewest of all repetitions; "" where nobody counted."""
+    found = [repetition["differing_rows"] for repetition in facts["repetitions"]]
+    if not all(found):
+        return ""
+    said, explained = [], ""
+    for group in facts["groups"]:
+        least = min((one[group] for one in found), key=lambda one: one["effective"])
+        worth = ""
+        if least["effective"] < 0.995 * least["rows"]:
+            worth = f" ({least['effective']:,.0f})"
+            alike = "rows of equal weight" if facts["cluster"] is None else "clusters of equal size"
+            explained = f"; in parentheses what these are worth in {alike}"
+        said.append(f"{least['rows']:,.0f} of {group}{worth}")
+    fewest = ", in the repetition with the fewest" if len(found) > 1 else ""
+    return f"The two algorithms differ in these rows{fewest}: {', '.join(said)}{explained}."
+
+
+CORRECTED = {
+    "two values": "an outcome of which the sample may show one value only",
+    "long tail": "tails that the sample may show in part only",
+    "margin": "rates near 0 or 1 beside a margin",
+    "weights": "unequal weights",
+    "clusters": "clusters, which may be unequal",
+}
+"""What draws are corrected for, by the reason that a result states."""
+
+
+def corrections_words(facts: Facts) -> str:
+    """What draws are corrected for, and the p-value without; "" where they are the paper's."""
+    repetitions = facts["repetitions"]
+    why = dict.fromkeys(one["why"] for repetition in repetitions for one in repetition["corrections"])
+    if not why:
+        return ""
+    plain = lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions])
+    return (
+        f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: "
+        f"{p_equals(p_text(float(plain), facts['draws']))}."
+    )
+
+
+def limits(facts: Facts) -> str:
+    """What the verdict does not say; part of every output."""
+    if not facts["reject"]:
+        return limits_of_not_rejecting(facts)
+    return f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
+
+
+def error_words(facts: Facts) -> str:
+    """What yes is worth: how often it would be said where it is not so."""
+    what = "this audit" if facts["kind"] == "audit" else "this test"
+    return (
+        f"If there were no such improvement, {what} would say yes at most {100 * facts['alpha']:g}% of the time: "
+        "proven for large samples, simulated for small ones."
+    )
+
+
+def limits_of_not_rejecting(facts: Facts) -> str:
+    if facts["kind"] == "comparison":
+        return "Not rejecting is no proof that the candidate is no better: there may be too few rows to show it."
+    return (
+        "Not rejecting is no proof that nothing better exists: another rule, other features, or more rows may find an "
+        "improvement."
+    )
+
+
+def conditions_words(facts: Facts) -> str:
+    """Whether the theory's conditions hold: Assumption 3, and Theorem 2's distance of the gap from zero."""
+    diagnostics, repetitions = facts["diagnostics"], len(facts["repetitions"])
+    least = min(one["correlation"] for one in diagnostics["eigenvalues"])
+    first = f"Smallest eigenvalue: {least:.3g} (Assumption 3 needs it above 0)."
+    errors = [gap["standard_errors"] for gap in diagnostics["candidate_gaps"]]
+    known = [error for error in errors if error is not None]
+    near = len({gap["repetition"] for gap in diagnostics["candidate_gaps"] if gap["near_zero"]})
+    if not known or facts["ask"] == "accuracy":
+        return first if facts["ask"] == "accuracy" else f"{first} The candidate's gap has no standard error."
+    if not near:
+        at_least = "at least " if len(known) > 1 else ""
+        return f"{first} The candidate's gap is {at_least}{min(known):.1f} standard errors from zero (Theorem 2)."
+    where = f"In {near} of {repetitions} repetitions the" if repetitions > 1 else "The"
+    decides = "the signed one decides here" if facts["gap_statistic"] == "signed" else "rely on the signed one"
+    return (
+        f"{first} {where} candidate's gap is within {NEAR_ZERO:g} standard errors of zero, where the absolute gap "
+        f"statistic may claim too much (Theorem 2); {decides}."
+    )
+
+
+def welfare_words(facts: Facts) -> str:
+    """Both welfare criteria under both algorithms, of the first accuracy utility (Remark 3)."""
+    first = facts["accuracy_utilities"][0]["name"]
+    told = [
+        f"{one['criterion']} {value_text(one['status_quo'])} and {value_text(one['candidate'])}"
+        for one in facts["diagnostics"]["welfare"]
+        if one["utility"] == first and (one["status_quo"] is not None or one["candidate"] is not None)
+    ]
+    return f"Welfare under status quo and candidate: {', '.join(told)} (Remark 3)." if told else ""
+
+
+def draws_text(facts: Mapping[str, Any]) -> str:
+    """How p-values were drawn.
+
+    Examples
+    --------
+    >>> draws_text({"draws": 10_000, "method": "bootstrap"})
+    '10,000 bootstrap draws'
+    """
+    kinds = {"bootstrap": "bootstrap draws", "delta": "draws from the normal limit (method 'delta')"}
+    return f"{facts['draws']:,} {kinds.get(facts['method'], 'draws, from the bootstrap or from its normal limit')}"
+
+
+def training_text(facts: Mapping[str, Any]) -> str:
+    """What the order of the rows follows from, and how many of them a rule saw.
+
+    Examples
+    --------
+    >>> training_text({"train_rows": 100_000, "row_id": "person", "cluster": None})
+    "A hash of 'person' orders the rows; a rule, and cutoffs, learn from at most 100,000 of the rows before a block."
+    """
+    key = facts["cluster"] or facts["row_id"]
+    of = f"'{key}'" if key else "their content"
+    return (
+        f"A hash of {of} orders the rows; a rule, and cutoffs, learn from at most {facts['train_rows']:,} of the rows "
+        "before a block."
+    )
