@@ -15,8 +15,8 @@ from improvable.datasets import (
     care_management,
     diabetes_screening,
 )
-from improvable.datasets.making import make, read_extract
 from improvable.datasets.screening import FILE
+from make_diabetes_screening import make, read_extract
 
 OPTIONS = {
     "outcome": "gagne_sum_t",

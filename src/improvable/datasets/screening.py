@@ -64,7 +64,7 @@ def diabetes_screening(*, complete: bool = True) -> "pl.DataFrame":
     -----
     Source: Centers for Disease Control and Prevention, National Center for Health Statistics, *National Health and
     Nutrition Examination Survey*, 2011-2012 to 2017-2018. A work of the US government, in the public domain. Nobody
-    in it may be identified, and nobody should try. `improvable.datasets.making` wrote the file.
+    in it may be identified, and nobody should try. `benchmarks/make_diabetes_screening.py` wrote the file.
 
     References
     ----------

@@ -54,14 +54,6 @@ MOST_REPEATED = 0.8
 Told = dict[str, dict[str, float | None]]
 
 
-class GivenAwayError(DataError):
-    """Features, the `columns`, determine the outcome or the group."""
-
-    def __init__(self, message: str, hint: str, columns: Sequence[str]) -> None:
-        super().__init__(message, hint)
-        self.columns = list(columns)
-
-
 @dataclass(frozen=True)
 class Look:
     """What was seen."""
@@ -159,10 +151,9 @@ def _screen(
             answers.append(name)
         for target in groups if constraints.group_blind else ():
             if determined(column, target, where_given=False):
-                raise GivenAwayError(
+                raise DataError(
                     f"the feature '{name}' determines the group '{target.name}' exactly.",
                     "Exclude it, or use `group_blind=False`; that may be disparate treatment.",
-                    [name],
                 )
         columns.append(column)
         bins.append(bins_of(column))
@@ -189,24 +180,14 @@ def _enough(rows: int, outcomes: Sequence[Target]) -> slice:
     return slice(0, rows if rare else few)
 
 
-def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> GivenAwayError:
+def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> DataError:
     listed = " and ".join(f"'{name}'" for name in names)
     which = " or ".join(f"'{target.name}'" for target in outcomes)
     subject = f"the feature {listed} determines" if len(names) == 1 else f"the features {listed} determine"
-    return GivenAwayError(
+    return DataError(
         f"{subject} the outcome {which} exactly: a candidate would read the answer.",
         f"Exclude what is not known when the decision is made: `exclude={list(names)}`.",
-        names,
     )
-
-
-def suspects(facts: Mapping[str, Any]) -> list[str]:
-    """Features that alone nearly tell an outcome or a group, of those that a look has seen."""
-    return [
-        name
-        for name, seen in facts["features"].items()
-        if _near(seen["tells_outcome"], NEARLY_OUTCOME) or _near(seen["tells_group"], NEARLY_GROUP)
-    ]
 
 
 def _near(shares: Mapping[str, float | None], least: float) -> dict[str, float]:

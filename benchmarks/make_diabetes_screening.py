@@ -1,4 +1,4 @@
-"""How the data that are shipped were made: ``python -m improvable.datasets.making nhanes_diabetes.csv``.
+"""How the data that are shipped were made: ``python benchmarks/make_diabetes_screening.py nhanes_diabetes.csv``.
 
 The CSV is an extract of NHANES with one row per examined adult of 18 to 70. Columns come from the survey's files by
 their number (SEQN): demographics (DEMO), body measures (BMX), medical conditions (MCQ), diabetes (DIQ), insurance
