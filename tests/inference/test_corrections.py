@@ -24,6 +24,7 @@ from improvable.inference.corrections import (
 )
 from improvable.inference.evidence import Evidence
 from improvable.inference.influence import loads_of
+from improvable.inference.reliability import differing_rows, reliability_cautions
 from improvable.inference.test import assess
 from improvable.inference.unseen import FEWEST_SEEN, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
@@ -326,3 +327,15 @@ def test_every_attribute_has_its_own_long_tails() -> None:
     )
     acted = [one for one in prepare(before, CLAIM, strata, False).acted if one[0] == LONG_TAIL]
     assert {1, 2} <= {block for _, _, block in acted}
+
+
+def test_many_rows_that_hardly_show_one_value_are_cautioned() -> None:
+    """Beyond 50 own rows the caution about few of them is silent; a test may then rest on failures not seen."""
+    for failures, kinds in ((0, ["rare"]), (4, ["rare"]), (5, [])):
+        drawn = rows_of(400, 120, 120 - failures)
+        strata = drawn.counted(2)
+        before = evidence_of(strata, 2)
+        drawable = prepare(before, CLAIM, strata, False)
+        cells = drawn.rows(2)[0]
+        found = reliability_cautions(before, drawable, differing_rows(before, cells))
+        assert [one.kind for one in found if one.kind in ("rare", "differing")] == kinds

@@ -20,6 +20,7 @@ from improvable.inference.moments import Moments, loads_of_moments
 FEWEST_CLUSTERS = 30
 FEWEST_EFFECTIVE = 30
 FEWEST_DIFFERING = 50
+FEWEST_RARE = 5
 WHOSE = ("status quo", "candidate")
 
 
@@ -75,7 +76,7 @@ def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = 
 
 def reliability_cautions(evidence: Evidence, drawable: Drawable, differing: Mapping[str, Differing]) -> list[Caution]:
     """All that is to be said of few effective rows; `drawable` is what draws were made from."""
-    out = few_differing(differing, drawable.clustered)
+    out = few_differing(differing, drawable.clustered) or rare_values(evidence, drawable)
     if drawable.clustered:
         out += few_clusters(evidence, drawable)
     return out + skewed_statistics(evidence, drawable)
@@ -97,6 +98,22 @@ def few_differing(differing: Mapping[str, Differing], clustered: bool = False) -
         "them shows may decide, and no test can see it. Bring more rows in which the algorithms differ."
     )
     return [Caution("differing", text)]
+
+
+def rare_values(evidence: Evidence, drawable: Drawable) -> list[Caution]:
+    """Groups in which many rows differ, of which hardly any has one of the outcome's two values."""
+    few = [(block, seen, rows) for block, seen, rows in drawable.rare if seen < FEWEST_RARE]
+    if not few:
+        return []
+    block, seen, rows = min(few, key=lambda one: one[1])
+    group = " and ".join(f"'{one.levels[one.member[block]]}'" for one in evidence.attributes)
+    text = (
+        f"of the {rows:,} rows of group {group} that only one algorithm selects, {seen} "
+        f"{'has' if seen == 1 else 'have'} the rarer of the outcome's two values (fewer than {FEWEST_RARE}). Draws "
+        "assume one row of each value more; p-values may still be a little too small. Add rows in which the "
+        "algorithms differ."
+    )
+    return [Caution("rare", text)]
 
 
 def few_clusters(evidence: Evidence, drawable: Drawable) -> list[Caution]:

@@ -119,8 +119,8 @@ def ordered_as_zero_one(cells: Cells) -> Cells:
     return replace(cells, values=values, block=cells.block[order], counts=cells.counts[order])
 
 
-def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[tuple[IntArray, list[Unseen]]]:
-    """Where one of two values may have been missed: which cells change sign, and the rows that join them."""
+def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[tuple[IntArray, int, list[Unseen]]]:
+    """Where one of two values may have been missed: which cells change sign, how often it was seen, the rows more."""
     vectors = by_utility(cells)
     for m, pair in enumerate(pairs):
         if pair is None:
@@ -131,10 +131,11 @@ def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[t
                 place = part.start + np.flatnonzero(alone[part])
                 counts = cells.counts[place]
                 high = int(counts[pair.is_high(vectors[place, m, algorithm])].sum())
-                if not len(place) or min(high, int(counts.sum()) - high) >= FEWEST_SEEN:
+                seen = min(high, int(counts.sum()) - high)
+                if not len(place) or seen >= FEWEST_SEEN:
                     continue
                 sides = [np.where(np.arange(2) == algorithm, value, 0.0) for value in (pair.low, pair.high)]
-                yield place, [_one_more(cells, place, b, m, values) for values in sides]
+                yield place, seen, [_one_more(cells, place, b, m, values) for values in sides]
 
 
 def discordant_rows(cells: Cells, place: IntArray, measure: int, pair: TwoValues) -> list[Unseen]:

@@ -161,6 +161,7 @@ MEANINGS = {
     "few": "The test relies on large samples (Assumption 2). With few people in a mean, its error rate is not "
     "guaranteed.",
     "weights": "Few rows carry most of the weight, so that a mean rests on few people.",
+    "rare": "A value that was hardly seen among these rows may be more frequent in truth.",
     "differing": "The whole comparison rests on these rows. Chance decides what so few of them show.",
     "skewed": "A few large outcomes can decide such a mean, and a sample that misses them looks better than the truth.",
     "code": "A rule of this package cannot act on its own results; code can try to. See what is guaranteed.",
