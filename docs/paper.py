@@ -50,10 +50,10 @@ AUDIT, COMPARE, FRONTIER = "procedure.api.audit", "procedure.api.compare", "resu
 GAME, PLAY = "studies.game", "studies.game.play"
 REPLICATE, SPLITS = "replication.study.run_study", "replication.tables.split_rows"
 MAKE = "make replicate"
-PROGRAM, SEARCH = "algorithms.rules.linear.program.solve", "algorithms.rules.linear.search.search"
+PROGRAM, SEARCH = "algorithms.rules.linear.milp.solve", "algorithms.rules.linear.search.search"
 
 ELEMENTS = (
-    Element("Equation 1", "a utility is a ratio of group means", ("question.utilities.Utility",), "audit --accuracy"),
+    Element("Equation 1", "a utility is a ratio of group means", ("question.utility.Utility",), "audit --accuracy"),
     Element("Definition 1", "more accurate; more fair", (AUDIT, COMPARE), "audit --ask"),
     Element("Remark 1", "one accuracy measure; several fairness measures", (AUDIT,), "audit --overall"),
     Element("Remark 2", "one-sided fairness", (AUDIT,), "audit --protected"),
@@ -92,7 +92,7 @@ ELEMENTS = (
     Element(
         "Corollary 1",
         "the median of splits keeps the level at alpha/2",
-        ("inference.assessment.threshold_for",),
+        ("inference.test.threshold_for",),
         "audit --alpha",
     ),
     Element(
@@ -123,12 +123,12 @@ ELEMENTS = (
     Element(
         "Figure 3", "the deltas that the data support", (FRONTIER, "report.plots.surface.surface"), "frontier --plot"
     ),
-    Element("Appendix A", "the bootstrap", ("inference.resampling.resample",), "audit --draws"),
-    Element("Appendix B", "preliminary results", ("inference.assessment.assess", "inference.influence"), "compare"),
+    Element("Appendix A", "the bootstrap", ("inference.bootstrap.resample",), "audit --draws"),
+    Element("Appendix B", "preliminary results", ("inference.test.assess", "inference.influence"), "compare"),
     Element(
         "Proposition B.1",
         "intersection-union: the largest p-value decides",
-        ("inference.assessment.assess",),
+        ("inference.test.assess",),
         "compare",
     ),
     Element(
@@ -137,19 +137,17 @@ ELEMENTS = (
         ("inference.influence",),
         "audit --method",
     ),
-    Element(
-        "Proposition B.3", "the statistics behave as linearized ones", ("inference.normal_limit",), "audit --method"
-    ),
+    Element("Proposition B.3", "the statistics behave as linearized ones", ("inference.moments",), "audit --method"),
     Element(
         "Proposition B.4",
         "the bootstrap with theta known is consistent",
-        ("inference.resampling.resample",),
+        ("inference.bootstrap.resample",),
         "audit --draws",
     ),
     Element(
         "Proposition B.5",
         "the bootstrap with theta estimated is consistent",
-        ("inference.resampling.resample",),
+        ("inference.bootstrap.resample",),
         "audit --draws",
     ),
     Element(
@@ -196,9 +194,7 @@ ELEMENTS = (
         MAKE,
     ),
     Element("Appendix F", "search for an improvement, with slack iota", (PROGRAM, SEARCH), "audit --rule"),
-    Element(
-        "Definition F.1", "linear classifiers", ("algorithms.rules.linear_classifiers.LinearRule",), "audit --rule"
-    ),
+    Element("Definition F.1", "linear classifiers", ("algorithms.rules.linear.rule.LinearRule",), "audit --rule"),
     Element("Section F.1", "mixed-integer program, classification utility", (PROGRAM,), "audit --rule"),
     Element("Proposition F.1", "mixed-integer program, calibration utility", (PROGRAM,), "audit --rule"),
     Element("Appendix G", "the legal framework", (), ""),

@@ -122,7 +122,7 @@ def test_twins_do_not_stay_together() -> None:
 
 def test_different_rows_with_one_key_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = read_rows(pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": [1, 1, 1]}))
-    monkeypatch.setattr(Keying, "_words", lambda self, rows, name: np.zeros(len(rows), dtype=np.uint64))
+    monkeypatch.setattr(Keying, "words", lambda self, rows, name: np.zeros(len(rows), dtype=np.uint64))
     with pytest.raises(improvable.DataError, match="two different rows have the same key"):
         tell_apart(rows, Keying(1), ["x", "y"])
     assert len(set(tell_apart(rows, Keying(1), ["y"]).tolist())) == 3

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import improvable
-from improvable.cli import app, run
+from improvable.cli import run
 from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
 from improvable.question.challenge import sealed_seed
@@ -137,22 +136,6 @@ def test_code_that_a_protocol_names_is_announced_before_it_is_run(
     ):
         assert run(command) == 0
         assert "warning: the protocol's rule 'their_rules:rule' is Python code by its author" in said(capsys)
-
-
-@pytest.mark.usefixtures("room")
-def test_init_asks_and_writes_a_protocol_that_runs() -> None:
-    columns = ["gagne_sum", "gagne_sum_t", "", "race", "", ""]
-    answers = [*columns, "y", "risk_score_t", "y", "0.1", "liner", "linear", "", "cost_t", *[""] * 9]
-    result = CliRunner().invoke(app, ["init", "new.toml", "--data", "people.csv"], input="\n".join(answers) + "\n")
-    assert result.exit_code == 0, result.output
-    assert "Did you mean 'gagne_sum_t'" in result.output
-    assert "there is no rule 'liner'" in result.output
-    text = Path("new.toml").read_text()
-    assert 'exclude = ["cost_t"]' in text
-    assert "seed" not in text
-    assert run(["audit", "new.toml", "--data", "people.csv"]) == 0
-    assert run(["init", "new.toml"]) == 2
-    assert Path("new.toml").read_text() == text
 
 
 @pytest.mark.usefixtures("room")

@@ -228,7 +228,7 @@ def bundle(
     smallest: Annotated[int, typer.Option(help="Refuse cells of fewer rows than this.")] = SMALLEST,
     merge: Annotated[bool, typer.Option("--merge", help="Merge smaller cells; the p-values then change.")] = False,
 ) -> int:
-    """Write what others need to recompute every p-value without seeing a row.
+    """Write what others need to recompute p-values without any row.
 
     A bundle has the protocol, the cells (distinct contributions of test rows to the utilities, and how many rows share
     each), the seed, and digests of the data and the run. improvable verify BUNDLE asks of the cells what the protocol

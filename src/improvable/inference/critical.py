@@ -150,7 +150,7 @@ def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
     before, after = (one[..., counted] if one.ndim > 1 else one for one in gap.deviations)
     total, tie = len(gap.drawn_after), TIE * scale
     undefined = np.full(total - len(after), -np.inf)
-    if len(counted) == 0 or not (np.isfinite(gap.before).all() and np.isfinite(gap.after)):
+    if len(counted) == 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
         return Critical(np.full(total, -np.inf), np.empty(0))
     weights, sample = gap.weights[counted], gap.before[counted]
     if form == "difference":

@@ -230,7 +230,10 @@ def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> Non
         ({"rule": "linear_program:fairest:seconds=60"}, "linear_program:fairest:iota=0.01:nodes=500"),
         ({"rule": "linear_search:most_accurate:c"}, "names no group"),
         ({"group": ["group", "ward"]}, "takes one group column"),
-        ({"rule": "linear_program", "features": ["visits", "record"]}, "linear_search"),
+        (
+            {"rule": "linear_program", "features": ["visits", "record"], "scheme": "split", "repetitions": 1},
+            "linear_search",
+        ),
     ],
 )
 def test_what_cannot_be_searched_says_why(people: pl.DataFrame, options: dict[str, Any], message: str) -> None:
