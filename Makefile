@@ -47,13 +47,13 @@ latex:
 	@command -v pdflatex > /dev/null || \
 	  (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends texlive-latex-recommended > /dev/null) || true
 
-# Levels and power by simulation, written to docs/validity.md: hours. What is done is kept in build/validity, so that it
+# Levels and power by simulation, written to docs/evidence/validity.md: hours. What is done is kept in build/validity, so that it
 # continues where it stopped; SHARE=0.1 draws a tenth of all samples, JOBS=4 runs four parts of the study at a time.
 SHARE ?= 1
 JOBS ?= 2
 validity: export OMP_NUM_THREADS = 1
 validity: $(DEV)
-	$(BIN)/python benchmarks/validity/run_study.py --share $(SHARE) --jobs $(JOBS) --out docs/validity.md
+	$(BIN)/python benchmarks/validity/run_study.py --share $(SHARE) --jobs $(JOBS) --out docs/evidence/validity.md
 
 # The paper's tables, figures and power curves beside ours. FILE is the published data set, or its held-out third;
 # without it the data are simulated. FAST=1 takes about a minute. What is done is kept in build/replication.
@@ -75,12 +75,12 @@ dist: $(DEV)
 	$(BIN)/python -m build --quiet
 	ls dist
 
-# Against peers, engines and sizes, written to docs/benchmarks.md: about a quarter of an hour.
+# Against peers, engines and sizes, written to docs/evidence/benchmarks.md: about a quarter of an hour.
 bench: $(DEV)
 	$(INSTALL) --editable ".[bench]"
 	$(BIN)/python benchmarks/write_page.py
 
-# Every rule on every data set at hand, written to docs/board.md: about half an hour. DATA is the folder of real data.
+# Every rule on every data set at hand, written to docs/evidence/board.md: about half an hour. DATA is the folder of real data.
 DATA ?= ../shared/data
 board: $(DEV)
 	$(INSTALL) --editable ".[bench]"

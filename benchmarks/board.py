@@ -1,4 +1,4 @@
-"""Every rule on every data set at hand, forward and in the paper's splits: writes docs/board.md (`make board`).
+"""Every rule on every data set at hand, forward and in the paper's splits: writes docs/evidence/board.md (`make board`).
 
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again;
 with --write the page is written from what is there. Real data are read from the folder --data; those that are not
@@ -29,7 +29,7 @@ RULES = (
 )  # fmt: skip
 SLOW = ("linear_program:fairest:nodes=20",)
 SCHEMES: tuple[Scheme, ...] = ("forward", "split")
-PAGE = Path(__file__).parent.parent / "docs" / "board.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "board.md"
 NONE, NOT_RUN = "none", "not run"
 ONE = "that of one repetition"
 SEVERAL = "the lower median of {repetitions} repetitions"
@@ -48,7 +48,7 @@ Which rule to try first, and what the default is judged by. Written by `make boa
 - **Time** is the processor's, of the forward audit and of that in splits; the first also loads libraries.
 
 Each p-value is one draw of chance: do not read a rank into .03 and .05. To choose a rule by its p-value on the data to
-be judged is an error that a [tournament](how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
+be judged is an error that a [tournament](../how-to/choose-a-rule.md#do-not-try-five-and-report-the-best) avoids. Rules
 that do not apply are left out: `drop:...`, which depends on the columns. {slow}
 
 The care program has fewer rows than the paper's 48,784, to keep the board's time in bounds.

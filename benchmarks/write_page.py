@@ -1,4 +1,4 @@
-"""Run the benchmarks one after another and write docs/benchmarks.md: `make bench`.
+"""Run the benchmarks one after another and write docs/evidence/benchmarks.md: `make bench`.
 
 Every number on the page is what a script printed. The picture is drawn from the table of cost against rows.
 """
@@ -87,8 +87,8 @@ def main() -> None:
         parts += [f"## {title}", described(script), f"```\n{output}\n```"]
         if script == "cost_against_size.py":
             draw_cost(output)
-            parts.append("![An audit's time against its rows](pictures/cost.svg)")
-    (DOCS / "benchmarks.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+            parts.append("![An audit's time against its rows](../pictures/cost.svg)")
+    (DOCS / "evidence" / "benchmarks.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the table of attacks in `explanation/threat-model.md`: one row for each test file that plays one.
+"""Writes the table of attacks in `evidence/threat-model.md`: one row for each test file that plays one.
 
 The first paragraph of a file's docstring is the attack, the rest is what stops it. Where there is no rest, the names of
 its tests say it. ``python docs/attacks.py`` writes the table; a test compares.
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
+PAGE = ROOT / "docs" / "evidence" / "threat-model.md"
 ATTACKS = ROOT / "tests" / "trust" / "attacks"
 ATTACKS_AT_MOST = 1_000
 BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"

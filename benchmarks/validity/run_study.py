@@ -1,4 +1,4 @@
-"""The validity study: how often the test rejects where it should not, and where it should. Writes docs/validity.md.
+"""The validity study: how often the test rejects where it should not, and where it should. Writes docs/evidence/validity.md.
 
 Run ``make validity``. What was found in each sample is kept in a folder: a study that was stopped continues, and
 ``--share`` makes a share of all samples, to which more can be added later. ``--page`` runs nothing and writes the page
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.out.write_text(page(found, full, SEED, before), encoding="utf-8")
         seeds = found["screening"]["screening"]
         if was_run(seeds):
-            picture = given.out.parent / "pictures" / PICTURE
+            picture = given.out.parents[1] / "pictures" / PICTURE
             picture.parent.mkdir(exist_ok=True)
             picture.write_text(draw_seeds(seeds), encoding="utf-8")
 

@@ -113,7 +113,7 @@ sys.meta_path.insert(0, Missing())
 
 
 def test_the_page_about_rules_needs_no_pyarrow() -> None:
-    code = (DOCS / "how-to" / "write-a-rule.md").read_text(encoding="utf-8").split("```py\n")[1].split("```")[0]
+    code = (DOCS / "how-to" / "choose-a-rule.md").read_text(encoding="utf-8").split("```py\n")[2].split("```")[0]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT_PYARROW + code.replace("draws=1_000", "draws=100")],
         capture_output=True,

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
+PAGE = ROOT / "docs" / "evidence" / "threat-model.md"
 
 
 def generator() -> ModuleType:
