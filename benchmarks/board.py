@@ -1,4 +1,4 @@
-"""Every rule on every data set at hand, forward and in the paper's splits: writes docs/evidence/board.md (`make board`).
+"""Every rule on every data set at hand, forward and in the paper's splits: docs/evidence/board.md (`make board`).
 
 Audits are appended to a file as they finish (--log), so that a run can be stopped, and continued by starting it again;
 with --write the page is written from what is there. Real data are read from the folder --data; those that are not

@@ -117,9 +117,9 @@ A forward repetition, the default, tests every block of rows by a candidate that
 paper's split lets one half of the rows teach and tests the other. Either way the lower median of seven p-values must be
 below 2.5%. "One" is the share of the seven repetitions that would reject at 5% if there were only that one.
 
-**What is proven**, for many rows ([proofs](../explanation/guarantees.md)): the median by the paper's split rejects a true
-null at most 5% of the time, whatever the rule. One forward repetition at 5%, and the median of seven at 2.5%, do so
-where the variance of what a block adds, given the rows before it, settles down. A rule may choose by chance among
+**What is proven**, for many rows ([proofs](../explanation/guarantees.md)): the median by the paper's split rejects a
+true null at most 5% of the time, whatever the rule. One forward repetition at 5%, and the median of seven at 2.5%, do
+so where the variance of what a block adds, given the rows before it, settles down. A rule may choose by chance among
 candidates, and these need not converge. **What is simulated**: how close levels come to that with 400 to 5,000 rows;
 and the median where that condition fails, since code can make it fail on purpose. `audit` therefore refuses code fewer
 than seven forward repetitions: its column "one" shows why.

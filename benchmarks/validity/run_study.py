@@ -1,4 +1,4 @@
-"""The validity study: how often the test rejects where it should not, and where it should. Writes docs/evidence/validity.md.
+"""The validity study: how often the test rejects where it should not, and where it should: docs/evidence/validity.md.
 
 Run ``make validity``. What was found in each sample is kept in a folder: a study that was stopped continues, and
 ``--share`` makes a share of all samples, to which more can be added later. ``--page`` runs nothing and writes the page

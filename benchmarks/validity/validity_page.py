@@ -260,8 +260,8 @@ utilities, the mean outcome of those selected, and settings are the defaults. Th
 
 ## Run it again
 
-`make validity`, or `python benchmarks/validity/run_study.py --out docs/evidence/validity.md`. What was run now took {hours:.1f}
-hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
+`make validity`, or `python benchmarks/validity/run_study.py --out docs/evidence/validity.md`. What was run now took
+{hours:.1f} hours on a busy core. What was found in each sample is kept in a folder: a study that was stopped continues,
 `--share 0.1` draws a tenth of all samples, `--only` runs one study, and `--page` writes the page of what is there.
 Sections that nothing was run for stay as they are. The seed is {seed}. The processes are in
 `benchmarks/validity/processes.py`, `hard.py`, `held_out.py`, `learning.py` and `choosing.py`. `make test` runs a short

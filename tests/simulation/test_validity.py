@@ -143,8 +143,10 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path) -> None:
     for unit in (one for units in run_study.STUDIES.values() for one in units):
         made = {name: rng.random(50).tolist() for name in (*ways, *more)}
         path_of(tmp_path, unit).write_text(json.dumps({"samples": 50, "seconds": 1.0, "values": made}))
-    run_study.main(["--page", "--kept", str(tmp_path), "--out", str(tmp_path / "page.md")])
-    text = (tmp_path / "page.md").read_text()
+    page = tmp_path / "evidence" / "page.md"
+    page.parent.mkdir()
+    run_study.main(["--page", "--kept", str(tmp_path), "--out", str(page)])
+    text = page.read_text()
     cases: list[Any] = [*PROCESSES, *hard.HARD, *CODE, *NAMED]
     names = [one.name for one in cases]
     assert [name for name in names if f"| {name} |" not in text] == []

@@ -2,10 +2,10 @@
 
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -38,29 +38,34 @@ def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
         yield
 
 
-def in_parallel(work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[T]:
+def in_parallel(
+    work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], workers: int, take: Callable[[T], None]
+) -> None:
     """Run jobs on joblib's current backend, threads unless the caller chose another.
 
-    Results come as they are ready, in order; all at once from a backend that cannot do that (Ray's). Of several errors,
-    that of the first job is raised, whichever came first.
+    `take` gets results as they are ready, in order; all at once from a backend that cannot do that (Ray's). Of several
+    errors, that of the first job is raised, whichever came first.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer="threads")
     streams = getattr(backend, "supports_return_generator", False)
+    wanted = True
+    calls = (delayed(_one_of_several)(work, job, workers, os.getpid()) for job in takewhile(lambda _: wanted, jobs))
     done: Iterable[T | _Failed] = Parallel(
         n_jobs=workers, prefer="threads", pre_dispatch="n_jobs", return_as="generator" if streams else "list"
-    )(delayed(_one_of_several)(work, job, workers, os.getpid()) for job in jobs)
+    )(calls)
     try:
         for one in done:
             if isinstance(one, _Failed):
                 raise one.error
-            yield one
-    finally:
-        with warnings.catch_warnings():  # joblib warns of jobs that are no longer wanted
-            warnings.simplefilter("ignore", UserWarning)
-            getattr(done, "close", lambda: None)()
+            take(one)
+    except Exception:
+        wanted = False
+        for _ in done:  # jobs that have begun end; joblib would warn of any that nobody waits for
+            pass
+        raise
 
 
 @dataclass(frozen=True)

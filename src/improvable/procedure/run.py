@@ -157,9 +157,12 @@ def _one_by_one(
     """Fit, count and conclude each repetition by itself, several at a time."""
     alone = replace(ready, engine=ready.engine.alone()) if isinstance(ready.engine, Memory) else ready
     jobs = ((alone, repetition, progress) for repetition in repetitions)
-    for result in in_parallel(_run_repetition, jobs, workers):
+
+    def take(result: Comparison) -> None:
         keep(result)
         progress.done()
+
+    in_parallel(_run_repetition, jobs, workers, take)
 
 
 def _run_repetition(ready: Prepared, repetition: int, progress: Progress) -> Comparison:
@@ -182,11 +185,14 @@ def _all_at_once(
     fitted: dict[int, list[Fitted]] = {}
     number = ready.plan.repetitions * len(ready.splitting.blocks)
     jobs = ((*ready.teaching(repetition), progress) for repetition in repetitions)
-    for found in in_parallel(fit_parts, jobs, workers):
+
+    def take(found: list[Fitted]) -> None:
         for one in found:
             refuse_heavy(ready.plan, len(ready.drawn.chosen[one.part]), number, one)
         fitted[found[0].part.repetition] = found
         progress.done()
+
+    in_parallel(fit_parts, jobs, workers, take)
     tallies = kept_counts(folder, run)
     if not all(repetition in tallies for repetition in repetitions):
         counted = iter(_count(ready, [one for found in fitted.values() for one in found]))
