@@ -30,6 +30,8 @@ MAX_CONTENTS = 1 << 21
 """So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
 MAX_COPIES = 5
 """What occurs more often is an atom of the population, such as the healthy, and not somebody's copies."""
+MAX_MULTIPLE = 60
+"""So often a file may have been appended to itself."""
 MIN_CONTENTS, IN_MULTIPLES = 20, 0.8
 """A file that was appended to itself: this share of at least so many contents occurs a multiple of m times."""
 TELLS_APART = 0.5
@@ -90,7 +92,7 @@ class Repeats:
     @property
     def appended(self) -> bool:
         """Whether the whole file is there several times; of people who are alike, as many counts are odd as even."""
-        multiples = [float((self.times % m == 0).mean()) for m in range(2, MAX_COPIES + 1) if len(self.times)]
+        multiples = [float((self.times % m == 0).mean()) for m in range(2, MAX_MULTIPLE + 1) if len(self.times)]
         return len(self.times) >= MIN_CONTENTS and max(multiples) > IN_MULTIPLES
 
 

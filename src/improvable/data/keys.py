@@ -22,7 +22,7 @@ from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
-from improvable.data.frame import FrameLike, Rows, levels, text_of
+from improvable.data.frame import FrameLike, Rows, is_missing, levels, text_of
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -282,7 +282,7 @@ def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
         # Python's own times leave out what is below a microsecond.
         stamps = series.dt.timestamp("ns").to_list()
-        below = [f" {stamp % 1000} ns" if stamp is not None and stamp % 1000 else "" for stamp in stamps]
+        below = ["" if is_missing(stamp) or not stamp % 1000 else f" {stamp % 1000} ns" for stamp in stamps]
         texts = [text_of(value) for value in series.to_list()]
         return _numbered([text and text + rest for text, rest in zip(texts, below, strict=True)])
     codes, values = levels(series)

@@ -75,8 +75,8 @@ def amount_code_cautions(name: str, values: FloatArray) -> list[Caution]:
     coded = np.isin(distinct, list(MISSING_CODES)) & (np.abs(distinct) >= MIN_CODE)
     coded &= counts <= MAX_SHARE_OF_A_CODE * len(values)
     others = distinct[~coded]
-    if len(others) < 2 or np.isin(others, (0.0, 1.0)).all():
-        return []
+    if len(others) < 2 or np.isin(others, [0.0, 1.0, *MISSING_CODES]).all():
+        return []  # a flag, of which `flag_code_cautions` speaks
     low, high = others.min(), others.max()
     coded &= (distinct > 3 * max(high, 1)) | ((distinct < 0) & (low >= 0))
     far = dict(zip(distinct[coded].tolist(), counts[coded].tolist(), strict=True))

@@ -87,8 +87,9 @@ class Drawable:
         Which corrections act: the reason, the utility, the stratum of groups; None for all.
     leaning : list of (Condition, Influence, float)
         Conditions with a long tail against them, and the largest share that one unit has in a sum of theirs.
-    rare : list of (int, int, int)
-        Where one of two values may have been missed: the stratum of groups, rows with the rarer value, and all rows.
+    rare : list of (int, int, int, int)
+        Where one of two values may have been missed: the stratum of groups, whose own rows these are, how many have the
+        rarer value, and how many there are.
     """
 
     strata: Sequence[Cells]
@@ -97,7 +98,7 @@ class Drawable:
     linear: bool = False
     acted: list[tuple[str, int, int | None]] = field(default_factory=list)
     leaning: list[tuple[Condition, Influence, float]] = field(default_factory=list)
-    rare: list[tuple[int, int, int]] = field(default_factory=list)
+    rare: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     @property
     def far(self) -> bool:
@@ -207,9 +208,9 @@ class _ByRow:
         bounded = [
             pair or within(self.vectors[:, m], evidence.measures[m].bounds) for m, pair in enumerate(self.values)
         ]
-        for place, seen, more in unseen_of_two(self.cells, bounded):
+        for place, whose, seen, more in unseen_of_two(self.cells, bounded):
             if more[0].measure in evidence.asked and self.values[more[0].measure] is not None:
-                made.rare.append((more[0].block, seen, int(self.cells.counts[place].sum())))
+                made.rare.append((more[0].block, whose, seen, int(self.cells.counts[place].sum())))
             self.sign[place, more[0].measure] = -1.0
             self.added += [(one, place) for one in more]
             made.acted.append((TWO_VALUES, more[0].measure, more[0].block))

@@ -102,13 +102,13 @@ def few_differing(differing: Mapping[str, Differing], clustered: bool = False) -
 
 def rare_values(evidence: Evidence, drawable: Drawable) -> list[Caution]:
     """Groups in which many rows differ, of which hardly any has one of the outcome's two values."""
-    few = [(block, seen, rows) for block, seen, rows in drawable.rare if seen < FEWEST_RARE]
+    few = [one for one in drawable.rare if one[2] < FEWEST_RARE]
     if not few:
         return []
-    block, seen, rows = min(few, key=lambda one: one[1])
+    block, whose, seen, rows = min(few, key=lambda one: one[2])
     group = " and ".join(f"'{one.levels[one.member[block]]}'" for one in evidence.attributes)
     text = (
-        f"of the {rows:,} rows of group {group} that only one algorithm selects, {seen} "
+        f"of the {rows:,} rows of group {group} that only the {WHOSE[whose]} selects, {seen} "
         f"{'has' if seen == 1 else 'have'} the rarer of the outcome's two values (fewer than {FEWEST_RARE}). Draws "
         "assume one row of each value more; p-values may still be a little too small. Add rows in which the "
         "algorithms differ."

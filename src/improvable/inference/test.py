@@ -44,8 +44,9 @@ def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
     undefined = int((~defined).sum())
     tolerance = TIE * scale
     moved = np.abs(draws[defined] - statistic) > tolerance
-    if not np.isfinite(statistic) or not moved.any():
-        return Tail(1.0, undefined, degenerate=bool(np.isfinite(statistic)))
+    known = bool(np.isfinite([statistic, scale]).all())
+    if not known or not moved.any():
+        return Tail(1.0, undefined, degenerate=known)
     against = int((draws[defined] - statistic >= statistic - tolerance).sum()) + undefined
     return Tail(against / len(draws), undefined, degenerate=False)
 
@@ -67,8 +68,8 @@ def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: fl
     """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
     undefined = int((~gap.defined).sum())
     share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-    if share < 0 or not (np.isfinite(gap.before).all() and np.isfinite(gap.after)):
-        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it
+    if share < 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
+        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it, nor one without a value
     before, after = gap.deviations
     apart = share * before - after[:, None]
     counted = gap.weights > 0

@@ -119,8 +119,8 @@ def ordered_as_zero_one(cells: Cells) -> Cells:
     return replace(cells, values=values, block=cells.block[order], counts=cells.counts[order])
 
 
-def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[tuple[IntArray, int, list[Unseen]]]:
-    """Where one of two values may have been missed: which cells change sign, how often it was seen, the rows more."""
+def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[tuple[IntArray, int, int, list[Unseen]]]:
+    """Where one of two values may be missing: the cells that change sign, whose, how often it was seen, rows more."""
     vectors = by_utility(cells)
     for m, pair in enumerate(pairs):
         if pair is None:
@@ -135,7 +135,7 @@ def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[t
                 if not len(place) or seen >= FEWEST_SEEN:
                     continue
                 sides = [np.where(np.arange(2) == algorithm, value, 0.0) for value in (pair.low, pair.high)]
-                yield place, seen, [_one_more(cells, place, b, m, values) for values in sides]
+                yield place, algorithm, seen, [_one_more(cells, place, b, m, values) for values in sides]
 
 
 def discordant_rows(cells: Cells, place: IntArray, measure: int, pair: TwoValues) -> list[Unseen]:

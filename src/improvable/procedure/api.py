@@ -172,8 +172,8 @@ def audit(
         Instead of a seed, a text that the other side chose: the order of the rows follows from it and from what the
         question reads of the data. ``improvable seal`` binds it to a protocol.
     n_jobs : int, optional
-        Repetitions at a time, through joblib. By default all cores, but one at a time where the rule is an object of
-        your own, which may keep state. The result does not depend on it otherwise.
+        Repetitions at a time, through joblib. By default all cores, but one at a time where the rule, the status quo or
+        a utility is code of your own, which may keep state. The result does not depend on it otherwise.
     run_folder : str or path, optional
         Keep each repetition there as soon as it is done. The same audit run again with the same folder resumes, and
         ends with the same bytes as if it had never been interrupted.

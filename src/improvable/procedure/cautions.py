@@ -168,6 +168,7 @@ MEANINGS = {
     "copies": "Noise looks like an improvement where a candidate has seen the people on whom it is tested.",
     "alike": "Rows that look the same may be one person twice, whom a candidate learned from and is tested on.",
     "near twins": "A candidate may be tested on people that it learned from.",
+    "asked later": "Cautions are looked for in what is asked when the draws are made.",
     "margin": "A test near 0 or 1 needs the variance that its own null has.",
     "lever easy": "The settings themselves make it easy to show an improvement.",
     "lever": "The settings themselves make it unlikely to show an improvement.",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, reads_of
+from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, is_own_code, reads_of
 from improvable.algorithms.models import steady
 from improvable.algorithms.thresholds import Score, ScoreColumn, Threshold, TieBreaking
 from improvable.data.columns import make_columns
@@ -52,7 +52,8 @@ def run_comparison(
     """
     design, workers = make_design(settings), worker_count(n_jobs)
     specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
-    engine = as_engine(data, settings.engine, workers, format_of(settings))
+    own = any(map(is_own_code, specs)) or any(utility.reads_rows for utility in design.utilities)
+    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=own), format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
     fingerprint = Fingerprint(engine, columns.read)
     decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]

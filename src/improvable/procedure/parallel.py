@@ -15,14 +15,17 @@ T = TypeVar("T")
 LOOKING = "reading and looking at the data"
 
 
-def worker_count(n_jobs: int | None) -> int:
-    """How many workers `n_jobs` means: all cores where it is None, as where it is -1."""
+def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
+    """How many workers `n_jobs` means: all cores where it is None, as where it is -1.
+
+    One where it is None and code of the caller's own is called, which may keep state that threads would share.
+    """
     from joblib import effective_n_jobs, parallel_config
 
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
     with parallel_config(backend="threading"):
-        return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
+        return int(effective_n_jobs((1 if own_code else -1) if n_jobs is None else n_jobs))
 
 
 @contextmanager
@@ -61,10 +64,11 @@ def in_parallel(
             if isinstance(one, _Failed):
                 raise one.error
             take(one)
-    except Exception:
+    except BaseException as error:
         wanted = False
-        for _ in done:  # jobs that have begun end; joblib would warn of any that nobody waits for
-            pass
+        if isinstance(error, Exception):  # whoever interrupts does not wait
+            for _ in done:  # jobs that have begun end; joblib would warn of any that nobody waits for
+                pass
         raise
 
 

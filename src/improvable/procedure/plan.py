@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
-from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe
+from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe, is_own_code
 from improvable.algorithms.rules import RULES, as_rule, keeps_state, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.algorithms.thresholds import Threshold, TieBreaking
@@ -51,6 +51,12 @@ class Plan:
     scheme: Scheme
     train_fraction: float
     train_rows: int
+
+    @property
+    def calls_own_code(self) -> bool:
+        """Whether code of the caller's own runs in this process: the rule, the status quo or a utility."""
+        reads = any(utility.reads_rows for utility in self.design.utilities)
+        return reads or keeps_state(self.rule) or is_own_code(self.status_quo)
 
     @property
     def breaking(self) -> TieBreaking | None:

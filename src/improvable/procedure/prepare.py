@@ -183,7 +183,7 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     """Check settings and data, and stop before the first repetition."""
     source = check_source(settings.rule, settings.rule_source)
     plan = make_plan(settings)
-    engine = as_engine(data, settings.engine, worker_count(n_jobs), format_of(settings))
+    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
     columns = make_columns(
         engine.columns,
         plan.design,

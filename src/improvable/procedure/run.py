@@ -16,7 +16,6 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import SELECTION_GAP, gap_of_rates, monotone_steps
 from improvable.algorithms.decisions import Algorithm, capacity_of, decide, mix
 from improvable.algorithms.models import steady
-from improvable.algorithms.rules import keeps_state
 from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
@@ -72,8 +71,7 @@ def run_prepared(
     """
     refuse_without_value(ready.plan.settings)
     plan, question = ready.plan, ready.plan.design.question
-    # Code of the caller's own may keep state, so that its blocks come one after another unless it is said otherwise.
-    workers = worker_count(1 if n_jobs is None and keeps_state(plan.rule) else n_jobs)
+    workers = worker_count(n_jobs, own_code=plan.calls_own_code)
     if run_folder is None:
         begun(False)
     folder = None if run_folder is None else storage.open_run(run_folder, ready.identity(), begun)

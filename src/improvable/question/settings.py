@@ -164,8 +164,10 @@ class Read:
         Read levels that differ only in spaces or capitals as one, in the same columns: 'male' and 'Male '.
     drop_missing : bool
         Drop rows with missing values in a needed column, and say how many.
-    separator, encoding : str, optional
-        How a text file is written: ';' or 'tab'; 'windows-1252'. Found out, and said, where they are not given.
+    separator : str, optional
+        What separates values in a text file: ';' or 'tab'. Found out, and said, where it is not given.
+    encoding : str, optional
+        Of a text file: 'windows-1252'. By default UTF-8, or UTF-16 where the file has its mark.
     decimal : {".", ","}, optional
         Decimal mark of a text file; the other one separates thousands. Found out, and said, where it is not given.
     sheet : str, optional
@@ -200,7 +202,7 @@ class Read:
     strip: bool = of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one.", False)
     drop_missing: bool = of_columns(FLAG, "Drop rows with missing values in a needed column.", False)
     separator: str | None = of_columns(TEXT, "What separates values in a text file: ';', tab.", None, unset="detected")
-    encoding: str | None = of_columns(TEXT, "Encoding of a text file: windows-1252.", None, unset="detected")
+    encoding: str | None = of_columns(TEXT, "Encoding of a text file: windows-1252.", None, unset="UTF-8")
     decimal: Decimal | None = of_columns(TEXT, "Decimal mark in a text file.", None, unset="detected")
     sheet: str | None = of_columns(TEXT, "Sheet of an Excel file.", None, unset="the first")
     engine: EngineName | None = option(

@@ -105,7 +105,9 @@ class Audit(Result):
             return self
         setting = self.setting | ASKED_AGAIN
         repetitions = tuple(repetition.asked(question) for repetition in self.repetitions)
-        return replace(self, question=question, setting=setting, repetitions=repetitions, made=None)
+        new = [one for one in repetitions[0].cautions if one not in self.repetitions[0].cautions]
+        cautions = (*self.cautions, *new)
+        return replace(self, question=question, setting=setting, repetitions=repetitions, cautions=cautions, made=None)
 
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""

@@ -27,7 +27,6 @@ from improvable.results.facts import (
     UtilityFacts,
 )
 from improvable.results.formatting import number_or_null, p_text, steady
-from improvable.results.frontier import make_frontier
 from improvable.results.versions import VERSION
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
         "disparity": plain[0],
         "disparities": plain,
         "estimates": _estimate_facts(result, gaps),
-        "bounds": make_frontier(question, every).to_dict()["bounds"],
+        "bounds": result.frontier().bound_facts(),
         "repetitions": [repetition_facts(repetition) for repetition in repetitions],
         "rerun": rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
         "shortfall": None if result.reject else shortfall_facts(result, int(own["rows"])),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 
@@ -163,6 +163,10 @@ class Comparison(Result):
         if margins[1] < 0 and margins[0] != margins[1]:
             text = "these draws were made for a claim without this margin. For rates near 0 or 1 run it again with it."
             cautions = (*cautions, Caution("margin", text))
+        parts: tuple[Literal["accuracy", "fairness"], ...] = ("accuracy", "fairness")
+        if any(question.claim.asks(one) and not self.question.claim.asks(one) for one in parts):
+            text = "what is asked now was not looked at for long tails and few rows. Run it again with this question."
+            cautions = (*cautions, Caution("asked later", text))
         return replace(self, question=question, cautions=cautions, p_plain=None)
 
     def with_cautions(self, cautions: Sequence[Caution]) -> "Comparison":

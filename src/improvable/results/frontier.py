@@ -186,12 +186,16 @@ class Frontier:
             raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
         return grid
 
+    def bound_facts(self) -> list[dict[str, Any]]:
+        """Bounds as plain data."""
+        return [asdict(bound) | {"value": number_or_null(bound.value)} for bound in self.bounds()]
+
     def to_dict(self) -> dict[str, Any]:
         """Bounds and edges as plain data."""
         return {
             "alpha": self.alpha,
             "form": self.form,
-            "bounds": [asdict(bound) | {"value": number_or_null(bound.value)} for bound in self.bounds()],
+            "bounds": self.bound_facts(),
             "edge": {gap: [list(map(number_or_null, corner)) for corner in self.edge(gap)] for gap in get_args(Gap)},
         }
 

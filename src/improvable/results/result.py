@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -148,7 +149,13 @@ class Result(ABC):
         form : {"ratio", "difference"}, optional
             Shares or amounts; the question's own form by default.
         """
+        if form is None or form == self.question.claim.form:
+            return self._frontier
         return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions], form)
+
+    @cached_property
+    def _frontier(self) -> Frontier:
+        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions])
 
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""

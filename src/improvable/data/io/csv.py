@@ -121,6 +121,8 @@ def pieces_of(path: Path) -> Iterator[bytes]:
 def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
     """A text in UTF-8, without a byte order mark; refused where its encoding is another than was said or marked."""
     said = encoding or ("utf-16" if content.startswith(UTF16_MARKS) else UTF8)
+    if encoding is None and said == UTF8 and b"\0" in content[:100]:
+        raise DataError(f"'{path}' looks like UTF-16 without its mark.", "Name its encoding: `encoding='utf-16-le'`.")
     try:
         if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8([content]):
             return content.removeprefix(codecs.BOM_UTF8)
