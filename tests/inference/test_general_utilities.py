@@ -11,8 +11,8 @@ import improvable
 from conftest import Case
 from improvable._typing import FloatArray
 from improvable.inference.cells import contributions, count
-from improvable.inference.components import gaps
-from improvable.inference.influence import Condition, influence_of
+from improvable.inference.components import Condition, gaps
+from improvable.inference.influence import influence_of
 from improvable.inference.statistics import gap_between, gap_slopes, utilities_of
 from improvable.studies.power import power_from_pilot
 from oracle import naive_draws, naive_values
@@ -43,12 +43,11 @@ def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     shapes = [
         influence_of(
             Condition("accuracy", "", m, np.arange(2), coefficients, 0.0),
-            [strata],
+            cells_of(case, result),
             result.evidence.sums,
             result.evidence.measures,
         )
         for result, m in ((mine, 3), (twin, 0))
-        for strata in [cells_of(case, result)]
     ]
     assert shapes[0].spread == pytest.approx(shapes[1].spread, rel=1e-12)
     assert shapes[0].largest == pytest.approx(shapes[1].largest, rel=1e-12)
@@ -70,7 +69,7 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     cells = count(vectors.reshape(len(vectors), -1), case.group, 2)
     coefficients, measure = np.array([[1.0, -0.5], [-1.0, 0.5]]), result.evidence.accuracy[0]
     condition = Condition("accuracy", "", measure, np.arange(2), coefficients, 0.0)
-    spread = influence_of(condition, [cells], result.evidence.sums, result.evidence.measures).spread
+    spread = influence_of(condition, cells, result.evidence.sums, result.evidence.measures).spread
 
     def statistic(kept: FloatArray) -> float:
         values = naive_values(name, y[kept], [d[kept] for d in case.decisions], case.group[kept])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable._typing import FloatArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells
 from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.reference_pair import SeveralReferences, contact_set
 from improvable.inference.statistics import (
@@ -220,3 +220,46 @@ def asked(evidence: Evidence, claim: Claim) -> Iterator[Gain | GroupGap]:
         yield from gains(evidence, claim)
     if claim.asks("fairness"):
         yield from gaps(evidence, claim)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a claim as a sum of utilities times coefficients; large values speak for improvement."""
+
+    kind: str  # "accuracy" or "fairness"
+    name: str  # for sentences: "the accuracy of 'women'"
+    measure: int
+    member: IntArray  # the level of each stratum of groups, (S,)
+    coefficients: FloatArray  # of the utility of each level under either algorithm, (levels, 2)
+    margin: float  # the statistic
+    allows_loss: bool = False  # in the accuracy of one group
+
+    def levels(self, cells: Cells) -> IntArray:
+        """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters."""
+        return self.member[cells.block][:, None] if cells.blocks == len(self.member) else self.member[None]
+
+
+def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
+    """Every condition of a claim: accuracy by group, and the candidate's gap between each pair of groups."""
+    for part in asked(evidence, claim):
+        delta, sign = part.delta(claim), part.better if isinstance(part, Gain) else -1
+        share, amount = (1 + sign * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
+        if isinstance(part, Gain):
+            name, sides = f"the accuracy of '{part.group}'", sign * np.array([-share, 1.0])
+            if part.attribute is not None:
+                member, weights = part.attribute.member, np.array(part.attribute.levels) == part.group
+            elif isinstance(claim.overall, str) or claim.overall is None:
+                member, weights = np.zeros(len(evidence.sums), dtype=np.int64), np.ones(1)
+            else:
+                a, weights = evidence.shares(claim.overall)
+                member = evidence.attributes[a].member
+            margin, loss = float(part.contrast.values @ sides) - amount, part.attribute is not None and delta < 0
+            yield Condition("accuracy", name, part.measure, member, weights[:, None] * sides, margin, loss)
+            continue
+        name, member = f"the gap by '{part.attribute.name}'", part.attribute.member
+        for pair, one in zip(part.pairs, part.signed(), strict=True):
+            slopes = np.zeros(part.values.shape)
+            slopes[list(part.reference), STATUS_QUO] = share * np.array(part.slopes(part.reference, STATUS_QUO))
+            np.subtract.at(slopes[:, CANDIDATE], list(pair), part.slopes(pair, CANDIDATE))
+            margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
+            yield Condition("fairness", name, part.measure, member, part.direction * slopes, margin)

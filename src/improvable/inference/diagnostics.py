@@ -3,7 +3,7 @@
 None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
-from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
+from improvable.inference.cells import CANDIDATE, SCALE, Cells, U, W, by_utility, exact_sum, to_float
 from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence, members
+from improvable.inference.influence import effective_units, sum_loads
+from improvable.inference.moments import Moments, loads_of_moments
 from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utility import Selection
@@ -212,6 +214,69 @@ def selection_rates(
                 )
             )
     return out
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The rows of a group that the two algorithms treat differently, in the utility in which they are fewest.
+
+    `sides` are the status quo's own and the candidate's own: those that count for one algorithm alone or, where rows
+    count for both, contribute more under one. `effective` is what all are worth in rows of equal weight, or in clusters
+    of equal size where rows are clustered (Kish).
+    """
+
+    rows: int
+    sides: tuple[int, int]
+    effective: float
+
+    @property
+    def fewest(self) -> float:
+        """What the smaller side that has any rows is worth."""
+        own = min((side for side in self.sides if side), default=0)
+        return own * self.effective / self.rows if self.rows else 0.0
+
+
+def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = None) -> dict[str, Differing]:
+    """Of every group, how many rows the two algorithms treat differently; `clusters` has the cluster of each cell.
+
+    A row counts where it does not contribute the same under both. No outcome needs to be seen for that, so it tells of
+    samples that look certain because they are small.
+    """
+    vectors, out = by_utility(rows), {}
+    for group, strata in members(evidence.attributes):
+        found = []
+        for m in evidence.asked:
+            parts = vectors[:, [at for _, at in evidence.measures[m].reads] or [m]]
+            differs = strata[rows.block] & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
+            load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
+            total, squares = float((counts * load).sum()), float((counts * load**2).sum())
+            if clusters is not None:
+                squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
+            before, after = np.moveaxis(parts[differs].sum(axis=1), 1, 0)
+            new = np.where(before[:, W] != after[:, W], after[:, W] > before[:, W], after[:, U] > before[:, U])
+            sides = int(counts[~new].sum()), int(counts[new].sum())
+            found.append(Differing(int(counts.sum()), sides, total**2 / squares if squares else 0.0))
+        out[group] = min(found, key=lambda one: (one.fewest, one.rows))
+    return out
+
+
+def kish_by_group(
+    attributes: Sequence[Attribute], counted: Cells | Moments
+) -> Iterator[tuple[str, BoolArray, FloatArray]]:
+    """Every group, its strata, and what its rows that count are worth in rows of equal weight, (utilities, 2)."""
+    first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sum_loads(counted)[1:]
+    for group, mine in members(attributes):
+        one, two = first[mine].sum(axis=0), second[mine].sum(axis=0)
+        yield group, mine, np.where(two > 0, effective_units(one, two), 0.0)
+
+
+def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) -> dict[str, tuple[float, float]]:
+    """Kish's effective number of rows of each group for either algorithm, in the utility in which it is least.
+
+    Without weights it is how many rows count. Clusters are not considered.
+    """
+    least = {group: worth.min(axis=0) for group, _, worth in kish_by_group(attributes, counted)}
+    return {group: (float(one[0]), float(one[1])) for group, one in least.items()}
 
 
 def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:

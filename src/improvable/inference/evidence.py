@@ -131,14 +131,22 @@ class Evidence:
         if isinstance(weights, str):
             sums, draws = self.sums[:, measure].sum(axis=0), self.draws[:, :, measure].sum(axis=1)
             return utilities_of(sums), drawn_utilities(sums, draws, self.linear)
-        a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
-        share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
-        share /= share.sum()
+        a, share = self.shares(weights)
         counted = np.flatnonzero(share)
         return (
             np.tensordot(share[counted], self.values[a][counted, measure], axes=(0, 0)),
             np.einsum("g,qgt->qt", share[counted], self.drawn[a][:, counted, measure]),
         )
+
+    def groups_of(self, stratum: int) -> list[str]:
+        """The group of each attribute that a stratum belongs to."""
+        return [attribute.levels[attribute.member[stratum]] for attribute in self.attributes]
+
+    def shares(self, weights: Mapping[str, float]) -> tuple[int, FloatArray]:
+        """The attribute whose groups are weighted, and the weights of all its groups, which sum to one."""
+        a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
+        share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
+        return a, share / share.sum()
 
 
 def members(attributes: Sequence[Attribute]) -> Iterator[tuple[str, BoolArray]]:

@@ -10,8 +10,9 @@ from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
-from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, exact_sum, pool_clusters, to_float
-from improvable.inference.corrections import Drawable, RowsInClusters, prepare
+from improvable.inference.bootstrap import Drawable
+from improvable.inference.cells import STATUS_QUO, Cells, RowsInClusters, W, contributions, count, exact_sum, to_float
+from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import crossed_sums
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
@@ -185,21 +186,17 @@ class Counted:
 def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Counted:
     """What was counted, as it is drawn: clusters in their strata, or rows; moments where there are too many cells."""
     if clusters is None:
-        rows = settle(tally.counted, most_cells(design.question.method))
-        return Counted(rows if isinstance(rows, Moments) else (rows,), None)
+        counted = settle(tally.counted, most_cells(design.question.method))
+        return Counted(counted if isinstance(counted, Moments) else (counted,), None)
+    codes, by_row, delta = clusters_of(tally), tally.by_row(), design.question.method == "delta"
     assert isinstance(tally.counted, Cells)
-    if design.question.method == "delta":
-        return Counted(collapse(_cells_of_clusters(tally.counted, clusters.keys)), len(clusters))
-    strata = [clusters.keys[clusters.strata == stratum] for stratum in np.unique(clusters.strata)]
-    by_row = tally.by_row()
     assert isinstance(by_row, Cells)
-    of_row = _keys_of(tally.counted)
-    codes = tuple(_code_in(of_row, keys) for keys in strata)
-    return Counted(
-        tuple(_cells_of_clusters(tally.counted, keys) for keys in strata),
-        len(clusters),
-        RowsInClusters(by_row, codes),
-    )
+    assert codes is not None
+    stratum = np.zeros(len(clusters), np.int64) if delta else np.unique(clusters.strata, return_inverse=True)[1]
+    place = _place_in(_keys_of(tally.counted), clusters.keys)
+    rows = RowsInClusters(by_row, codes, np.where(place >= 0, stratum[place], -1))
+    strata = tuple(_cells_of_clusters(rows, h, size) for h, size in enumerate(np.bincount(stratum).tolist()))
+    return Counted(collapse(strata[0]) if delta else strata, len(clusters), None if delta else rows)
 
 
 def evidence_without_draws(
@@ -226,7 +223,7 @@ def evidence_without_draws(
     )
 
 
-def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Drawable | None:
+def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Corrected | None:
     """What was counted with the corrections that it calls for; None for moments, which have none."""
     if isinstance(counted.strata, Moments):
         return None
@@ -290,25 +287,18 @@ def _keys_of(cells: Cells) -> Keys:
     return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
 
 
-def _code_in(keys: Keys, clusters: Keys) -> IntArray:
+def _place_in(keys: Keys, clusters: Keys) -> IntArray:
     """Which of the clusters each key is, -1 for none."""
     order = np.argsort(clusters)
     place = np.minimum(np.searchsorted(clusters, keys, sorter=order), len(clusters) - 1)
     return np.where(clusters[order[place]] == keys, order[place], -1)
 
 
-def _cells_of_clusters(cells: Cells, clusters: Keys) -> Cells:
-    """Add up the cells of each of these clusters; those that no cell speaks for are silent."""
-    keys = _keys_of(cells)
-    mine = np.isin(keys, clusters)
-    distinct, codes = np.unique(keys[mine], return_inverse=True)
-    vectors = cells.values[mine, 2:] * cells.counts[mine, None]
-    if not len(distinct):
-        nothing = np.empty((0, cells.blocks * vectors.shape[1]))
-        return Cells(nothing, np.empty(0, np.int64), np.empty(0, np.int64), len(clusters), 1)
-    pooled = pool_clusters(vectors, cells.block[mine], codes.astype(np.int64), cells.blocks)
+def _cells_of_clusters(rows: RowsInClusters, stratum: int, size: int) -> Cells:
+    """The clusters of one stratum of the design; of `size`, those that no cell speaks for are silent."""
+    pooled = rows.pool(rows.cells.values, stratum)
     found = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-    return replace(found, silent=found.silent + len(clusters) - len(distinct))
+    return replace(found, silent=found.silent + size - len(pooled))
 
 
 def _without_lonely(strata: IntArray) -> IntArray:
