@@ -91,7 +91,7 @@ def by_utility(cells: Cells) -> FloatArray:
 
 
 def vectors_of(cells: Cells, shape: Sequence[int]) -> FloatArray:
-    """What units add to sums of `shape`, (S, M, 2, 2): (cells, k, M, 2, 2), with k = 1 for rows and k = S for clusters."""
+    """What units add to sums of `shape`, (S, M, 2, 2): (cells, k, M, 2, 2), k = 1 for rows and k = S for clusters."""
     return cells.values.reshape(len(cells.counts), -1, *shape[1:])
 
 

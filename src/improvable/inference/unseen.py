@@ -82,8 +82,9 @@ def ordered_as_zero_one(cells: Cells) -> Cells:
     for m, pair in enumerate(two_values(vectors)):
         if pair is not None and pair.rate:
             keys[:, m, :, U] = np.where(pair.is_high(vectors[:, m]), vectors[:, m, :, W], 0.0)
-    order = np.lexsort((*keys.reshape(len(keys), -1).T[::-1], cells.block))
-    return cells if np.array_equal(keys, vectors) else some_cells(cells, order)
+    if not np.array_equal(keys, vectors):
+        cells = some_cells(cells, np.lexsort((*keys.reshape(len(keys), -1).T[::-1], cells.block)))
+    return cells
 
 
 class RowCorrections:
@@ -212,9 +213,9 @@ def long_tails(
     # By utility, groups of an attribute and kind of rows: how far out the unit is, and the unit.
     out: dict[tuple[int, bytes, int], tuple[float, Cells]] = {}
     every = vectors_of(units, evidence.sums.shape)
-    for condition in conditions(evidence, Claim()):
+    for condition in (one for one in conditions(evidence, Claim()) if one.measure not in two_valued):
         m, moved = condition.measure, influence_of(condition, units, evidence.sums, evidence.measures)
-        if m in two_valued or not moved.may_decide(condition.margin):
+        if not moved.may_decide(condition.margin):
             continue
         columns = [at for _, at in evidence.measures[m].reads] or [m]
         size = np.abs(every[..., U][:, :, columns]).max(axis=2)
