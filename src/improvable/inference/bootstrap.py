@@ -28,22 +28,13 @@ FEW_ROWS, FEW_ITEMS, MANY_ITEMS = 4_096, 1 << 15, 1 << 16
 
 @dataclass
 class Drawable:
-    """What draws are made from.
+    """What draws are made from."""
 
-    Attributes
-    ----------
-    strata : sequence of Cells
-        Of rows, one; or the clusters of each stratum of the design.
-    clustered : bool
-    freedom : array of shape (S,) or None
-        Degrees of freedom by stratum of groups; infinite, or None for all, where nothing is stretched.
-    linear : bool
-        Whether draws are corrected (`corrections`), so that only their deviations from the center count.
-    """
-
-    strata: Sequence[Cells]
+    strata: Sequence[Cells]  # of rows, one; or the clusters of each stratum of the design
     clustered: bool
+    # (S,): degrees of freedom by stratum of groups; infinite, or None for all, where nothing is stretched
     freedom: FloatArray | None = None
+    # whether draws are corrected (`corrections`), so that only their deviations from the center count
     linear: bool = False
 
     def draw(self, sums: FloatArray, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:

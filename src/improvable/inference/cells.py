@@ -48,27 +48,14 @@ def contributions(
 
 @dataclass(frozen=True)
 class Cells:
-    """Distinct contribution vectors with how often each occurs.
+    """Distinct contribution vectors with how often each occurs."""
 
-    Attributes
-    ----------
-    values : array of shape (cells, width)
-        The distinct vectors, sorted by block and then by value, so that equal samples have equal cells.
-    block : array of shape (cells,)
-        Which block of the sums (the row's group) a cell adds to.
-    counts : array of shape (cells,)
-        Rows in each cell.
-    silent : int
-        Rows that contribute nothing, pooled over all groups.
-    blocks : int
-        How many blocks there are.
-    """
-
+    # (cells, width): the distinct vectors, sorted by block and then by value, so that equal samples have equal cells
     values: FloatArray
-    block: IntArray
-    counts: IntArray
-    silent: int
-    blocks: int
+    block: IntArray  # (cells,): which block of the sums (the row's group) a cell adds to
+    counts: IntArray  # (cells,): rows in each cell
+    silent: int  # rows that contribute nothing, pooled over all groups
+    blocks: int  # how many blocks there are
 
     @property
     def rows(self) -> int:

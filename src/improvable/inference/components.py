@@ -38,28 +38,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Gain:
-    """An accuracy component: the utility of one group, or of everyone.
+    """An accuracy component: the utility of one group, or of everyone."""
 
-    Attributes
-    ----------
-    measure : int
-        Which utility.
-    label : str
-        Its name.
-    group : str
-    contrast : Contrast
-    better : int
-        -1 where a lower value is more accurate; 1 otherwise.
-    attribute : Attribute or None
-        Of which `group` is a level; None for everyone.
-    """
-
-    measure: int
-    label: str
+    measure: int  # which utility
+    label: str  # its name
     group: str
     contrast: Contrast
-    better: int
-    attribute: Attribute | None = None
+    better: int  # -1 where a lower value is more accurate; 1 otherwise
+    attribute: Attribute | None = None  # of which `group` is a level; None for everyone
 
     def delta(self, claim: Claim) -> float:
         return claim.delta_of(self.group, self.label)
@@ -79,36 +65,18 @@ class GroupGap:
     """A fairness component: the gap of one utility between the groups of one attribute.
 
     Values are turned so that a protected group is worse off with a lower value.
-
-    Attributes
-    ----------
-    measure : int
-        Which utility.
-    label : str
-        Its name.
-    attribute : Attribute
-    protected : int or None
-        The group in whose favor fairness is one-sided.
-    values : array of shape (groups, 2)
-    drawn : array of shape (Q, groups, 2)
-    references : tuple of (int, int)
-        The pair of groups whose gap under the status quo is to be beaten: higher, lower. Where it was chosen on the
-        rows that are tested, all pairs follow that it may have been.
-    direction : float
-        What values were multiplied by: -1 where a protected group is worse off with a higher one.
-    relative : {0, 1, -1}
-        Whether the gap is a share of the higher value; see `gap_between`.
     """
 
-    measure: int
-    label: str
+    measure: int  # which utility
+    label: str  # its name
     attribute: Attribute
-    protected: int | None
-    values: FloatArray
-    drawn: FloatArray
+    protected: int | None  # the group in whose favor fairness is one-sided
+    values: FloatArray  # (groups, 2)
+    drawn: FloatArray  # (Q, groups, 2)
+    # The pair (higher, lower) whose gap under the status quo is to be beaten; if tested rows chose it, all it may be.
     references: tuple[tuple[int, int], ...]
-    direction: float = 1.0
-    relative: int = 0
+    direction: float = 1.0  # what values were multiplied by: -1 where a protected group is worse off with a higher one
+    relative: int = 0  # 0, 1, -1: whether the gap is a share of the higher value; see `gap_between`
 
     @property
     def reference(self) -> tuple[int, int]:

@@ -26,25 +26,15 @@ LOWER = -1
 
 @dataclass(frozen=True)
 class Critical:
-    """The critical deltas of one condition.
+    """The critical deltas of one condition."""
 
-    Attributes
-    ----------
-    turns : array
-        Sorted; such a draw counts against every delta from its own up.
-    returns : array
-        Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value
-        is so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
-    between : int
-        How many turns have their own return: such a draw counts against every delta from the one to the other.
-    number : int or None
-        How many draws there are, where some count against several ranges of delta.
-    """
-
-    turns: FloatArray
+    turns: FloatArray  # sorted; such a draw counts against every delta from its own up
+    # Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value is
+    # so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
     returns: FloatArray
+    # how many turns have their own return: such a draw counts against every delta from the one to the other
     between: int = 0
-    number: int | None = None
+    number: int | None = None  # how many draws there are, where some count against several ranges of delta
 
     @property
     def draws(self) -> int:
@@ -56,18 +46,10 @@ Conditions = tuple[Critical, ...]
 
 @dataclass(frozen=True)
 class CriticalDeltas:
-    """Critical deltas of one repetition.
+    """Critical deltas of one repetition."""
 
-    Attributes
-    ----------
-    accuracy : dict
-        From each group (or "everyone") to its conditions, one per accuracy utility.
-    signed, absolute : tuple of Critical
-        Of the gap, by either statistic; one per condition that must hold.
-    """
-
-    accuracy: dict[str, Conditions]
-    signed: Conditions
+    accuracy: dict[str, Conditions]  # from each group (or "everyone") to its conditions, one per accuracy utility
+    signed: Conditions  # of the gap, by either statistic; one per condition that must hold
     absolute: Conditions
 
 

@@ -77,27 +77,17 @@ def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class CandidateGap:
-    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi).
+    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi)."""
 
-    Attributes
-    ----------
-    measure, attribute, higher, lower : str
-        The fairness utility, the group column, and the reference pair: under the status quo `higher` is the higher.
-    gap : float
-        The candidate's; negative where it favors the other group.
-    standard_errors : float or None
-        Its distance from zero; None where some draw leaves it undefined, or no draw moves it.
-    near_zero : bool
-        Whether that distance is below `NEAR_ZERO`.
-    """
-
+    # the fairness utility, the group column, and the reference pair: under the status quo `higher` is the higher
     measure: str
     attribute: str
     higher: str
     lower: str
-    gap: float
+    gap: float  # the candidate's; negative where it favors the other group
+    # its distance from zero; None where some draw leaves it undefined, or no draw moves it
     standard_errors: float | None
-    near_zero: bool
+    near_zero: bool  # whether that distance is below `NEAR_ZERO`
 
 
 def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
@@ -114,20 +104,11 @@ def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
 
 @dataclass(frozen=True)
 class Welfare:
-    """A social planner's view of both algorithms (Remark 3).
+    """A social planner's view of both algorithms (Remark 3)."""
 
-    Attributes
-    ----------
-    criterion : {"utilitarian", "Rawlsian"}
-    measure : str
-        The accuracy utility.
-    status_quo, candidate : float
-        Mean over the repetitions; NaN where undefined.
-    """
-
-    criterion: str
-    measure: str
-    status_quo: float
+    criterion: str  # "utilitarian" or "Rawlsian"
+    measure: str  # the accuracy utility
+    status_quo: float  # mean over the repetitions; NaN where undefined
     candidate: float
 
 
@@ -150,33 +131,20 @@ def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]
 
 @dataclass(frozen=True)
 class SelectionRate:
-    """How often an algorithm selects a group, against the best-off group.
-
-    Attributes
-    ----------
-    attribute, group : str
-    rows, selected : int
-    rate : float
-    ratio : float or None
-        Of a benefit, the rate to the highest of the attribute; of a burden, the lowest of the attribute to the rate.
-        None where nobody at all is selected.
-    below_four_fifths : bool
-        Whether the ratio is: the group is disadvantaged.
-    best_off : bool
-        Whether this is the group with the highest rate of a benefit, or the lowest of a burden.
-    standard_deviations : float
-        The difference to the best-off group's rate, in standard deviations of chance, as if selection did not depend
-        on the group and rows were independent.
-    """
+    """How often an algorithm selects a group, against the best-off group."""
 
     attribute: str
     group: str
     rows: int
     selected: int
     rate: float
+    # Of a benefit, the rate to the highest of the attribute; of a burden, the lowest of the attribute to the rate. None
+    # where nobody at all is selected.
     ratio: float | None
-    below_four_fifths: bool
-    best_off: bool
+    below_four_fifths: bool  # whether the ratio is: the group is disadvantaged
+    best_off: bool  # whether this is the group with the highest rate of a benefit, or the lowest of a burden
+    # the difference to the best-off group's rate, in standard deviations of chance, as if selection did not depend on
+    # the group and rows were independent
     standard_deviations: float
 
 

@@ -21,43 +21,21 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True)
 class Evidence:
-    """Sums over a held-out sample and over its bootstrap draws: all that inference needs.
+    """Sums over a held-out sample and over its bootstrap draws: all that inference needs."""
 
-    Attributes
-    ----------
-    attributes : tuple of Attribute
-        The groups, each a set of the S strata.
-    measures : tuple of Measure
-        The M distinct pairs (u, w) that have sums, then the formulas of them.
-    accuracy, fairness : tuple of int
-        Which measures are those of accuracy, which of fairness.
-    sums : array of shape (S, M, 2, 2)
-        Axes: stratum, utility, algorithm, part.
-    draws : array of shape (Q, S, M, 2, 2)
-    training : array of shape (S, M, 2)
-        The status quo's sums on the training rows, which fix the reference pair of groups.
-    units : int
-        How many independent units were tested: rows, or clusters where rows are clustered.
-    method : {"bootstrap", "delta"}
-        How the draws were made: from cells, or from the normal limit.
-    linear : bool
-        Whether draws of the sums are corrected (`drawing`), so that utilities of draws are those of the sample and
-        what each deviation moves them by to first order.
-    chosen_here : bool or None
-        Whether the reference pair of groups was chosen on the very rows that are tested, so that the test must account
-        for the choice. None: where `training` are this sample's own sums.
-    """
-
-    attributes: tuple[Attribute, ...]
-    measures: tuple[Measure, ...]
-    accuracy: tuple[int, ...]
+    attributes: tuple[Attribute, ...]  # the groups, each a set of the S strata
+    measures: tuple[Measure, ...]  # the M distinct pairs (u, w) that have sums, then the formulas of them
+    accuracy: tuple[int, ...]  # which measures are those of accuracy, which of fairness
     fairness: tuple[int, ...]
-    sums: FloatArray
-    draws: FloatArray
+    sums: FloatArray  # (S, M, 2, 2): stratum, utility, algorithm, part
+    draws: FloatArray  # (Q, S, M, 2, 2)
+    # (S, M, 2): the status quo's sums on the training rows, which fix the reference pair of groups
     training: FloatArray
-    units: int
-    method: str = "bootstrap"
+    units: int  # how many independent units were tested: rows, or clusters where rows are clustered
+    method: str = "bootstrap"  # draws were made from cells; or "delta", from the normal limit
+    # whether draws are corrected (`corrections`): their utilities are the sample's and what deviations move them by
     linear: bool = False
+    # whether the tested rows chose the reference pair, as the test must account for; None: see `chooses_here`
     chosen_here: bool | None = None
 
     @property
@@ -66,7 +44,7 @@ class Evidence:
 
     @property
     def chooses_here(self) -> bool:
-        """`chosen_here`, settled."""
+        """`chosen_here` or, if that is None, whether `training` are this sample's own sums."""
         if self.chosen_here is not None:
             return self.chosen_here
         return np.array_equal(self.training, self.sums[:, :, STATUS_QUO])

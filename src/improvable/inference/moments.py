@@ -28,21 +28,13 @@ class Moments:
 
     The candidate's contributions are kept as differences from the status quo's: where the two decide alike the
     difference and its variance are exactly zero, and a statistic that nothing moves stays recognisable.
-
-    Attributes
-    ----------
-    rows : int
-    blocks, width : int
-        Shape of the sums.
-    first : tuple of int, length blocks * width
-    second : tuple of int, length blocks * width * (width + 1) / 2
-        Within each block, the products of its columns i <= j; a row adds to one block, so products across are zero.
     """
 
     rows: int
-    blocks: int
+    blocks: int  # shape of the sums
     width: int
     first: tuple[int, ...]
+    # within each block, the products of its columns i <= j; a row adds to one block, so products across are zero
     second: tuple[int, ...]
 
     def sums(self) -> FloatArray:

@@ -14,25 +14,15 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Shortfall:
-    """The condition that kept one test from rejecting.
+    """The condition that kept one test from rejecting."""
 
-    Attributes
-    ----------
-    component : Component
-        The one with the largest p-value.
-    needed : float
-        What the candidate's value had to pass: (1 + delta) times the status quo's, or what the form says instead.
-    standard_errors : float or None
-        How far the statistic stands from its null, positive on the side of improvement; of several statistics, the
-        least. None where it is undefined or does not vary.
-    error : float or None
-        That standard error, in units of the utility.
-    """
-
-    component: Component
+    component: Component  # the one with the largest p-value
+    # what the candidate's value had to pass: (1 + delta) times the status quo's, or what the form says instead
     needed: float
+    # How far the statistic stands from its null, positive on the side of improvement; of several statistics, the least.
+    # None where it is undefined or does not vary.
     standard_errors: float | None
-    error: float | None = None
+    error: float | None = None  # that standard error, in units of the utility
 
 
 def shortfall(evidence: Evidence, claim: Claim, assessment: Assessment) -> Shortfall:

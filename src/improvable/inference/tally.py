@@ -25,33 +25,18 @@ HALF = np.uint64(32)
 
 @dataclass(frozen=True)
 class Tally:
-    """What counting leaves of some rows: all that a comparison needs of them.
+    """What counting leaves of some rows: all that a comparison needs of them."""
 
-    Attributes
-    ----------
-    counted : Cells or Moments
-        Of contributions, one block per stratum. With clusters, each cell has the two halves of its cluster's key as two
-        more columns.
-    sizes : array of shape (strata,)
-        Rows.
-    selected : array of shape (strata, 2)
-        Rows with a decision other than 0, by algorithm.
-    occupied : array of shape (utilities, 2, strata)
-        Rows whose w is not zero, by algorithm.
-    weighed : tuple of int, length 3 * strata, or empty without weights
-        Exact sums of weights: of all rows and of those that either algorithm selects, by stratum.
-    falls : int
-        Rows whose decision falls when a monotone feature moves in its favor.
-    crossed : tuple of int
-        Exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`.
-    """
-
+    # Of contributions, one block per stratum. With clusters, each cell has the two halves of its cluster's key as two
+    # more columns.
     counted: Cells | Moments
-    sizes: IntArray
-    selected: IntArray
-    occupied: IntArray
+    sizes: IntArray  # (strata,): rows
+    selected: IntArray  # (strata, 2): rows with a decision other than 0, by algorithm
+    occupied: IntArray  # (utilities, 2, strata): rows whose w is not zero, by algorithm
+    # exact sums of weights: of all rows and of those that either algorithm selects, by stratum
     weighed: tuple[int, ...]
-    falls: int = 0
+    falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
+    # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
 
     @property
@@ -139,18 +124,10 @@ def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> Flo
 
 @dataclass(frozen=True)
 class Clusters:
-    """The clusters that rows were counted in; those that contribute nothing count.
+    """The clusters that rows were counted in; those that contribute nothing count."""
 
-    Attributes
-    ----------
-    keys : array of shape (clusters,)
-        Distinct.
-    strata : array of shape (clusters,)
-        The stratum of the design that each is in; all zero where there are none.
-    """
-
-    keys: Keys
-    strata: IntArray
+    keys: Keys  # (clusters,): distinct
+    strata: IntArray  # (clusters,): the stratum of the design that each is in; all zero where there are none
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -26,19 +26,9 @@ class Tail:
 def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
     """P = P*(T* - T >= T): how often chance alone moves the statistic as far up as it stands (Appendix A).
 
-    Parameters
-    ----------
-    statistic : float
-        T on the sample.
-    draws : array of shape (draws,)
-        T* on the bootstrap samples; NaN where it is undefined.
-    scale : float
-        Size of the utilities that T is a difference of, for ties.
-
-    Notes
-    -----
-    Ties count against rejection. A draw in which T* is undefined counts against rejection. A statistic that no
-    draw moves has no variance (it violates Assumption 3) and proves nothing: its p-value is 1.
+    `draws` are T*, NaN where undefined; `scale` is the size of the utilities that T is a difference of. Ties count
+    against rejection, and so do draws in which T* is undefined. A statistic that no draw moves has no variance (it
+    violates Assumption 3) and proves nothing: its p-value is 1.
     """
     defined = np.isfinite(draws)
     undefined = int((~defined).sum())
@@ -83,30 +73,15 @@ def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: fl
 
 @dataclass(frozen=True)
 class Component:
-    """One of the conditions that must all hold.
+    """One of the conditions that must all hold."""
 
-    Attributes
-    ----------
-    kind : {"accuracy", "fairness"}
-    measure : str
-        The utility.
-    group : str
-        The group whose accuracy it is, or the attribute whose gap it is.
-    status_quo, candidate : float
-        The utility or the gap under either algorithm.
-    tail : Tail
-        The p-value that counts.
-    other : Tail or None
-        For fairness, that of the statistic not used.
-    """
-
-    kind: str
-    measure: str
-    group: str
-    status_quo: float
+    kind: str  # "accuracy" or "fairness"
+    measure: str  # the utility
+    group: str  # the group whose accuracy it is, or the attribute whose gap it is
+    status_quo: float  # the utility or the gap under either algorithm
     candidate: float
-    tail: Tail
-    other: Tail | None = None
+    tail: Tail  # the p-value that counts
+    other: Tail | None = None  # for fairness, that of the statistic not used
 
 
 @dataclass(frozen=True)
