@@ -220,3 +220,15 @@ def test_a_plan_for_a_formula_is_that_of_its_twin() -> None:
     assert mine.power == pytest.approx(twin.power, abs=4 * max(mine.error, twin.error) + 0.02)
     with pytest.raises(improvable.OptionError, match="no plan for 'adverse_impact_ratio'"):
         power_from_pilot(frame, fairness="adverse_impact_ratio", **{**question, "ask": "both"})
+
+
+def test_a_formula_may_have_a_long_tail() -> None:
+    """Few rows differ and few have an outcome of 0: the tail of an F-score is cautioned as that of any utility."""
+    rng = np.random.default_rng(1)
+    now, groups = rng.random(120) < 0.5, rng.choice(["a", "b"], 120)
+    new, good = now ^ (rng.random(120) < 0.1), rng.random(120) < 0.95
+    frame = pl.DataFrame({"group": groups, "now": now * 1, "new": new * 1, "good": good * 1})
+    result = improvable.compare(
+        frame, outcome="good", group="group", status_quo="now", candidate="new", accuracy="f_score"
+    )
+    assert any(one.startswith("'f_score' is skewed") for one in result.to_dict()["warnings"])

@@ -103,17 +103,15 @@ class GroupGap:
 
     def between(self, pair: tuple[int, int], algorithm: int) -> tuple[float, FloatArray]:
         """An algorithm's gap between two groups, on the sample and on the draws."""
-        g, h = pair
-        values, drawn = self.values[:, algorithm], self.drawn[..., algorithm]
-        return float(self._gap(values[g], values[h])), self._gap(drawn[:, g], drawn[:, h])
-
-    def before(self) -> tuple[float, FloatArray]:
-        """The status quo's gap between the reference pair."""
-        return self.between(self.reference, STATUS_QUO)
+        values, drawn = (
+            gap_between(x[..., pair[0], algorithm], x[..., pair[1], algorithm], self.relative)
+            for x in (self.values, self.drawn)
+        )
+        return float(values), drawn
 
     def signed(self) -> Iterator[Contrast]:
         """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
-        before, drawn_before = self.before()
+        before, drawn_before = self.between(self.reference, STATUS_QUO)
         for pair in self.pairs:
             after, drawn_after = self.between(pair, CANDIDATE)
             yield Contrast(np.array([before, after]), np.stack([drawn_before, drawn_after], axis=1))
@@ -123,9 +121,8 @@ class GroupGap:
         if len(self.references) == 1:
             yield from self.signed()
             return
-        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
-        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
-        before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
+        every = [self.between(pair, STATUS_QUO) for pair in self.references]
+        before, drawn_before = np.array([gap for gap, _ in every]), np.stack([drawn for _, drawn in every], axis=1)
         for pair in self.pairs:
             yield SeveralReferences(before, drawn_before, *self.between(pair, CANDIDATE))
 
@@ -140,9 +137,6 @@ class GroupGap:
         """By how much an algorithm's gap between two groups moves with the value of either."""
         above, below = (float(self.values[g, algorithm]) for g in pair)
         return gap_slopes(above, below, self.relative)
-
-    def _gap(self, above: FloatArray, below: FloatArray) -> FloatArray:
-        return gap_between(above, below, self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:

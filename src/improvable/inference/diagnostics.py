@@ -79,14 +79,12 @@ def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
 class CandidateGap:
     """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi)."""
 
-    # the fairness utility, the group column, and the reference pair: under the status quo `higher` is the higher
     measure: str
     attribute: str
-    higher: str
+    higher: str  # of the reference pair, the group with the higher value under the status quo
     lower: str
     gap: float  # the candidate's; negative where it favors the other group
-    # its distance from zero; None where some draw leaves it undefined, or no draw moves it
-    standard_errors: float | None
+    standard_errors: float | None  # from zero; None where some draw leaves the gap undefined, or no draw moves it
     near_zero: bool  # whether that distance is below `NEAR_ZERO`
 
 
@@ -121,11 +119,10 @@ def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]
     for measure in first.accuracy:
         values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
         label = first.measures[measure].label
-        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values).mean(axis=0)
-        out.append(Welfare("utilitarian", label, float(mean[0]), float(mean[1])))
+        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values)
         worst = values.min(axis=1) if first.better(measure) > 0 else values.max(axis=1)
-        mean = worst.mean(axis=0)
-        out.append(Welfare("Rawlsian", label, float(mean[0]), float(mean[1])))
+        for criterion, by_repetition in (("utilitarian", mean), ("Rawlsian", worst)):
+            out.append(Welfare(criterion, label, *by_repetition.mean(axis=0).tolist()))
     return out
 
 

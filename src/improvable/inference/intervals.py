@@ -208,7 +208,7 @@ def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparit
     """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
     out = []
     for gap in gaps(evidence, claim):
-        estimate, draws = gap.before()
+        estimate, draws = gap.between(gap.reference, STATUS_QUO)
         if evidence.chooses_here and len(gap.attribute.levels) > 2:
             values, drawn = gap.values[:, STATUS_QUO], gap.drawn[..., STATUS_QUO]
             low, high = gap_interval(values, drawn, 1 - alpha, gap.protected, gap.relative)
