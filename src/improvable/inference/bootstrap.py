@@ -17,7 +17,7 @@ from improvable.errors import DataError
 from improvable.inference.cells import Cells, some_cells, weigh
 
 DRAWS_PER_BLOCK = 500
-FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
+MIN_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
 STRETCHING = 1
 """Which child of the seed the factors of `stretch` come from; blocks of draws have children with shorter keys."""
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
@@ -139,7 +139,7 @@ def _in_blocks(
 
 def _divide(cells: Cells) -> tuple[Cells, list[_Lot]]:
     """Large cells, and the rows of all others in lots."""
-    is_large = cells.counts >= FEWEST_IN_LARGE_CELL
+    is_large = cells.counts >= MIN_IN_LARGE_CELL
     small = np.flatnonzero(~is_large)
     cell_of_row = np.repeat(small, cells.counts[small])
     lots = []

@@ -65,7 +65,7 @@ def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
 def largest_delta(conditions: Conditions, level: float) -> float:
     """The edge: every delta from no change up to it has a p-value strictly below the level.
 
-    p < level where at most so many draws count against delta. Going up from zero, draws turn and others return; the
+    p < level where few enough draws count against delta. Going up from zero, draws turn and others return; the
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
@@ -95,12 +95,15 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     for gain in gains(evidence, claim):
         found = _of_contrast(gain.contrast, claim.form, gain.better)
         accuracy[gain.group] = (*accuracy.get(gain.group, ()), found)
-    walked = list(gaps(evidence, claim))
-    return CriticalDeltas(
-        accuracy,
-        signed=tuple(_of_signed(one, claim.form, gap.scale) for gap in walked for one in gap.tested()),
-        absolute=tuple(_of_contrast(gap.folded(), claim.form, LOWER) for gap in walked),
-    )
+    signed, absolute = [], []
+    for gap in gaps(evidence, claim):
+        for one in gap.tested():
+            if isinstance(one, SeveralReferences):
+                signed.append(of_several(one, claim.form, gap.scale))
+            else:
+                signed.append(_of_contrast(one, claim.form, LOWER))
+        absolute.append(_of_contrast(gap.folded(), claim.form, LOWER))
+    return CriticalDeltas(accuracy, tuple(signed), tuple(absolute))
 
 
 def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
@@ -115,10 +118,6 @@ def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
     always = np.where(better * after <= 0, -np.inf, np.inf)
     ratio = np.divide(after, before, out=np.full(after.shape, np.nan), where=before != 0)
     return _settled(np.where(nothing, always, better * (ratio - 1)), before, values, drawn, form)
-
-
-def _of_signed(one: Contrast | SeveralReferences, form: Form, scale: float) -> Critical:
-    return of_several(one, form, scale) if isinstance(one, SeveralReferences) else _of_contrast(one, form, LOWER)
 
 
 def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:

@@ -16,9 +16,9 @@ from improvable._typing import FloatArray
 from improvable.inference.bootstrap import DRAWS_PER_BLOCK, child
 from improvable.inference.cells import SCALE, Cells, W, exact_sum, merge, to_float
 
-MOST_CELLS = 1_000_000
+MAX_CELLS = 1_000_000
 """With more distinct contributions than this, the method is "delta" unless the bootstrap is asked for."""
-SMALLEST_PIVOT = 1e-13
+MIN_PIVOT = 1e-13
 """A variance that is this small a share of what it was before conditioning is rounding."""
 
 
@@ -82,7 +82,7 @@ def settle(counted: Cells | Moments, most: float) -> Cells | Moments:
 
 def most_cells(method: str | None) -> float:
     """How many cells a method counts before it turns to moments."""
-    return {"bootstrap": np.inf, "delta": -1, None: MOST_CELLS}[method]
+    return {"bootstrap": np.inf, "delta": -1, None: MAX_CELLS}[method]
 
 
 def draw_normal(moments: Moments, draws: int, seed: np.random.SeedSequence) -> FloatArray:
@@ -136,7 +136,7 @@ def _root(covariance: FloatArray) -> FloatArray:
     root = np.zeros_like(covariance)
     for j in range(len(covariance)):
         pivot = covariance[j, j] - (root[j, :j] ** 2).sum()
-        if pivot > SMALLEST_PIVOT * covariance[j, j]:
+        if pivot > MIN_PIVOT * covariance[j, j]:
             root[j, j] = np.sqrt(pivot)
             root[j + 1 :, j] = (covariance[j + 1 :, j] - (root[j + 1 :, :j] * root[j, :j]).sum(axis=1)) / root[j, j]
     return root

@@ -89,6 +89,11 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
 
+    weighed: list[int] = []
+    if sample.weights is not None:
+        for mine in (grouping.codes == stratum for stratum in range(grouping.strata)):
+            weighed += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
+
     def rows_by_stratum(which: BoolArray) -> IntArray:
         return np.bincount(grouping.codes[which], minlength=grouping.strata).astype(np.int64)
 
@@ -97,7 +102,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         sizes=np.bincount(grouping.codes, minlength=grouping.strata).astype(np.int64),
         selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
         occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
-        weighed=_weighed(sample, chosen),
+        weighed=tuple(weighed),
         crossed=crossed_sums(sample, chosen),
     )
 
@@ -133,9 +138,11 @@ class Clusters:
         return len(self.keys)
 
     def only(self, chosen: BoolArray) -> "Clusters":
-        """Some of them. A stratum of which one cluster is left joins the others of which one is left."""
-        keys, strata = self.keys[chosen], self.strata[chosen]
-        return Clusters(keys, _without_lonely(strata))
+        """Some of them. Strata left with one cluster, which has no variance, become one; a single one joins another."""
+        _, codes, counts = np.unique(self.strata[chosen], return_inverse=True, return_counts=True)
+        lonely = counts[codes] == 1
+        joined = np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes)
+        return Clusters(self.keys[chosen], joined.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -170,10 +177,15 @@ def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Count
     assert isinstance(by_row, Cells)
     assert codes is not None
     stratum = np.zeros(len(clusters), np.int64) if delta else np.unique(clusters.strata, return_inverse=True)[1]
-    place = _place_in(_keys_of(tally.counted), clusters.keys)
-    rows = RowsInClusters(by_row, codes, np.where(place >= 0, stratum[place], -1))
-    strata = tuple(_cells_of_clusters(rows, h, size) for h, size in enumerate(np.bincount(stratum).tolist()))
-    return Counted(collapse(strata[0]) if delta else strata, len(clusters), None if delta else rows)
+    keys, order = _keys_of(tally.counted), np.argsort(clusters.keys)
+    place = order[np.minimum(np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1)]
+    rows = RowsInClusters(by_row, codes, np.where(clusters.keys[place] == keys, stratum[place], -1))
+    strata = []
+    for h, size in enumerate(np.bincount(stratum).tolist()):
+        pooled = rows.pool(by_row.values, h)
+        cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
+        strata.append(replace(cells, silent=cells.silent + size - len(pooled)))  # some that no cell speaks for
+    return Counted(collapse(strata[0]) if delta else tuple(strata), len(clusters), None if delta else rows)
 
 
 def evidence_without_draws(
@@ -234,16 +246,6 @@ def _check_range(design: Design, sample: Sample) -> None:
         )
 
 
-def _weighed(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
-    if sample.weights is None:
-        return ()
-    out = []
-    for stratum in range(sample.grouping.strata):
-        mine = sample.grouping.codes == stratum
-        out += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
-    return tuple(out)
-
-
 def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blocks: int) -> Cells:
     """Cells that know their cluster, by the halves of its key, which are exact as float64."""
     speaks = np.flatnonzero((vectors != 0).any(axis=1))
@@ -262,26 +264,3 @@ def clusters_of(tally: Tally) -> IntArray | None:
 def _keys_of(cells: Cells) -> Keys:
     """The key of each cell's cluster, from its halves."""
     return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
-
-
-def _place_in(keys: Keys, clusters: Keys) -> IntArray:
-    """Which of the clusters each key is, -1 for none."""
-    order = np.argsort(clusters)
-    place = np.minimum(np.searchsorted(clusters, keys, sorter=order), len(clusters) - 1)
-    return np.where(clusters[order[place]] == keys, order[place], -1)
-
-
-def _cells_of_clusters(rows: RowsInClusters, stratum: int, size: int) -> Cells:
-    """The clusters of one stratum of the design; of `size`, those that no cell speaks for are silent."""
-    pooled = rows.pool(rows.cells.values, stratum)
-    found = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-    return replace(found, silent=found.silent + size - len(pooled))
-
-
-def _without_lonely(strata: IntArray) -> IntArray:
-    """Strata of one cluster have no variance of their own; together they are one stratum, or join the first."""
-    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    lonely = counts[codes] == 1
-    if not lonely.any():
-        return codes.astype(np.int64)
-    return np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes).astype(np.int64)
