@@ -121,7 +121,7 @@ def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
 
 
 def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
-    """Critical deltas of a gap with several references, by the same inequality as `SeveralReferences.tail`.
+    """Critical deltas of a gap with several references, by the same inequality as `test.gap_tail`.
 
     With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i - G_i) - (C* - C)), is at least as
     high as the statistic, the upper envelope of the lines w_j (x G_j - C). A line is above a convex function in an

@@ -135,13 +135,11 @@ class SelectionRate:
     rows: int
     selected: int
     rate: float
-    # Of a benefit, the rate to the highest of the attribute; of a burden, the lowest of the attribute to the rate. None
-    # where nobody at all is selected.
+    # of a benefit, to the highest rate of the attribute; of a burden, the lowest to this; None if nobody is selected
     ratio: float | None
     below_four_fifths: bool  # whether the ratio is: the group is disadvantaged
     best_off: bool  # whether this is the group with the highest rate of a benefit, or the lowest of a burden
-    # the difference to the best-off group's rate, in standard deviations of chance, as if selection did not depend on
-    # the group and rows were independent
+    # from the best-off group's rate, as if selection did not depend on the group and rows were independent
     standard_deviations: float
 
 
@@ -165,19 +163,9 @@ def selection_rates(
             spread = (pooled * (1 - pooled) * (1 / n[g] + 1 / n[best])) ** 0.5
             low, high = (rate, reference) if benefit else (reference, rate)
             ratio = low / high if high else 1.0 if any(k) else None
-            out.append(
-                SelectionRate(
-                    attribute=attribute.name,
-                    group=attribute.levels[g],
-                    rows=n[g],
-                    selected=k[g],
-                    rate=rate,
-                    ratio=ratio,
-                    below_four_fifths=ratio is not None and ratio < FOUR_FIFTHS,
-                    best_off=g == best,
-                    standard_deviations=(rate - reference) / spread if spread else 0.0,
-                )
-            )
+            below, apart = ratio is not None and ratio < FOUR_FIFTHS, (rate - reference) / spread if spread else 0.0
+            name, group = attribute.name, attribute.levels[g]
+            out.append(SelectionRate(name, group, n[g], k[g], rate, ratio, below, g == best, apart))
     return out
 
 
@@ -262,10 +250,9 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
     out: list[int] = []
     for start, end in zip(ends - counts, ends, strict=True):
         rows = order[start:end]
-        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows]))
-        out.append(_sum(values[rows]))
-        out.append(_sum(values[rows] * outcome[rows]))
-        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows] ** 2))
+        ones = len(rows) << SCALE
+        out += [ones if weights is None else exact_sum(weights[rows]), _sum(values[rows])]
+        out += [_sum(values[rows] * outcome[rows]), ones if weights is None else exact_sum(weights[rows] ** 2)]
     return tuple(out)
 
 

@@ -88,15 +88,12 @@ def most_cells(method: str | None) -> float:
 def draw_normal(moments: Moments, draws: int, seed: np.random.SeedSequence) -> FloatArray:
     """Draws of the sums from their normal limit, shape (draws, blocks, width)."""
     root = _root(_covariance(moments))
-    mean = np.array([to_float(total) for total in moments.first])
-    out = np.empty((draws, len(mean)))
+    mean, out = np.array([to_float(total) for total in moments.first]), []
     for start in range(0, draws, DRAWS_PER_BLOCK):
-        part = slice(start, min(start + DRAWS_PER_BLOCK, draws))
-        normal = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK)).standard_normal(
-            (part.stop - part.start, len(mean))
-        )
-        out[part] = mean + np.einsum("qj,ij->qi", normal, root)
-    return _from_differences(out.reshape(draws, moments.blocks, moments.width))
+        rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
+        normal = rng.standard_normal((min(DRAWS_PER_BLOCK, draws - start), len(mean)))
+        out.append(mean + np.einsum("qj,ij->qi", normal, root))
+    return _from_differences(np.concatenate(out).reshape(draws, moments.blocks, moments.width))
 
 
 def loads_of_moments(moments: Moments) -> tuple[FloatArray, FloatArray]:
