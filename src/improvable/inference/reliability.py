@@ -32,7 +32,7 @@ def few_differing(differing: Mapping[str, Differing], clustered: bool = False) -
     text = (
         f"the two algorithms differ in few rows: {', '.join(few)}; in parentheses the status quo's own and the "
         f"candidate's own. Where one of these is worth fewer than {MIN_DIFFERING} rows, an outcome that none of "
-        "them shows may decide, and no test can see it. Bring more rows in which the algorithms differ."
+        "them shows may decide, and no test can see it. Add rows in which the algorithms differ."
     )
     return [Caution("differing", text)] if few else []
 
@@ -53,11 +53,11 @@ def few_clusters(evidence: Evidence, drawable: Corrected) -> list[Caution]:
     """Groups whose clusters are few, or worth few because one or two are large."""
     if not drawable.clustered or drawable.freedom is None or drawable.freedom.min() + 1 >= MIN_CLUSTERS:
         return []
-    least, clusters = int(np.argmin(drawable.freedom)), sum(cells.rows for cells in drawable.strata)
+    least = int(np.argmin(drawable.freedom))
     freedom = float(drawable.freedom[least])
     within = f" in {len(drawable.strata)} strata" if len(drawable.strata) > 1 else ""
     text = (
-        f"the {clusters:,} clusters{within} leave {freedom:.1f} degrees of freedom for group "
+        f"the {evidence.units:,} clusters{within} leave {freedom:.1f} degrees of freedom for group "
         f"{_quoted(evidence, least)}, as {freedom + 1:.0f} clusters of equal size do (fewer than {MIN_CLUSTERS}). "
         "p-values leave out each cluster in turn and use Student's t; where one or two clusters differ from all "
         "others, they may still be too small. Look at the results without each of them."
@@ -97,7 +97,7 @@ def heavy_weights(evidence: Evidence, rows: Cells) -> list[Caution]:
                 text = (
                     f"the {counted:,.0f} weighted rows of group '{group}' that count for the {whose} are worth "
                     f"{effective:.1f} rows of equal weight (Kish's effective number; fewer than {MIN_EFFECTIVE}), so "
-                    "p-values are unreliable. Trim the largest weights, or bring more rows."
+                    "p-values are unreliable. Trim the largest weights, or add rows."
                 )
                 out.append(Caution(f"weights {group} {whose}", text))
     return out
