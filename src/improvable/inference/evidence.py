@@ -81,8 +81,6 @@ class Evidence:
 
     def training_values(self, attribute: int, measure: int) -> FloatArray:
         """The status quo's utility of every group on the training rows."""
-        if not self.measures[measure].formula:
-            return utilities_of(_by_level(self.training[None, :, measure, :], self.attributes[attribute])[0])
         values = utilities_of(_by_level(self.training[None], self.attributes[attribute])[0])
         return with_formulas(values, self.measures, axis=-1)[:, measure]
 
@@ -103,12 +101,9 @@ class Evidence:
 
         The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
         """
-        if isinstance(weights, str) and self.measures[measure].formula:
+        if isinstance(weights, str):
             sums, draws = self.sums.sum(axis=0), self.draws.sum(axis=1)
             return self._values(sums)[measure], self._drawn(sums, draws)[:, measure]
-        if isinstance(weights, str):
-            sums, draws = self.sums[:, measure].sum(axis=0), self.draws[:, :, measure].sum(axis=1)
-            return utilities_of(sums), drawn_utilities(sums, draws, self.linear)
         a, share = self.shares(weights)
         counted = np.flatnonzero(share)
         return (
