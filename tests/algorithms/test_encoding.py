@@ -97,7 +97,7 @@ def test_the_encoding_is_learnt_from_training_rows_only(people: pl.DataFrame) ->
 
 
 def test_the_substitute_reads_messy_columns_of_new_rows(people: pl.DataFrame) -> None:
-    algorithm = audited(people).substitute()
+    algorithm = audited(people).refit()
     new = people.head(20).with_columns(ward=pl.lit("elsewhere"), age=pl.lit(None, dtype=pl.Float64))
     assert set(np.unique(algorithm.decide(new))) <= {0.0, 1.0}
     assert algorithm.decide(people).mean() == pytest.approx(0.2, abs=0.02)

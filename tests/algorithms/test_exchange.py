@@ -58,7 +58,7 @@ def substitute(people: pl.DataFrame, rule: Any, **options: Any) -> Algorithm:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
         "features": FEATURES, "repetitions": 1, "draws": 100,
     }  # fmt: skip
-    return improvable.audit(people, rule=rule, **{**settings, **options}).substitute()
+    return improvable.audit(people, rule=rule, **{**settings, **options}).refit()
 
 
 def small(estimator: Any) -> PredictiveRule:
@@ -134,7 +134,7 @@ def by_need(rows: Any) -> Any:
     [
         (RowFunction(by_need), "a function of the rows is code, and cannot be exported"),
         (improvable.threshold(by_need, above=0.5), "a function of the rows is code"),
-        (improvable.threshold("score", capacity=0.1), "no cutoff yet. Export what substitute"),
+        (improvable.threshold("score", capacity=0.1), "no cutoff yet. Export what refit"),
     ],
 )
 def test_what_cannot_be_exported_says_why(tmp_path: Path, algorithm: Any, message: str) -> None:

@@ -83,7 +83,7 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
     assert facts["rerun"]["reject"] == result.reject
     assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
     assert (
-        f"This audit {'rejected' if result.reconsider(alpha=0.2).reject else 'did not reject'}"
+        f"This audit {'rejected' if result.with_claim(alpha=0.2).reject else 'did not reject'}"
         in capsys.readouterr().out
     )
 

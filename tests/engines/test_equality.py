@@ -167,7 +167,7 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
     assert result.frontier().p_value() == result.p_value
-    assert len(result.substitute().decide(people)) == len(people)
+    assert len(result.refit().decide(people)) == len(people)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])

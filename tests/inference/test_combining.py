@@ -78,7 +78,7 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
     frontier = result.frontier()
     for a in (-0.3, -0.1, 0.0, 0.1):
         for f in (-0.2, 0.1, 0.4):
-            asked = result.reconsider(delta_accuracy=a, delta_fairness=f)
+            asked = result.with_claim(delta_accuracy=a, delta_fairness=f)
             assert frontier.p_value(a, f) == asked.p_value
             inside = any(a < corner and f < height for corner, height in frontier.edge())
             assert inside == asked.reject

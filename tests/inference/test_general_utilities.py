@@ -121,8 +121,8 @@ def test_a_result_with_a_formula_of_ones_own_comes_back_from_a_folder(tmp_path: 
     result.save(tmp_path / "saved")
     back = improvable.load(tmp_path / "saved")
     assert back.to_dict() == result.to_dict()
-    again = back.reconsider(delta_accuracy=-0.05)
-    assert again.p_value == result.reconsider(delta_accuracy=-0.05).p_value
+    again = back.with_claim(delta_accuracy=-0.05)
+    assert again.p_value == result.with_claim(delta_accuracy=-0.05).p_value
     assert back.frontier().to_dict() == result.frontier().to_dict()
 
 

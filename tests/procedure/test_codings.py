@@ -149,7 +149,7 @@ def test_a_margin_asked_later_is_cautioned() -> None:
         "ask": "accuracy",
     }
     plain = improvable.compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate")
-    later = plain.reconsider(no_worse=0.05)
+    later = plain.with_claim(no_worse=0.05)
     assert "margin" in {one.kind for one in later.cautions}
     assert later.p_plain is None
     at_once = improvable.compare(

@@ -414,7 +414,7 @@ def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
 )
 def test_one_repetition_is_for_rules_and_estimators_that_are_known(rule: Any) -> None:
     result = asked(numbered(1_000), rule=rule, capacity=0.2, repetitions=1)
-    assert result.threshold == 0.05
+    assert result.level == 0.05
     assert result.p_value == result.repetitions[0].p_value
 
 
@@ -436,4 +436,4 @@ def test_an_audit_is_forward_unless_told_otherwise() -> None:
     defaults = inspect.signature(improvable.audit).parameters
     assert (defaults["scheme"].default, defaults["repetitions"].default) == ("forward", 7)
     result = asked(numbered(1_000), rule="linear", capacity=0.2)
-    assert (result.facts["scheme"], len(result.repetitions), result.threshold) == ("forward", 7, 0.025)
+    assert (result.facts["scheme"], len(result.repetitions), result.level) == ("forward", 7, 0.025)

@@ -71,8 +71,8 @@ def test_trap_3_the_lower_median_strictly_below_half_alpha() -> None:
 def test_trap_3_an_audit_rejects_strictly(case: Case) -> None:
     result = audited(case, repetitions=2, draws=500)
     assert result.p_value == min(repetition.p_value for repetition in result.repetitions)
-    tied = result.reconsider(alpha=2 * result.p_value)
-    assert tied.threshold == tied.p_value
+    tied = result.with_claim(alpha=2 * result.p_value)
+    assert tied.level == tied.p_value
     assert not tied.reject
 
 

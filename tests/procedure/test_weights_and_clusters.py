@@ -204,8 +204,8 @@ def test_a_rule_learns_with_weights(case: Case) -> None:
     frame = frame_of(case).with_columns(whole=pl.col("whole") + 1)
     repeated = frame.select(pl.exclude("whole").repeat_by("whole").explode(keep_nulls=False, empty_as_null=False))
     for rule in ("linear", "lasso"):
-        a = audited(frame, weight="whole", rule="linear").substitute()
-        b = audited(repeated, rule="linear", duplicates="keep").substitute()
+        a = audited(frame, weight="whole", rule="linear").refit()
+        b = audited(repeated, rule="linear", duplicates="keep").refit()
         assert a.decide(frame).tolist() == b.decide(frame).tolist(), rule
 
 

@@ -53,7 +53,7 @@ def test_any_columns_and_options_give_a_result_or_advice(
         assert "\n" not in advice
     else:
         assert 0 <= result.p_value <= 1
-        assert result.reject == (result.p_value < result.threshold)
+        assert result.reject == (result.p_value < result.level)
         assert result.summary()
 
 

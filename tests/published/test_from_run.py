@@ -158,7 +158,7 @@ def test_deltas_sizes_and_level_can_be_chosen(audit: improvable.Audit) -> None:
         (500, 0.1, 0.0), (500, 0.1, 0.2), (500, 0.6, 0.0), (500, 0.6, 0.2),
     ]  # fmt: skip
     assert power.alpha == 0.01
-    asked = power_from_run(audit.reconsider(delta_fairness=0.25, alpha=0.1), etas=[0.0], sizes=[500], **QUICK)
+    asked = power_from_run(audit.with_claim(delta_fairness=0.25, alpha=0.1), etas=[0.0], sizes=[500], **QUICK)
     assert asked.points[0].delta == 0.25
     assert asked.alpha == 0.1
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_calibrated_is_one_line(audit: improvable.Audit, tmp_path
     )  # fmt: skip
     with pytest.raises(improvable.OptionError, match="moves exactly with"):
         power_from_run(same)
-    difference = audit.reconsider(form="difference", delta_fairness=0.1)
+    difference = audit.with_claim(form="difference", delta_fairness=0.1)
     with pytest.raises(improvable.OptionError, match="is an amount"):
         power_from_run(difference)
     bad: list[dict[str, Any]] = [{"etas": []}, {"sizes": [3]}, {"theta": "sure"}, {"alpha": 2}, {"simulations": 0}]

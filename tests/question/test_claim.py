@@ -46,7 +46,7 @@ def audit() -> improvable.Audit:
 def test_any_finite_delta_is_a_claim_and_a_point_of_the_surface(form: Any, delta: float) -> None:
     result = compared(form=form, delta_accuracy=delta, delta_fairness=delta)
     assert result.p_value == pytest.approx(result.frontier().p_value(delta, delta), abs=1e-9)
-    mixed = result.reconsider(delta_accuracy=-delta)
+    mixed = result.with_claim(delta_accuracy=-delta)
     assert mixed.p_value == pytest.approx(result.frontier().p_value(-delta, delta), abs=1e-9)
 
 
@@ -97,16 +97,16 @@ def test_a_margin_can_be_an_amount_or_about_everyone() -> None:
 
 def test_another_question_replaces_the_margin() -> None:
     result = compared(no_worse=0.01)
-    assert result.reconsider(delta_accuracy=0.0).question.claim.no_worse is None
-    assert result.reconsider(no_worse=0.05).question.claim.delta_accuracy == -0.05
-    assert result.reconsider(no_worse=None).question.claim.delta_accuracy == 0.0
-    assert result.reconsider(delta_fairness=0.1).question.claim.no_worse == 0.01
+    assert result.with_claim(delta_accuracy=0.0).question.claim.no_worse is None
+    assert result.with_claim(no_worse=0.05).question.claim.delta_accuracy == -0.05
+    assert result.with_claim(no_worse=None).question.claim.delta_accuracy == 0.0
+    assert result.with_claim(delta_fairness=0.1).question.claim.no_worse == 0.01
 
 
 @pytest.mark.paper("Definition 1")
 @pytest.mark.parametrize("ask", ["accuracy", "fairness"])
 def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit, ask: Any) -> None:
-    alone = audit.reconsider(ask=ask)
+    alone = audit.with_claim(ask=ask)
     by_repetition = [
         max(component.tail.p_value for component in repetition.assessment.of(ask)) for repetition in audit.repetitions
     ]
@@ -121,7 +121,7 @@ def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit
 
 @pytest.mark.paper("Definition 1")
 def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
-    accuracy, fairness = audit.reconsider(ask="accuracy"), audit.reconsider(ask="fairness")
+    accuracy, fairness = audit.with_claim(ask="accuracy"), audit.with_claim(ask="fairness")
     assert accuracy.null_hypothesis == (
         "No algorithm that the rule 'linear' can find is more accurate for every group than the status quo."
     )

@@ -47,7 +47,7 @@ def test_every_condition_is_tested_with_its_own_delta(form: str) -> None:
         drawn = evidence.drawn[0][:, "ab".index(component.group), labels.index(component.measure)]
         assert component.tail.p_value == pytest.approx(naive_p(component, drawn, delta, form), abs=1e-9)
     for component in result.assessment.of("fairness"):
-        alone = result.reconsider(delta_fairness=GAPS[component.measure]).assessment.of("fairness")
+        alone = result.with_claim(delta_fairness=GAPS[component.measure]).assessment.of("fairness")
         twin = next(one for one in alone if one.measure == component.measure)
         assert (component.tail, component.other) == (twin.tail, twin.other)
 

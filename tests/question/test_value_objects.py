@@ -112,4 +112,4 @@ def test_what_the_data_mean_cannot_be_changed_without_them(name: str) -> None:
     assert name not in result.question.claim.to_dict()
     assert name in result.question.to_dict()
     with pytest.raises(improvable.OptionError, match=f"'{name}' cannot be changed without the data"):
-        result.reconsider(**{name: SETTINGS[name].default})
+        result.with_claim(**{name: SETTINGS[name].default})

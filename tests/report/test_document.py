@@ -73,7 +73,7 @@ def test_the_title_asks_what_the_answer_answers() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 0.95])
 def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
-    result = many_groups(2).reconsider(delta_fairness=delta)
+    result = many_groups(2).with_claim(delta_fairness=delta)
     assert result.reject == (delta == 0)
     answer = first(make_document(result), Answer)
     assert (answer.shown, answer.word) == ((True, "Yes: shown") if result.reject else (False, "Not shown"))
@@ -178,13 +178,13 @@ def test_intervals_are_those_that_most_repetitions_agree_on() -> None:
     own = []
     for repetition in result.repetitions:
         values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
-        own.append(interval(values, drawn, 1 - result.threshold))
+        own.append(interval(values, drawn, 1 - result.level))
     grid = np.linspace(0, 20, 20_001)
     excluded = np.array([(grid < low) | (grid > high) for low, high in own]).sum(axis=0)
     kept = grid[excluded <= len(own) / 2]
     assert found["low"] == pytest.approx(kept.min(), abs=0.002)
     assert found["high"] == pytest.approx(kept.max(), abs=0.002)
-    assert result.threshold == 0.025, "so that the median of seven keeps its level"
+    assert result.level == 0.025, "so that the median of seven keeps its level"
 
 
 def test_one_repetition_has_its_own_interval_at_the_level_of_the_audit() -> None:

@@ -64,7 +64,7 @@ def test_verdict_table_who_changes_and_cautions_come_in_this_order() -> None:
     assert "from 1,200 rows, with 95% intervals" in " ".join(text.split())
     first = " ".join(text.split("\n\n")[0].split())
     assert first.startswith(("Shown: ", "It is not shown that "))
-    assert re.search(rf"\(p (=|<) [\d.]+, (not )?below {result.threshold:g}\)\.$", first)
+    assert re.search(rf"\(p (=|<) [\d.]+, (not )?below {result.level:g}\)\.$", first)
     if result.warnings:
         assert text.index("Caution: ") > places[-1]
     for words in ("eigenvalue", "Welfare", "hash of", "predicts"):

@@ -75,7 +75,7 @@ def test_a_rerun_is_told_as_a_range(
 
 
 def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=0.0)
+    result = audit.with_claim(delta_accuracy=0.0)
     facts = result.facts
     assert not result.reject
     lack = facts["shortfall"]
@@ -101,7 +101,7 @@ def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable
 
 
 def test_what_is_on_the_wrong_side_needs_no_more_rows(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=0.8)
+    result = audit.with_claim(delta_accuracy=0.8)
     lack = result.facts["shortfall"]
     assert lack is not None
     assert lack["rows"] is None
@@ -112,7 +112,7 @@ def test_what_is_on_the_wrong_side_needs_no_more_rows(audit: improvable.Audit) -
 
 
 def test_a_rejection_lacks_nothing(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=-0.9, delta_fairness=-2.0)
+    result = audit.with_claim(delta_accuracy=-0.9, delta_fairness=-2.0)
     assert result.reject
     assert result.facts["shortfall"] is None
     assert verdict(result.facts).startswith("Shown: the rule 'linear' can find")

@@ -270,7 +270,7 @@ def test_the_frontier_follows_where_lower_is_better() -> None:
     result = lent(lower_is_better=True)
     frontier = result.frontier()
     for delta in (-0.1, 0.0, 0.1, 0.3):
-        asked = result.reconsider(delta_accuracy=delta, delta_fairness=0.05)
+        asked = result.with_claim(delta_accuracy=delta, delta_fairness=0.05)
         assert frontier.p_value(delta, 0.05) == pytest.approx(asked.p_value, abs=1e-9)
     assert any("can improve" in bound.words for bound in frontier.bounds())
 

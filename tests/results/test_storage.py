@@ -263,19 +263,19 @@ def test_a_loaded_audit_answers_new_questions_without_data(
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
         **options,
     )  # fmt: skip
-    asked = loaded.reconsider(**options)
+    asked = loaded.with_claim(**options)
     assert asked.p_value == fresh.p_value
     assert [s["components"] for s in asked.to_dict()["repetitions"]] == [
         s["components"] for s in fresh.to_dict()["repetitions"]
     ]
     worse_off = asked.to_dict()["disparity"]["worse_off"]
-    assert asked.reconsider(protected=worse_off, overall="population", form="difference").p_value <= 1
+    assert asked.with_claim(protected=worse_off, overall="population", form="difference").p_value <= 1
     with pytest.raises(improvable.OptionError, match="no data to fit on"):
-        loaded.substitute()
+        loaded.refit()
     with pytest.raises(improvable.OptionError, match="'draws' cannot be changed without the data"):
-        loaded.reconsider(draws=5)
+        loaded.with_claim(draws=5)
     with pytest.raises(improvable.OptionError, match="'green' is not a group"):
-        loaded.reconsider(protected="green")
+        loaded.with_claim(protected="green")
 
 
 def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_facts_are_computed_once_and_copied(case: Case) -> None:
     changed = result.to_dict()
     changed["repetitions"][0]["components"].clear()
     assert result.to_dict()["repetitions"][0]["components"]
-    other = result.reconsider(delta_fairness=0.5)
+    other = result.with_claim(delta_fairness=0.5)
     assert other.facts["delta_fairness"] == 0.5
     assert result.facts["delta_fairness"] == 0.0
 

@@ -101,10 +101,10 @@ def test_both_schemes_are_those_of_audits() -> None:
     for scheme in SCHEMES:
         result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme)
         alone = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme, repetitions=1)
-        assert (found[scheme] < result.threshold) == result.reject
+        assert (found[scheme] < result.level) == result.reject
         assert found[scheme] == result.p_value
         assert alone.p_value == result.repetitions[0].p_value
-        assert alone.threshold == ALPHA
+        assert alone.level == ALPHA
     result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute")
     assert found["absolute"] == result.p_value
 

@@ -19,7 +19,6 @@ from improvable.question.options import (
     check_choice,
     check_number,
     of_claim,
-    of_columns,
 )
 from improvable.question.utility import Selection
 
@@ -81,7 +80,7 @@ class Claim:
     """
 
     selection: Selection = of_claim(TEXT, "What being selected means: it says which group is worse off.", "benefit")
-    lower_is_better: bool = of_columns(
+    lower_is_better: bool = of_claim(
         FLAG, "A lower amount is better: costs, days. Of two values, name one as positive.", False
     )
     ask: Ask = of_claim(TEXT, "What must improve: accuracy, fairness, or both.", "both")

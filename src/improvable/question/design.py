@@ -9,7 +9,6 @@ from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.claim import MEANINGS, Claim, make_claim
 from improvable.question.options import (
-    REPORT,
     as_names,
     as_specs,
     check_choice,
@@ -17,7 +16,7 @@ from improvable.question.options import (
     check_number,
     check_types,
 )
-from improvable.question.settings import SETTINGS, Groups, Method, Settings, section_keys
+from improvable.question.settings import SETTINGS, Groups, Method, Settings, plain_about
 from improvable.question.utility import Measure, Selection, Utility
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
@@ -192,7 +191,7 @@ def make_design(settings: Settings) -> Design:
         stratum=settings.stratum,
         method=settings.method,
         outcome_range=_range(settings.outcome_range),
-        about=_about(settings),
+        about=plain_about(settings),
     )
     return Design(
         question=question,
@@ -218,15 +217,3 @@ def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
             f"`outcome_range` is {list(ends)!r}.", "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
         )
     return float(ends[0]), float(ends[1])
-
-
-def _about(settings: Settings) -> dict[str, Any]:
-    """What a report says of an audit beyond its question: what was given, as plain data."""
-    out = {}
-    for key, setting in section_keys(REPORT).items():
-        value = getattr(settings, key)
-        if value:
-            if not setting.kind.accepts(value):
-                raise OptionError(f"{key} is {value!r}.", f"It must be {setting.kind.words}.")
-            out[key] = setting.kind.plain(value)
-    return out

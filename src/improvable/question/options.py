@@ -342,16 +342,20 @@ WEIGHTS = Kind(
 
 AUDIT, COMPARE, POWER = "audit", "compare", "power"
 EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
-COLUMNS, STATUS_QUO, RULE, CLAIM, TEST, REPORT = "columns", "status_quo", "rule", "claim", "test", "report"
+COLUMNS, GROUPS, STATUS_QUO, RULE, CONSTRAINTS = "columns", "groups", "status_quo", "rule", "constraints"
+CLAIM, TEST, READ, REPORT = "claim", "test", "read", "report"
 SECTIONS = {
-    COLUMNS: "Columns and groups of the data.",
+    COLUMNS: "Columns of the data.",
+    GROUPS: "Which groups count, and how.",
     STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
-    RULE: "How a candidate is found, and what it may do.",
+    RULE: "How a candidate is found.",
+    CONSTRAINTS: "What a candidate must respect.",
     CLAIM: "The improvement to be shown.",
     TEST: "How it is tested.",
+    READ: "How the data are read, and what their values mean.",
     REPORT: "Whose audit this is, and in what words. Nothing here changes a number.",
 }
-"""Sections of a protocol, in order, with what each is about."""
+"""Sections of a protocol and panels of --help, in order. In Python, most are a value object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,7 +372,9 @@ class Setting:
     commands : tuple of str
         Commands that take it.
     section, key : str
-        Where a protocol has it; nowhere without a section.
+        Where a protocol and the help have it.
+    in_protocol : bool
+        Whether a protocol may hold it.
     flag : str
         How the command line spells it. A flag that takes no value turns the default around.
     flag_help : str
@@ -389,8 +395,9 @@ class Setting:
     kind: Kind
     help: str
     commands: tuple[str, ...] = EVERYWHERE
-    section: str = ""
+    section: str
     key: str
+    in_protocol: bool = True
     flag: str
     flag_help: str = ""
     unset: str = ""
@@ -406,10 +413,10 @@ def option(kind: Kind, help: str, default: Any = MISSING, **known: Any) -> Any: 
     return field(default=default, metadata={"kind": kind, "help": help, **known})
 
 
-of_columns = partial(option, section=COLUMNS)
-of_rule = partial(option, section=RULE, commands=SEARCHING)
-of_claim = partial(option, section=CLAIM)
-of_test = partial(option, section=TEST)
+of_columns, of_groups, of_claim, of_test, of_read = (
+    partial(option, section=section) for section in (COLUMNS, GROUPS, CLAIM, TEST, READ)
+)
+of_rule, of_constraints = (partial(option, section=section, commands=SEARCHING) for section in (RULE, CONSTRAINTS))
 of_report = partial(option, section=REPORT, commands=TESTING, identity=False)
 
 

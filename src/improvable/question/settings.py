@@ -1,15 +1,15 @@
-"""What an audit is asked, as one value; each setting is declared once, here or in `Claim`.
+"""What an audit is asked, as one value; each setting is one field, here or in `Claim`.
 
-The command line, the protocol's sections, its JSON schema, a run's identity and the table of the reference are made
-from the fields of `Settings`. The signatures of `audit` and `compare` are written out; a test compares them.
+The value objects of the public functions are bases of `Settings`. The command line, the protocol's sections, its JSON
+schema, a run's identity and the table of the reference are made from the fields.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-from improvable.errors import OptionError
+from improvable.errors import OptionError, nearest
 from improvable.question.catalog import canonical
 from improvable.question.claim import Claim
 from improvable.question.options import (
@@ -31,9 +31,13 @@ from improvable.question.options import (
     WHOLE,
     Setting,
     as_names,
+    check_choice,
     make_setting,
     of_claim,
     of_columns,
+    of_constraints,
+    of_groups,
+    of_read,
     of_report,
     of_rule,
     of_test,
@@ -92,13 +96,18 @@ class _Asked:
 
     outcome: str = of_columns(TEXT, "Column of outcomes.")
     group: str | Sequence[str] = of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
-    groups: Sequence[str] | None = of_columns(TEXTS, "Keep only these groups: black,white.", None, unset="all")
-    cross: bool = of_columns(FLAG, "Cross several group columns into intersections.", False)
-    min_group: int = of_columns(WHOLE, "Groups with fewer rows are small.", 0)
-    small: Small = of_columns(TEXT, "Refuse small groups, or pool them into one.", "refuse")
     weight: str | None = of_columns(TEXT, "Column of row weights.", None)
     cluster: str | None = of_columns(TEXT, "Column of clusters; each stays whole in every block and draw.", None)
     stratum: str | None = of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.", None)
+    row_id: str | None = of_columns(
+        TEXT, "Column that differs in every row; it tells rows apart.", None, commands=(AUDIT,)
+    )
+    groups: Sequence[str] | None = of_groups(
+        TEXTS, "Keep only these groups: black,white.", None, unset="all", key="only"
+    )
+    cross: bool = of_groups(FLAG, "Cross several group columns into intersections.", False)
+    min_group: int = of_groups(WHOLE, "Groups with fewer rows are small.", 0)
+    small: Small = of_groups(TEXT, "Refuse small groups, or pool them into one.", "refuse")
     status_quo: Any = option(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=())
     rule: Any = of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
     rule_source: str | None = of_rule(
@@ -120,24 +129,40 @@ class _Asked:
         None,
         unset="that of the status quo, if any",
     )
-    monotone: Mapping[str, str | int] | None = of_rule(
-        SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.", None
-    )
-    selection_gap: float | None = of_rule(
-        NUMBER, "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
-    )
-    group_blind: bool = of_rule(
-        FLAG,
-        "Refuse features that are, or determine, a group.",
-        True,
-        flag="--allow-group",
-        flag_help="Let a candidate read the group.",
-    )
     accuracy: str | Utility | Sequence[str | Utility] = of_claim(
         TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.", "calibration"
     )
     fairness: str | Utility | Sequence[str | Utility] | None = of_claim(
         TEXTS, "Utility for the gap.", None, unset="that of accuracy"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What a candidate must respect, beside the capacity.
+
+    Attributes
+    ----------
+    monotone : mapping from feature to "+" or "-", optional
+        A higher value of the feature may only help ("+"), or only hurt ("-").
+    selection_gap : float, optional
+        Bound on the difference of selection rates between groups (independence).
+    group_blind : bool
+        Refuse features that are, or exactly determine, a group.
+    """
+
+    monotone: Mapping[str, str | int] | None = of_constraints(
+        SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.", None
+    )
+    selection_gap: float | None = of_constraints(
+        NUMBER, "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
+    )
+    group_blind: bool = of_constraints(
+        FLAG,
+        "Refuse features that are, or determine, a group.",
+        True,
+        flag="--allow-group",
+        flag_help="Let a candidate read the group.",
     )
 
 
@@ -180,35 +205,41 @@ class Read:
         together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution says so.
     """
 
-    positive: Positive = of_columns(
+    positive: Positive = of_read(
         POSITIVE,
         "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
         "approved=yes,default=no.",
         None,
         unset="1",
     )
-    outcome_range: Sequence[float] | None = of_columns(
+    outcome_range: Sequence[float] | None = of_read(
         RANGE, "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None
     )
-    direction: AsStated | None = of_columns(
+    direction: AsStated | None = of_read(
         TEXT,
         "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
         None,
         unset="refused",
     )
-    na: str | Sequence[str] | None = of_columns(
+    na: str | Sequence[str] | None = of_read(
         TEXTS, "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
     )
-    strip: bool = of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one.", False)
-    drop_missing: bool = of_columns(FLAG, "Drop rows with missing values in a needed column.", False)
-    separator: str | None = of_columns(TEXT, "What separates values in a text file: ';', tab.", None, unset="detected")
-    encoding: str | None = of_columns(TEXT, "Encoding of a text file: windows-1252.", None, unset="UTF-8")
-    decimal: Decimal | None = of_columns(TEXT, "Decimal mark in a text file.", None, unset="detected")
-    sheet: str | None = of_columns(TEXT, "Sheet of an Excel file.", None, unset="the first")
-    engine: EngineName | None = option(
-        TEXT, "What reads the rows, in batches.", None, unset="by the data", identity=False, commands=TESTING
+    strip: bool = of_read(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one.", False)
+    drop_missing: bool = of_read(FLAG, "Drop rows with missing values in a needed column.", False)
+    separator: str | None = of_read(TEXT, "What separates values in a text file: ';', tab.", None, unset="detected")
+    encoding: str | None = of_read(TEXT, "Encoding of a text file: windows-1252.", None, unset="UTF-8")
+    decimal: Decimal | None = of_read(TEXT, "Decimal mark in a text file.", None, unset="detected")
+    sheet: str | None = of_read(TEXT, "Sheet of an Excel file.", None, unset="the first")
+    engine: EngineName | None = of_read(
+        TEXT,
+        "What reads the rows, in batches.",
+        None,
+        unset="by the data",
+        identity=False,
+        in_protocol=False,
+        commands=TESTING,
     )
-    duplicates: Duplicates | None = of_test(
+    duplicates: Duplicates | None = of_read(
         TEXT,
         "Rows that are the same in features and outcome: different people, or copies that stay together.",
         None,
@@ -282,24 +313,20 @@ class Test:
     )
 
 
-# The fields of the last base come first: a protocol begins with its columns.
 @dataclass(frozen=True, kw_only=True)
-class Settings(Test, Claim, Read, _Asked):
-    """The arguments of `audit` that can change its result, as one value; see there.
+class About:
+    """Whose audit it is, and in what words a report speaks. Nothing here changes a number.
 
-    `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
+    Attributes
+    ----------
+    organization, system, author, date : str, optional
+        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
+    labels : mapping from column to words, optional
+        What tables, pictures and sentences call a column.
+    simulated : bool
+        Whether the data are simulated; a report then says so in large type.
     """
 
-    seed: int = of_test(WHOLE, "Same seed, same data: same result.", 0)
-    row_id: str | None = of_test(
-        TEXT, "Column that differs in every row; it tells rows apart.", None, commands=(AUDIT,)
-    )
-    challenge_source: str | None = of_test(
-        TEXT,
-        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
-        None,
-        commands=(AUDIT,),
-    )
     organization: str | None = of_report(TEXT, "Whose algorithm this is.", None)
     system: str | None = of_report(TEXT, "What the algorithm in use is called.", None)
     author: str | None = of_report(TEXT, "Who ran the audit.", None)
@@ -308,13 +335,33 @@ class Settings(Test, Claim, Read, _Asked):
         LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.", None
     )
     simulated: bool = of_report(FLAG, "The data are simulated; the report says so.", False)
-    challenge: str | None = option(
+
+
+# The fields of the last base come first: a protocol begins with its columns.
+@dataclass(frozen=True, kw_only=True)
+class Settings(About, Read, Test, Claim, Constraints, _Asked):
+    """All settings of an audit as one value: what `audit` is given, flat, and what only a protocol has.
+
+    `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
+    """
+
+    seed: int = of_test(WHOLE, "Same seed, same data: same result.", 0)
+    challenge_source: str | None = of_test(
         TEXT,
-        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
+        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
         None,
         commands=(AUDIT,),
     )
-    seal: str | None = option(TEXT, "Digest of the seal that was checked before the run.", None, commands=())
+    challenge: str | None = of_test(
+        TEXT,
+        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
+        None,
+        in_protocol=False,
+        commands=(AUDIT,),
+    )
+    seal: str | None = of_test(
+        TEXT, "Digest of the seal that was checked before the run.", None, in_protocol=False, commands=()
+    )
 
     def __post_init__(self) -> None:
         """Names may be given as whole numbers, as pandas has them, and one name where several are meant.
@@ -353,6 +400,23 @@ def _named(name: str, value: Any) -> tuple[str, ...]:
 SETTINGS = settings_of(Settings)
 """Every setting by its name."""
 
+
+def plain_about(about: About | Mapping[str, Any]) -> dict[str, Any]:
+    """What is said about an audit, checked, as plain data."""
+    if isinstance(about, Mapping):
+        for name in about:
+            check_choice("a key of about", name, [one.name for one in fields(About)])
+        about = About(**about)
+    out = {}
+    for one in fields(About):
+        kind, value = SETTINGS[one.name].kind, getattr(about, one.name)
+        if value:
+            if not kind.accepts(value):
+                raise OptionError(f"`{one.name}` is {value!r}.", f"It must be {kind.words}.")
+            out[one.name] = kind.plain(value)
+    return out
+
+
 STATUS_QUO_KEYS = {
     name: make_setting(name, kind=kind, help=words, section=STATUS_QUO, commands=commands)
     for name, kind, words, commands in (
@@ -375,11 +439,11 @@ def section_keys(section: str) -> dict[str, Setting]:
     """
     if section == STATUS_QUO:
         return STATUS_QUO_KEYS
-    return {setting.key: setting for setting in SETTINGS.values() if setting.section == section}
+    return {one.key: one for one in SETTINGS.values() if one.section == section and one.in_protocol}
 
 
-OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "read": Read}
-"""Arguments that hold several settings."""
+OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "constraints": Constraints, "read": Read}
+"""Arguments of `audit` that hold several settings."""
 ELSEWHERE = {"columns": "group", "only": "groups"}
 """Fields of `Groups` that are settings by another name."""
 
@@ -394,12 +458,31 @@ def asked(arguments: Mapping[str, Any], command: str = AUDIT) -> dict[str, Any]:
         if not isinstance(given, kind):
             raise OptionError(f"`{argument}` is a {type(given).__name__}.", f"Give improvable.{kind.__name__}(...).")
         for one in fields(kind):
-            name, value = ELSEWHERE.get(one.name, one.name), getattr(given, one.name)
-            setting = SETTINGS[name]
+            setting, value = SETTINGS[ELSEWHERE.get(one.name, one.name)], getattr(given, one.name)
             value = setting.default if value == () else value
             if value != setting.default and command not in setting.commands:
-                raise OptionError(f"{kind.__name__} has `{name}`, which `{command}` does not take.", "Leave it out.")
-            if name != "group" and out.get(name, setting.default) not in (setting.default, value):
-                raise OptionError(f"`{name}` is given twice.", f"Give it alone, or in improvable.{kind.__name__}.")
-            out[name] = value
+                raise OptionError(
+                    f"{kind.__name__} has `{one.name}`, which `{command}` does not take.", "Leave it out."
+                )
+            out[setting.name] = value
     return out
+
+
+def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
+    """Where a setting goes that is not an argument of a function.
+
+    Examples
+    --------
+    >>> where_to_say("draws", 500, ["test"])
+    '`draws` is part of `test`: test=Test(draws=500).'
+    """
+    for argument, kind in OBJECTS.items():
+        for one in fields(kind):
+            if argument in arguments and ELSEWHERE.get(one.name, one.name) == name:
+                columns = "..., " if kind is Groups else ""
+                return f"`{name}` is part of `{argument}`: {argument}={kind.__name__}({columns}{one.name}={value!r})."
+    if name in {one.name for one in fields(About)}:
+        return f"`{name}` is part of a report: result.report(path, about=About({name}={value!r}))."
+    if name in SETTINGS and AUDIT in SETTINGS[name].commands:
+        return f"`{name}` belongs to a protocol or to the command line: {SETTINGS[name].flag}."
+    return f"there is no argument `{name}`. {nearest(name, [*arguments, *SETTINGS])}"

@@ -91,4 +91,4 @@ def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
         scheme="split",
     )  # fmt: skip
     assert result.p_value < 0.05
-    assert set(np.unique(result.substitute().decide(people))) <= {0.0, 1.0, 2.0}
+    assert set(np.unique(result.refit().decide(people))) <= {0.0, 1.0, 2.0}

@@ -175,7 +175,7 @@ def test_the_score_in_use_is_a_feature_when_asked_for_by_name(people: pl.DataFra
 
 
 def test_the_substitute_is_the_rule_applied_to_all_rows(people: pl.DataFrame) -> None:
-    algorithm = audited(people, rule="linear").substitute()
+    algorithm = audited(people, rule="linear").refit()
     model = LinearRegression().fit(people[["need_1", "need_2"]].to_numpy(), people["outcome"].to_numpy())
     scores = model.predict(people[["need_1", "need_2"]].to_numpy())
     expected = scores > np.quantile(scores, 0.8)
@@ -259,5 +259,5 @@ def test_prices_are_decided_by_the_prediction(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(0)
     frame = people.with_columns(price=pl.Series(np.round(rng.uniform(0.5, 3, len(people)), 1)))
     result = audited(frame, status_quo="price", outcome="cost", accuracy="profit", rule="linear", repetitions=1)
-    algorithm = result.substitute()
+    algorithm = result.refit()
     assert len(np.unique(algorithm.decide(frame))) > 100

@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFra
 
 def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(people: pl.DataFrame) -> None:
     def decisions(rule: str) -> Any:
-        return audited(people, rule=rule, repetitions=1).substitute().decide(people)
+        return audited(people, rule=rule, repetitions=1).refit().decide(people)
 
     scores = people["score"].to_numpy()
     np.testing.assert_array_equal(decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8))
@@ -176,7 +176,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     assert "infeasible in 28 blocks" in result.summary(verbose=True)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
-        result.substitute()
+        result.refit()
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
 @pytest.mark.paper("Definition 4")
 @pytest.mark.parametrize("protected", [None, "b"])
 def test_points_and_errors_are_those_of_a_slow_twin(protected: str | None) -> None:
-    audits = [one.reconsider(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
+    audits = [one.with_claim(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
     learning = learning_of(audits)
     for audit in audits:
         here = {(p.kind, p.group): p for p in learning.points if p.training_rows == 1_200 - audit.repetitions[0].rows}

@@ -171,7 +171,7 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(scheme: Scheme, n: int, re
     ]  # fmt: skip
     for claim in claims:
         fast = simulate(assume(GROUPS), Setting(n, repetitions, Claim(**claim), 0.05, scheme), 4_000, 0)
-        assert agree([one.reconsider(**claim).reject for one in audits], fast), claim
+        assert agree([one.with_claim(**claim).reject for one in audits], fast), claim
 
 
 THREE = (
@@ -217,4 +217,4 @@ def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     claims: list[dict[str, Any]] = [{}, {"ask": "accuracy"}, {"ask": "fairness", "delta_fairness": 0.3}]
     for claim in claims:
         fast = simulate(outlook, Setting(1_500, 3, Claim(**claim), 0.05, teaching=pilot.teaching), 4_000, 0)
-        assert agree([one.reconsider(**claim).reject for one in audits], fast), claim
+        assert agree([one.with_claim(**claim).reject for one in audits], fast), claim
