@@ -85,7 +85,9 @@ def outcomes(process: str, rules: list[str], null: bool, sample: int) -> list[tu
     frame, options = PROCESSES[process][0](np.random.default_rng([11, int(null), sample]), null)
     out = []
     for rule in rules:
-        result = improvable.audit(frame, **options, rule=rule, repetitions=1, draws=500, seed=sample, progress=False)
+        result = improvable.audit(
+            frame, **options, rule=rule, test=improvable.Test(repetitions=1, draws=500), seed=sample
+        )
         blocks = result.to_dict()["repetitions"][0]["rule_notes"]["blocks"]
         without = [block.get("status") == "nothing feasible found" for block in blocks]
         out.append((float(result.reject), sum(without) / len(without)))

@@ -65,9 +65,7 @@ ELEMENTS = (
     Element("Assumption 1", "the status quo has a gap", (COMPARE,), "compare"),
     Element("Definition 2", "improvement by deltas, as ratios or differences", (COMPARE,), "audit --delta-accuracy"),
     Element("Definition 3", "FA-dominance: all deltas zero", (COMPARE,), "compare"),
-    Element(
-        "Section 2", "a class of permissible algorithms", ("algorithms.constraints.Limits",), "audit --capacity"
-    ),
+    Element("Section 2", "a class of permissible algorithms", ("algorithms.constraints.Limits",), "audit --capacity"),
     Element("Section 3.1", "split, select, test, repeat, take the median", (AUDIT,), "audit --repetitions"),
     Element("Figure 1", "the procedure as a flow chart", (AUDIT,), "audit"),
     Element(

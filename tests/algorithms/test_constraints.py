@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import RULES
 from improvable.algorithms.rules.lasso import BoundedLinearRegression
 
@@ -39,7 +40,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "rule": "linear", "features": ["need", "wealth", "wrong"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @pytest.mark.paper("Section 2")

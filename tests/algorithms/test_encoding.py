@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.models import fit_encoder
 from improvable.data.frame import read_rows
 
@@ -45,7 +46,7 @@ def audited(data: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "rule": "linear", "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(data, **{**settings, **options})
+    return flat_audit(data, **{**settings, **options})
 
 
 def test_what_became_of_each_column_is_reported(people: pl.DataFrame) -> None:

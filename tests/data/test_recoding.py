@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.question.argument_names import as_options
 
 N = 1_200
@@ -38,7 +39,7 @@ def audit(frame: Any, **options: Any) -> improvable.Audit:
         "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear",
         "repetitions": 2, "draws": 200, "features": ["need"], "row_id": "row",
     }  # fmt: skip
-    return improvable.audit(frame, **(asked | options))
+    return flat_audit(frame, **(asked | options))
 
 
 def worded(people: pl.DataFrame, words: tuple[Any, Any], *columns: str) -> pl.DataFrame:
@@ -235,7 +236,7 @@ def test_amounts_the_wrong_way_round_are_refused_both_ways(people: pl.DataFrame,
     assert any("confirmed it as stated" in text for text in kept.warnings)
     asked: dict[str, Any] = {"outcome": "sick", "group": "sex", "status_quo": "selected", "draws": 200}
     with pytest.raises(improvable.ImprovableError, match=f"have a {side} mean 'sick'"):
-        improvable.compare(frame.with_columns(other=1 - pl.col("selected")), candidate="other", **asked, **options)
+        flat_compare(frame.with_columns(other=1 - pl.col("selected")), candidate="other", **asked, **options)
 
 
 def test_an_outcome_of_two_values_cannot_be_turned_twice(people: pl.DataFrame) -> None:

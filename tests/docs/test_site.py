@@ -15,6 +15,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 from improvable.cli import app
 from improvable.report import plots
 from improvable.studies import power as planning
@@ -115,7 +116,7 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
         "several utilities": {"fairness": ["selection_rate", "true_positive_rate"]},
     }
     for name, options in compared.items():
-        yield f"compare: {name}", improvable.compare(frame, candidate="new", **{**common, **options}).to_dict()
+        yield f"compare: {name}", flat_compare(frame, candidate="new", **{**common, **options}).to_dict()
     audited: dict[str, dict[str, Any]] = {
         "plain": {"rule": "linear", "repetitions": 3},
         "split, sealed": {"rule": "linear", "scheme": "split", "repetitions": 3, "challenge": "x"},
@@ -125,7 +126,7 @@ def results() -> Iterator[tuple[str, dict[str, Any]]]:
         "a function decides": {"rule": "logistic", "status_quo": lambda rows: rows["now"], "repetitions": 1},
     }
     for name, options in audited.items():
-        yield f"audit: {name}", improvable.audit(frame, **{**common, "features": ["x"], **options}).to_dict()
+        yield f"audit: {name}", flat_audit(frame, **{**common, "features": ["x"], **options}).to_dict()
 
 
 def validator() -> Any:
@@ -146,7 +147,7 @@ def test_real_results_obey_the_schema() -> None:
 
 def test_the_schema_refuses_what_it_does_not_know(case: Case) -> None:
     facts = improvable.compare(
-        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
     ).to_dict()
     check = validator()
     assert check.is_valid(facts)

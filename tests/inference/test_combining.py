@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import improvable
+from flat import flat_audit
 from improvable._typing import FloatArray
 from improvable.inference.test import lower_median, threshold_for
 
@@ -72,7 +73,7 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
     result = improvable.audit(
         improvable.datasets.care_management(6_000, seed=3), outcome="gagne_sum_t", group="race", rule="linear",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
-        repetitions=5, draws=300, scheme=scheme,
+        test=improvable.Test(repetitions=5, draws=300, scheme=scheme),
     )  # fmt: skip
     assert result.p_value == sorted(one.p_value for one in result.repetitions)[2]
     frontier = result.frontier()
@@ -94,7 +95,7 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
 )
 def test_bad_settings_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(improvable.OptionError, match=words):
-        improvable.audit(
+        flat_audit(
             improvable.datasets.care_management(500, seed=3), outcome="gagne_sum_t", group="race",
             status_quo=improvable.threshold("risk_score_t", capacity=0.1), **options,
         )  # fmt: skip

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import Selection
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import read_rows
@@ -49,7 +50,7 @@ def asked(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "visits", "group": "group", "status_quo": STATUS_QUO, "features": ["signal", "number"],
         "draws": 200, "row_id": "person",
     }  # fmt: skip
-    return improvable.audit(people, **settings | options)
+    return flat_audit(people, **settings | options)
 
 
 def prepared(people: pl.DataFrame, **options: Any) -> Prepared:
@@ -421,8 +422,9 @@ def test_one_repetition_is_for_rules_and_estimators_that_are_known(rule: Any) ->
 def test_the_split_is_that_of_earlier_versions() -> None:
     """The same seed divides the rows as it did before there were forward repetitions: sums of whole numbers."""
     result = improvable.audit(
-        make_people(1_500), outcome="visits", group="group", rule="linear", features=["signal", "small"], draws=300,
-        status_quo=improvable.threshold("score", capacity=0.2), repetitions=3, seed=5, scheme="split",
+        make_people(1_500), outcome="visits", group="group", rule="linear", features=["signal", "small"],
+        test=improvable.Test(draws=300, repetitions=3, scheme="split"),
+        status_quo=improvable.threshold("score", capacity=0.2), seed=5,
     )  # fmt: skip
     assert [one.evidence.sums[:, 0].tolist() for one in result.repetitions] == [
         [[[223, 83], [209, 70]], [[206, 76], [259, 75]]],

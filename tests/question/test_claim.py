@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.inference.test import lower_median
 from improvable.question.claim import make_claim
 from improvable.report.html import html_page
@@ -25,7 +26,7 @@ def claim(**changes: Any) -> Any:
 
 
 def compared(**options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         Case(seed=1, rows=800).frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400,
         **options,
     )  # fmt: skip
@@ -36,7 +37,7 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], test=improvable.Test(repetitions=5, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -153,8 +154,8 @@ def test_accuracy_alone_needs_no_gap() -> None:
         "draws": 200,
     }
     with pytest.raises(improvable.DataError, match="no gap at all"):
-        improvable.compare(frame, accuracy="calibration", fairness="selection_rate", **asked)
-    result = improvable.compare(frame, accuracy="calibration", fairness="selection_rate", ask="accuracy", **asked)
+        flat_compare(frame, accuracy="calibration", fairness="selection_rate", **asked)
+    result = flat_compare(frame, accuracy="calibration", fairness="selection_rate", ask="accuracy", **asked)
     assert result.facts["ask"] == "accuracy"
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 from improvable.question.protocol import asked_identity, declare
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, Settings, asked
 
@@ -56,13 +57,11 @@ def test_all_at_once() -> None:
 
 
 def compared(**options: Any) -> improvable.Comparison:
-    return improvable.compare(
-        Case(seed=1, rows=600).frame(), outcome="count", status_quo="now", candidate="new", **options
-    )
+    return flat_compare(Case(seed=1, rows=600).frame(), outcome="count", status_quo="now", candidate="new", **options)
 
 
 def audited(**options: Any) -> improvable.Audit:
-    return improvable.audit(
+    return flat_audit(
         improvable.datasets.care_management(2_000, seed=1), outcome="gagne_sum_t", rule="linear",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1"], **options,
     )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit
 from improvable.errors import Caution
 from improvable.inference.intervals import Spread, combined, gap_interval, interval
 from improvable.report.blocks import (
@@ -136,7 +137,7 @@ def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
                 assert f"{share:.1%}" in cells & cells_by_group
     prices = improvable.compare(
         Case(seed=3, rows=900, prices=True).frame(), outcome="count", group="group",
-        status_quo="now", candidate="new", accuracy="profit", draws=200,
+        status_quo="now", candidate="new", accuracy="profit", test=improvable.Test(draws=200),
     )  # fmt: skip
     assert "Selected, " not in words_of(make_document(prices)), "everybody has a price"
 
@@ -155,7 +156,7 @@ USED: dict[str, tuple[dict[str, Any], int, list[str]]] = {
 
 @pytest.mark.parametrize(("options", "rows", "fragments"), USED.values(), ids=USED.keys())
 def test_it_says_how_rows_were_used(options: dict[str, Any], rows: int, fragments: list[str]) -> None:
-    result = improvable.audit(
+    result = flat_audit(
         improvable.datasets.care_management(rows, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"], repetitions=3,
         draws=200, **options,

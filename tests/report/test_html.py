@@ -127,7 +127,7 @@ def test_text_from_data_is_escaped() -> None:
     frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": EVIL}))
     frame = frame.rename({"group": f"{EVIL}&\"'"})
     result = improvable.compare(
-        frame, outcome="count", group=f"{EVIL}&\"'", status_quo="now", candidate="new", draws=200
+        frame, outcome="count", group=f"{EVIL}&\"'", status_quo="now", candidate="new", test=improvable.Test(draws=200)
     )
     text = html_page(result, command=EVIL)
     assert EVIL not in text

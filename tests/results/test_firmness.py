@@ -22,7 +22,7 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], test=improvable.Test(repetitions=5, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -122,7 +122,12 @@ def test_a_rejection_lacks_nothing(audit: improvable.Audit) -> None:
 def test_identical_algorithms_could_not_be_tested() -> None:
     with pytest.warns(improvable.ImprovableWarning):
         result = improvable.compare(
-            Case().frame(), outcome="count", group="group", status_quo="now", candidate="now", draws=200
+            Case().frame(),
+            outcome="count",
+            group="group",
+            status_quo="now",
+            candidate="now",
+            test=improvable.Test(draws=200),
         )
     assert shortfall_words(result.facts).endswith("could not be tested, so its p-value is 1.")
 
@@ -141,8 +146,8 @@ def test_rows_needed_give_the_power_they_promise() -> None:
 @pytest.mark.parametrize("gap", ["signed", "absolute"])
 def test_a_gap_that_fell_short_is_told_by_its_own_statistic(case: Case, gap: Any) -> None:
     result = improvable.compare(
-        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400, gap=gap,
-        ask="fairness", delta_fairness=0.9,
+        case.frame(), outcome="count", group="group", status_quo="now", candidate="new",
+        test=improvable.Test(draws=400), claim=improvable.Claim(gap=gap, ask="fairness", delta_fairness=0.9),
     )  # fmt: skip
     lack = result.facts["shortfall"]
     assert lack is not None

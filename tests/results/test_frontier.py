@@ -26,7 +26,7 @@ def audit() -> improvable.Audit:
     )
     return improvable.audit(
         frame, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], repetitions=5, draws=1_000,
+        features=["signal"], test=improvable.Test(repetitions=5, draws=1_000),
     )  # fmt: skip
 
 
@@ -58,7 +58,12 @@ def test_the_surface_is_the_test_for_random_comparisons(seed: int) -> None:
     case = Case(seed=seed, rows=150)
     try:
         result = improvable.compare(
-            case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+            case.frame(),
+            outcome="count",
+            group="group",
+            status_quo="now",
+            candidate="new",
+            test=improvable.Test(draws=200),
         )
     except improvable.DataError:
         return

@@ -14,6 +14,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.results import storage
 
@@ -257,7 +258,7 @@ def test_a_loaded_audit_answers_new_questions_without_data(
     assert isinstance(loaded, improvable.Audit)
     assert json.dumps(loaded.to_dict()) == json.dumps(json.loads((folder / "whole.json").read_text()))
     options: dict[str, Any] = {"delta_accuracy": 0.05, "delta_fairness": 0.2, "gap": "absolute", "alpha": 0.1}
-    fresh = improvable.audit(
+    fresh = flat_audit(
         "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", cluster="clinic", repetitions=REPETITIONS,
         draws=DRAWS,
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
@@ -280,9 +281,9 @@ def test_a_loaded_audit_answers_new_questions_without_data(
 
 def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> None:
     result = improvable.compare(
-        folder / "patients.csv", outcome="gagne_sum_t", group=["race", "dem_female"], draws=300,
+        folder / "patients.csv", outcome="gagne_sum_t", group=["race", "dem_female"], test=improvable.Test(draws=300),
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), accuracy=["calibration", "selection_rate"],
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), delta_fairness=0.1,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), claim=improvable.Claim(delta_fairness=0.1),
     )  # fmt: skip
     result.save(str(tmp_path / "kept"))
     loaded = improvable.load(tmp_path / "kept")
@@ -309,7 +310,8 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
 
 def test_an_audit_can_be_saved_without_a_run_folder(folder: Path, tmp_path: Path) -> None:
     result = improvable.audit(
-        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", repetitions=2, draws=200,
+        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear",
+        test=improvable.Test(repetitions=2, draws=200),
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"],
     )  # fmt: skip
     result.save(tmp_path / "kept")
@@ -340,7 +342,7 @@ class TestWhatARunIs:
             "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "repetitions": 2, "draws": 200,
             "run_folder": folder,
         }  # fmt: skip
-        return improvable.audit(people, **options | changes)
+        return flat_audit(people, **options | changes)
 
     @pytest.mark.parametrize(
         ("first", "then"),

@@ -4,19 +4,20 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.results.facts import CandidateGapFacts, Facts
 from improvable.results.wording import conditions_words
 
 
 def compared(case: Case, **options: object) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         case.frame(),
         outcome="count",
         group="group",
         status_quo="now",
         candidate="new",
         draws=300,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 
@@ -64,7 +65,7 @@ def test_the_representation_is_one_line(case: Case) -> None:
     assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
     audit = improvable.audit(
         case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
-        capacity=0.3, repetitions=3, draws=200,
+        capacity=0.3, test=improvable.Test(repetitions=3, draws=200),
     )  # fmt: skip
     assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
     assert repr(audit).endswith(" (lower median of 3 repetitions), 2 groups>")

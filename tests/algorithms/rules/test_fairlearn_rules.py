@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.data.frame import read_rows
 
@@ -48,7 +49,7 @@ def audited(people: Any, rule: Any, **options: Any) -> improvable.Audit:
         "features": ["need", "access"], "accuracy": "classification_rate", "fairness": "selection_rate",
         "repetitions": 1, "draws": 200, "group_blind": False, "scheme": "split",
     }  # fmt: skip
-    return improvable.audit(people, rule=rule, **{**settings, **options})
+    return flat_audit(people, rule=rule, **{**settings, **options})
 
 
 def mean_gap(result: improvable.Audit) -> float:

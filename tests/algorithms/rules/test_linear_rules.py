@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.algorithms.rules import as_rule
 from improvable.algorithms.rules.linear.problem import aim_at
 from improvable.algorithms.rules.linear.rule import LinearRule, _negated
@@ -43,7 +44,7 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
         "rule": "linear_search", "features": ["visits", "record"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> None:
@@ -91,7 +92,7 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     algorithm = result.refit()
     found = improvable.compare(
         few, outcome="sick", group="group", status_quo=improvable.threshold("score", above=-0.5), candidate=algorithm,
-        accuracy="classification_rate", draws=200,
+        accuracy="classification_rate", test=improvable.Test(draws=200),
     ).to_dict()["repetitions"][0]  # fmt: skip
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
@@ -165,7 +166,12 @@ def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
         algorithm = audited(people, rule=f"linear_search:{objective}:iota=0.02", **size).refit()
         status_quo = improvable.threshold("score", capacity=0.25)
         found = improvable.compare(
-            people, outcome="outcome", group="group", status_quo=status_quo, candidate=algorithm, draws=200
+            people,
+            outcome="outcome",
+            group="group",
+            status_quo=status_quo,
+            candidate=algorithm,
+            test=improvable.Test(draws=200),
         ).to_dict()["repetitions"][0]
         for group, delta in size["delta_accuracy"].items():  # type: ignore[attr-defined]
             before, after = found["accuracy"][group]["status_quo"], found["accuracy"][group]["candidate"]
@@ -183,7 +189,7 @@ def test_balanced_measures_from_the_claim(people: pl.DataFrame) -> None:
         algorithm = audited(people, rule="linear_search:balanced", **size).refit()
         repetition = improvable.compare(
             people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.25),
-            candidate=algorithm, draws=200,
+            candidate=algorithm, test=improvable.Test(draws=200),
         ).to_dict()["repetitions"][0]  # fmt: skip
         return min(of["candidate"] / of["status_quo"] for of in repetition["accuracy"].values()), repetition["gap"][
             "candidate"
@@ -279,9 +285,9 @@ def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: s
     size: dict[str, Any] = {"delta_accuracy": 0.1 if form == "ratio" else 0.02, "form": form}
     algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).refit()
     status_quo = improvable.threshold("score", capacity=0.25)
-    found = improvable.compare(
-        well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked
-    ).to_dict()["repetitions"][0]
+    found = flat_compare(well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked).to_dict()[
+        "repetitions"
+    ][0]
     for of in found["accuracy"].values():
         assert of["candidate"] <= (0.9 * of["status_quo"] if form == "ratio" else of["status_quo"] - 0.02) + 1e-9
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
@@ -44,7 +45,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "features": ["need_1", "need_2"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @pytest.mark.parametrize("name", ["linear", "lasso", "forest", "boosting"])

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules.selection_gap import Path, PenalizedScore, guess_group
 from improvable.algorithms.serialize import export_algorithm, import_algorithm
 from improvable.procedure.prepare import prepare_audit
@@ -44,7 +45,7 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
         "rule": "linear", "features": ["visits", "record", "distance"], "repetitions": 1, "draws": 200,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 def reached(result: improvable.Audit) -> float:

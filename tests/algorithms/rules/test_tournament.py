@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import folds_of
 from improvable.data.sample import Sample
@@ -50,7 +51,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "features": ["need", "cost_old", "noise"], "repetitions": 3, "draws": 300, "row_id": "person",
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @dataclass(frozen=True)

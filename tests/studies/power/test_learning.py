@@ -9,6 +9,7 @@ import pytest
 
 import improvable
 from assumed import GROUPS
+from flat import flat_audit
 from improvable.errors import OptionError
 from improvable.studies.power import Learning, power_from_assumptions, power_from_pilot
 from improvable.studies.power.learning import LearningPoint, _step, learning_of
@@ -39,7 +40,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
     features = ["need", *(f"noise_{j}" for j in range(noise))]
     frame = people(rows, noise, seed)
     return [
-        improvable.audit(
+        flat_audit(
             frame,
             **QUESTION,
             features=features,
