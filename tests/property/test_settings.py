@@ -48,7 +48,7 @@ def values_of(setting: Setting) -> st.SearchStrategy[Any]:
     return st.sampled_from(setting.choices) if setting.choices else VALUES[setting.kind]
 
 
-DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.section}
+DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.in_protocol}
 NEEDED = {name: values for name, values in DECLARED.items() if SETTINGS[name].required}
 ASKED = st.fixed_dictionaries(NEEDED, optional={name: DECLARED[name] for name in DECLARED if name not in NEEDED})
 
