@@ -485,4 +485,4 @@ def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
         return f"`{name}` is part of a report: result.report(path, about=About({name}={value!r}))."
     if name in SETTINGS and AUDIT in SETTINGS[name].commands:
         return f"`{name}` belongs to a protocol or to the command line: {SETTINGS[name].flag}."
-    return f"there is no argument `{name}`. {nearest(name, [*arguments, *SETTINGS])}"
+    return f"there is no argument `{name}`. {nearest(name, dict.fromkeys([*arguments, *SETTINGS]))}"
