@@ -15,19 +15,18 @@ from improvable.question.settings import (
     Capacity,
     Constraints,
     Groups,
+    Measured,
     Read,
     Settings,
     Test,
     asked,
     where_to_say,
 )
-from improvable.question.utility import Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Measured = str | Utility | Sequence[str | Utility]
 
 
 def _says_where(function: Callable[P, R]) -> Callable[P, R]:

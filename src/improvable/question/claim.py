@@ -7,19 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from improvable.errors import OptionError, nearest
-from improvable.question.options import (
-    DELTA,
-    FLAG,
-    GAP_DELTA,
-    NUMBER,
-    TEXT,
-    TEXTS,
-    WEIGHTS,
-    as_names,
-    check_choice,
-    check_number,
-    of_claim,
-)
+from improvable.question.options import DELTA, GAP_DELTA, WEIGHTS, as_names, check_choice, check_number, of_claim
 from improvable.question.utility import Selection
 
 Form = Literal["ratio", "difference"]
@@ -79,25 +67,23 @@ class Claim:
     ('black',)
     """
 
-    selection: Selection = of_claim(TEXT, "What being selected means: it says which group is worse off.", "benefit")
+    selection: Selection = of_claim("What being selected means: it says which group is worse off.", "benefit")
     lower_is_better: bool = of_claim(
-        FLAG, "A lower amount is better: costs, days. Of two values, name one as positive.", False
+        "A lower amount is better: costs, days. Of two values, name one as positive.", False
     )
-    ask: Ask = of_claim(TEXT, "What must improve: accuracy, fairness, or both.", "both")
+    ask: Ask = of_claim("What must improve: accuracy, fairness, or both.", "both")
     delta_accuracy: Delta = of_claim(
-        DELTA, "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.", 0.0
+        "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.", 0.0, kind=DELTA
     )
-    no_worse: float | None = of_claim(
-        NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None
-    )
+    no_worse: float | None = of_claim("Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None)
     delta_fairness: GapDelta = of_claim(
-        GAP_DELTA, "By how much the gap must be smaller: 0.1 is a tenth; or by utility.", 0.0
+        "By how much the gap must be smaller: 0.1 is a tenth; or by utility.", 0.0, kind=GAP_DELTA
     )
-    form: Form = of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference).", "ratio")
-    gap: Gap = of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.", "signed")
-    protected: Sequence[str] = of_claim(TEXTS, "The gap counts only where this group is worse off.", ())
+    form: Form = of_claim("Deltas are shares (ratio) or amounts (difference).", "ratio")
+    gap: Gap = of_claim("Fairness statistic that decides: signed, or the paper's absolute.", "signed")
+    protected: Sequence[str] = of_claim("The gap counts only where this group is worse off.", ())
     overall: Overall = of_claim(
-        WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.", None
+        "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.", None, kind=WEIGHTS
     )
 
     def __post_init__(self) -> None:

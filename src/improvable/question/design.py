@@ -25,42 +25,22 @@ MOST_SEED = (1 << 128) - 1
 
 @dataclass(frozen=True)
 class Question:
-    """What a result remembers of what was asked: columns, measures, claim, level. Plain data.
-
-    Attributes
-    ----------
-    outcome : str
-    group : tuple of str
-        Group columns.
-    accuracy, fairness : tuple of Measure
-    claim : Claim
-    draws : int
-    alpha : float
-    seed : int
-    weight, cluster, stratum : str or None
-        Columns.
-    method : {"bootstrap", "delta"} or None
-        How draws are made; None lets the number of cells decide.
-    outcome_range : (float, float) or None
-        The lowest and the highest outcome that there can be.
-    about : dict
-        Whose audit it is, and in what words a report speaks: organization, system, author, date, labels, simulated.
-    """
+    """What a result remembers of what was asked: columns, measures, claim, level. Plain data."""
 
     outcome: str
-    group: tuple[str, ...]
+    group: tuple[str, ...]  # columns
     accuracy: tuple[Measure, ...]
     fairness: tuple[Measure, ...]
     claim: Claim
     draws: int
     alpha: float
     seed: int
-    weight: str | None = None
+    weight: str | None = None  # a column, as the next two
     cluster: str | None = None
     stratum: str | None = None
-    method: Method | None = None
-    outcome_range: tuple[float, float] | None = None
-    about: dict[str, Any] = field(default_factory=dict)
+    method: Method | None = None  # how draws are made; None lets the number of cells decide
+    outcome_range: tuple[float, float] | None = None  # the lowest and the highest outcome that there can be
+    about: dict[str, Any] = field(default_factory=dict)  # what was given of `About`
 
     @property
     def selection(self) -> Selection:
@@ -97,26 +77,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Design:
-    """A question with what is needed to answer it from rows.
-
-    Attributes
-    ----------
-    question : Question
-    groups : Groups
-    utilities : tuple of Utility
-        The pairs (u, w) that rows contribute to; the means of formulas are among them.
-    accuracy, fairness : tuple of int
-        Which of `measured` are asked about.
-    formulas : tuple of Utility
-        Utilities that are functions of several of `utilities`.
-    """
+    """A question with what is needed to answer it from rows."""
 
     question: Question
     groups: Groups
-    utilities: tuple[Utility, ...]
-    accuracy: tuple[int, ...]
+    utilities: tuple[Utility, ...]  # the pairs (u, w) that rows contribute to; the means of formulas are among them
+    accuracy: tuple[int, ...]  # which of `measured` are asked about
     fairness: tuple[int, ...]
-    formulas: tuple[Utility, ...] = ()
+    formulas: tuple[Utility, ...] = ()  # functions of several of `utilities`
 
     @property
     def measured(self) -> tuple[Utility, ...]:

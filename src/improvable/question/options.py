@@ -19,9 +19,6 @@ SAME = "same"
 POPULATION = "population"
 
 
-# Checks of single values ----------------------------------------------------------------------------------------------
-
-
 def as_specs(spec: Any) -> list[Any]:
     return list(spec) if isinstance(spec, list | tuple) else [spec]
 
@@ -233,33 +230,15 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of value; each is one object.
+    """One kind of value; each is one object."""
 
-    Attributes
-    ----------
-    words : str
-        What a value must be, for messages: "It must be a whole number."
-    hint : type
-        What a protocol may hold.
-    plain : callable
-        A value of Python as a protocol holds it.
-    parse : callable
-        A value from a text of the command line; ValueError where the text is not one.
-    example : str
-        How it is written on the command line.
-    option : type
-        What the command line reads before `parse`: a number or flag is checked there; of a list, each is an option.
-    length : int, optional
-        How many values a list must have.
-    """
-
-    words: str
-    hint: Any
-    plain: Callable[[Any], Any]
-    parse: Callable[[Any], Any] = lambda value: value
-    example: str = ""
-    option: Any = str
-    length: int | None = None
+    words: str  # what a value must be, for messages: "It must be a whole number."
+    hint: Any  # the type of what a protocol may hold
+    plain: Callable[[Any], Any]  # a value of Python as a protocol holds it
+    parse: Callable[[Any], Any] = lambda value: value  # from the command line; ValueError where it is not one
+    example: str = ""  # how it is written on the command line
+    option: Any = str  # what the command line reads before `parse`; of a list, each is an option
+    length: int | None = None  # how many values a list must have
 
     def accepts(self, value: Any) -> bool:
         """Whether a value of a protocol is of this kind."""
@@ -360,57 +339,28 @@ SECTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of one setting.
-
-    Attributes
-    ----------
-    name : str
-        In Python.
-    kind : Kind
-    help : str
-        What it means, in one line.
-    commands : tuple of str
-        Commands that take it.
-    section, key : str
-        Where a protocol and the help have it.
-    in_protocol : bool
-        Whether a protocol may hold it.
-    flag : str
-        How the command line spells it. A flag that takes no value turns the default around.
-    flag_help : str
-        What the flag does, where that is not `help`.
-    unset : str
-        What holds where it is None, in words.
-    needs : pair of str, optional
-        The setting and its value without which this one means nothing.
-    identity : bool
-        Whether two runs that differ in it are two audits.
-    default : Any
-    required : bool
-    choices : tuple of str
-        The only texts that are allowed; any text where empty.
-    """
+    """What is known of one setting."""
 
     name: str
     kind: Kind
     help: str
-    commands: tuple[str, ...] = EVERYWHERE
-    section: str
-    key: str
-    in_protocol: bool = True
-    flag: str
-    flag_help: str = ""
-    unset: str = ""
-    needs: tuple[str, str] | None = None
-    identity: bool = True
+    section: str  # of a protocol, and panel of the help
+    key: str  # in the section
+    flag: str  # on the command line; one that takes no value turns the default around
+    flag_help: str = ""  # what the flag does, where that is not `help`
+    commands: tuple[str, ...] = EVERYWHERE  # that take it
+    in_protocol: bool = True  # whether a protocol may hold it
+    identity: bool = True  # whether two runs that differ in it are two audits
+    unset: str = ""  # what holds where it is None, in words
+    needs: tuple[str, str] | None = None  # another setting and its value, without which this one means nothing
     default: Any = None
     required: bool = False
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # the only strings that are allowed; any where empty
 
 
-def option(kind: Kind, help: str, default: Any = MISSING, **known: Any) -> Any:  # noqa: A002
-    """A field of a dataclass that is a setting; `known` are attributes of `Setting`."""
-    return field(default=default, metadata={"kind": kind, "help": help, **known})
+def option(help: str, default: Any = MISSING, **known: Any) -> Any:  # noqa: A002
+    """A field of a dataclass that is a setting; `known` are attributes of `Setting`. Its type says its kind, mostly."""
+    return field(default=default, metadata={"help": help, **known})
 
 
 of_columns, of_groups, of_claim, of_test, of_read = (
@@ -429,16 +379,20 @@ def settings_of(declared: type) -> dict[str, Setting]:
     """The settings that a dataclass declares, by name."""
     out = {}
     for one in fields(declared):
-        required = one.default is MISSING
-        choices = ()
-        if one.metadata["kind"] is TEXT:
-            parts = (one.type, *get_args(one.type))
-            choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-        out[one.name] = make_setting(
-            one.name,
-            default=None if required else one.default,
-            required=required,
-            choices=choices,
-            **one.metadata,
-        )
+        parts = (one.type, *get_args(one.type))
+        choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+        known = {"kind": _kind_of(one.type), **one.metadata}
+        if one.default is MISSING:
+            known |= {"required": True}
+        else:
+            known |= {"default": one.default}
+        out[one.name] = make_setting(one.name, choices=choices if known["kind"] is TEXT else (), **known)
     return out
+
+
+def _kind_of(hint: Any) -> Kind:
+    """The kind of values of a plain type."""
+    parts = [part for part in (get_args(hint) or (hint,)) if part is not NoneType]
+    if any(get_origin(part) is Sequence for part in (hint, *parts)):
+        return TEXTS
+    return {bool: FLAG, int: WHOLE, float: NUMBER}.get(parts[0], TEXT)
