@@ -84,7 +84,7 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     assert by_options(Path("loans.csv"), PLAIN_OPTIONS) == found
     assert run(["init", "loans.toml", "--data", "loans.csv"]) == 0
     guessed = Path("loans.toml").read_text()
-    Path("loans.toml").write_text(guessed.replace("[test]", '[test]\nrow_id = "row"'))
+    Path("loans.toml").write_text(guessed.replace("[columns]", '[columns]\nrow_id = "row"'))
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
     assert said_of(json.loads(Path("init.json").read_text())) == found
     meant = {"repaid": "1", "approved": "1"}

@@ -159,7 +159,7 @@ def test_each_problem_of_the_data_is_said_once_with_the_advice_that_fixes_it(peo
 
 def test_positive_and_missing_values_are_part_of_the_protocol(people: pl.DataFrame) -> None:
     found = audit(worded(people, ("yes", "no"), "sick"), positive="yes", na=["9", "99"], strip=True)
-    declared = found.setting["protocol"]["declared"]["columns"]
+    declared = found.setting["protocol"]["declared"]["read"]
     assert (declared["positive"], declared["na"], declared["strip"]) == (["yes"], ["9", "99"], True)
 
 
@@ -219,7 +219,7 @@ def test_a_bare_value_serves_where_one_column_holds_it(people: pl.DataFrame) -> 
 def test_the_meaning_of_every_column_is_in_the_protocol(people: pl.DataFrame) -> None:
     spoken = worded(people, ("no", "yes"), "sick").pipe(worded, ("yes", "no"), "selected")
     found = audit(spoken, positive={"sick": "no", "selected": "yes"})
-    assert found.setting["protocol"]["declared"]["columns"]["positive"] == {"sick": "no", "selected": "yes"}
+    assert found.setting["protocol"]["declared"]["read"]["positive"] == {"sick": "no", "selected": "yes"}
     assert found.table().equals(audit(people).table())
 
 

@@ -46,25 +46,20 @@ def as_option(name: str, value: str | None) -> str:
     flag = KNOWN[name].flag
     if value is None or value in ("True", "False"):
         return flag
-    return f"{flag} {_words(value)}"
-
-
-def _words(value: str) -> str:
     try:
-        read = ast.literal_eval(value)
+        text = _joined(ast.literal_eval(value))
     except (ValueError, SyntaxError):
-        return value
-    if read is Ellipsis:
-        return "..."
-    text = _joined(read)
-    return text if text == "..." else shlex.quote(text)
+        return f"{flag} {value}"
+    return f"{flag} {text if text == '...' else shlex.quote(text)}"
 
 
 def _joined(value: Any) -> str:
+    if value is Ellipsis:
+        return "..."
     if value == SAME_SHARE:
         return "same"
     if isinstance(value, Mapping):
-        return ",".join(f"{column}={'...' if one is Ellipsis else one}" for column, one in value.items())
+        return ",".join(f"{column}={_joined(one)}" for column, one in value.items())
     if isinstance(value, list | tuple):
         return ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
     return str(value)

@@ -233,24 +233,19 @@ def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], k
 def _check_names(setting: str, given: Mapping[str, Any], utilities: Sequence[str], kind: str) -> None:
     """Refuse a table whose keys are not the utilities, all of them."""
     _check_known(setting, given, utilities, kind)
-    for name in utilities:
+    _check_complete(setting, given, utilities, "the utility", "utility")
+
+
+def _check_complete(setting: str, given: Mapping[str, Any], needed: Iterable[str], what: str, each: str) -> None:
+    for name in needed:
         if name not in given:
             raise OptionError(
-                f"`{setting}` has nothing for the utility '{name}'.", "Give one number, or one for every utility."
+                f"`{setting}` has nothing for {what} '{name}'.", f"Give one number, or one for every {each}."
             )
 
 
 def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()) -> None:
-    """Check that the groups a claim names are groups.
-
-    Parameters
-    ----------
-    claim : Claim
-    attributes : sequence of sequences of str
-        The levels of each attribute.
-    accuracy : sequence of str
-        Labels of the accuracy utilities.
-    """
+    """Check that the groups a claim names are groups; `attributes` are the levels of each, `accuracy` the utilities."""
     known = [level for levels in attributes for level in levels]
     if isinstance(claim.delta_accuracy, Mapping):
         for name in claim.delta_accuracy:
@@ -264,11 +259,7 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
                 raise OptionError(
                     f"`delta_accuracy` names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
                 )
-        for level in known:
-            if level not in table:
-                raise OptionError(
-                    f"`delta_accuracy` has nothing for group '{level}'.", "Give one number, or one for every group."
-                )
+        _check_complete("delta_accuracy", table, known, "group", "group")
     for name in claim.protected:
         if name not in known:
             raise OptionError(f"the protected group '{name}' is not a group.", nearest(name, known))

@@ -198,11 +198,6 @@ def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
     return dict(_pairs(texts, "=")) if any("=" in one for one in given) else given
 
 
-def parse_range(text: str) -> list[float]:
-    low, high = map(float, parse_names(text))
-    return [low, high]
-
-
 # Values in a protocol -------------------------------------------------------------------------------------------------
 
 
@@ -269,7 +264,7 @@ RANGE = Kind(
     "two numbers, the lowest and the highest",
     Sequence[float],
     lambda value: [float(end) for end in value],
-    parse=parse_range,
+    parse=lambda text: [*map(float, parse_names(text))],
     example="0,50000",
     length=2,
 )

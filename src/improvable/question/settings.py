@@ -29,8 +29,15 @@ EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
 Measured = str | Utility | Sequence[str | Utility]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Levels:
+    cross: bool = o.of_groups("Cross several group columns into intersections.", False)
+    min_group: int = o.of_groups("Groups with fewer rows are small.", 0)
+    small: Small = o.of_groups("Refuse small groups, or pool them into one.", "refuse")
+
+
 @dataclass(frozen=True)
-class Groups:
+class Groups(_Levels):
     """How group columns are read; `audit` and `compare` accept it as `group`.
 
     Attributes
@@ -49,9 +56,6 @@ class Groups:
     columns: str | Sequence[str]
     _: KW_ONLY
     only: Sequence[str] = ()
-    cross: bool = False
-    min_group: int = 0
-    small: Small = "refuse"
 
     def __post_init__(self) -> None:
         for name in ("columns", "only"):
@@ -73,9 +77,6 @@ class _Asked:
         "Column that differs in every row; it tells rows apart.", None, commands=(o.AUDIT,)
     )
     groups: Sequence[str] | None = o.of_groups("Keep only these groups: black,white.", None, unset="all", key="only")
-    cross: bool = o.of_groups("Cross several group columns into intersections.", False)
-    min_group: int = o.of_groups("Groups with fewer rows are small.", 0)
-    small: Small = o.of_groups("Refuse small groups, or pool them into one.", "refuse")
     status_quo: Any = o.option("The algorithm in use.", section=STATUS_QUO, commands=())
     rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
     rule_source: str | None = o.of_rule(
@@ -299,7 +300,7 @@ class About:
 
 # The fields of the last base come first: a protocol begins with its columns.
 @dataclass(frozen=True, kw_only=True)
-class Settings(About, Read, Test, Claim, Constraints, _Asked):
+class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
     """All settings of an audit as one value: what `audit` is given, flat, and what only a protocol has.
 
     `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
