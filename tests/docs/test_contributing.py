@@ -7,7 +7,6 @@ from types import FrameType
 from typing import Any
 
 import improvable
-from flat import flat_audit
 
 HOME = Path(improvable.__file__).parent
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -26,10 +25,10 @@ def traced() -> list[str]:
 
     sys.setprofile(look)
     try:
-        flat_audit(
+        improvable.audit(
             people, outcome="gagne_sum_t", group="race", rule="linear", features=["gagne_sum_tm1", "dem_*"],
-            status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=1, draws=100, n_jobs=1,
-            progress=False,
+            status_quo=improvable.threshold("risk_score_t", capacity=0.1), n_jobs=1,
+            test=improvable.Test(repetitions=1, draws=100),
         ).summary()  # fmt: skip
     finally:
         sys.setprofile(None)

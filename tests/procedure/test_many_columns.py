@@ -54,7 +54,7 @@ def calls(work: Any) -> int:
 def audit(frame: Any, rule: str) -> improvable.Audit:
     return flat_audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, repetitions=1,
-        draws=100, n_jobs=1, progress=False,
+        draws=100, n_jobs=1,
     )  # fmt: skip
 
 

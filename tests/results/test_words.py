@@ -113,6 +113,6 @@ def test_results_print_their_summary(case: Case) -> None:
     assert str(result) == result.summary()
 
 
-@pytest.mark.parametrize("name", ["p_value", "reject", "threshold", "null_hypothesis", "alternative_hypothesis"])
+@pytest.mark.parametrize("name", ["p_value", "reject", "level", "null_hypothesis", "alternative_hypothesis"])
 def test_results_have_one_face(case: Case, name: str) -> None:
     assert getattr(compared(case), name) is not None

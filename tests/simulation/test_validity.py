@@ -89,7 +89,7 @@ def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
     frame = process.draw(np.random.default_rng(6), 2_400, process.null).with_row_index("row")
     slow = flat_audit(
         frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], repetitions=5,
-        draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row", scheme="split",
+        draws=200, seed=7, delta_fairness=0.2, row_id="row", scheme="split",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
     assert not any(repetition.corrections for repetition in slow.repetitions)

@@ -32,7 +32,6 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
             repetitions=1,
             draws=200,
             seed=1,
-            progress=False,
         )
         for unit in (1.0, 2.0**14, 2.0**-14)
     ]
