@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -176,28 +176,26 @@ def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
     >>> accuracy_delta({"calibration": {"a": 0.02, "b": 0}, "lift": 0.1}, ["calibration", "lift"])
     {'calibration': {'a': 0.02, 'b': 0.0}, 'lift': 0.1}
     """
-    if not isinstance(delta, Mapping):
-        return _number("delta_accuracy", delta)
-    named = {str(key): value for key, value in delta.items()}
-    inner = [key for key, value in named.items() if isinstance(value, Mapping)]
-    _check_known("delta_accuracy", inner, utilities, "accuracy")
-    if any(key in utilities for key in named):
-        _check_names("delta_accuracy", named, utilities, "accuracy")
-    out: dict[str, float | Mapping[str, float]] = {}
-    for key, value in named.items():
-        if isinstance(value, Mapping):
-            out[key] = {str(group): _number("delta_accuracy", one) for group, one in value.items()}
-        else:
-            out[key] = _number("delta_accuracy", value)
-    return out
+    if isinstance(delta, Mapping):
+        inner = [str(key) for key, value in delta.items() if isinstance(value, Mapping)]
+        _check_known("delta_accuracy", inner, utilities, "accuracy")
+        if any(str(key) in utilities for key in delta):
+            _check_names("delta_accuracy", [*map(str, delta)], utilities, "accuracy")
+    return cast(Delta, _numbers("delta_accuracy", delta))
 
 
 def _gap_delta(delta: GapDelta, utilities: Sequence[str]) -> GapDelta:
-    if not isinstance(delta, Mapping):
-        return _number("delta_fairness", delta)
-    named = {str(key): _number("delta_fairness", value) for key, value in delta.items()}
-    _check_names("delta_fairness", named, utilities, "fairness")
-    return named
+    if isinstance(delta, Mapping):
+        _check_names("delta_fairness", [*map(str, delta)], utilities, "fairness")
+    return cast(GapDelta, _numbers("delta_fairness", delta))
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """A number, or a table of numbers or of tables, checked."""
+    if isinstance(value, Mapping):
+        return {str(key): _numbers(name, one) for key, one in value.items()}
+    check_number(name, value, -np.inf, np.inf)
+    return float(value)
 
 
 def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
@@ -213,11 +211,6 @@ def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
     return -float(no_worse)
 
 
-def _number(name: str, value: float) -> float:
-    check_number(name, value, -np.inf, np.inf)
-    return float(value)
-
-
 def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float]]:
     """The tables of a delta whose keys are groups."""
     tables = [delta_in(delta, utility) for utility in utilities or [""]]
@@ -230,13 +223,13 @@ def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], k
             raise OptionError(f"`{setting}` names '{name}', which does not measure {kind}.", nearest(name, utilities))
 
 
-def _check_names(setting: str, given: Mapping[str, Any], utilities: Sequence[str], kind: str) -> None:
+def _check_names(setting: str, given: Sequence[str], utilities: Sequence[str], kind: str) -> None:
     """Refuse a table whose keys are not the utilities, all of them."""
     _check_known(setting, given, utilities, kind)
     _check_complete(setting, given, utilities, "the utility", "utility")
 
 
-def _check_complete(setting: str, given: Mapping[str, Any], needed: Iterable[str], what: str, each: str) -> None:
+def _check_complete(setting: str, given: Iterable[str], needed: Iterable[str], what: str, each: str) -> None:
     for name in needed:
         if name not in given:
             raise OptionError(

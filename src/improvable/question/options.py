@@ -245,71 +245,43 @@ NUMBER = Kind("a number", float, float, option=float)
 WHOLE = Kind("a whole number", int, int, option=int)
 FLAG = Kind("true or false", bool, bool, option=bool)
 TEXTS = Kind(
-    "a list of texts",
-    str | list[str],
-    lambda value: list(as_names(value)),
+    "a list of texts", str | list[str], lambda value: list(as_names(value)), option=list[str],
     parse=lambda texts: list(dict.fromkeys(parse_names(texts))),
     example="names between commas, and a name with a comma in double quotes",
-    option=list[str],
-)
+)  # fmt: skip
 POSITIVE = Kind(
-    "a value, or a table with one for each column",
-    str | list[str] | Mapping[Any, str | float | bool],
-    plain_positive,
-    parse=parse_positive,
-    example="default=no,approved=yes",
-    option=list[str],
-)
+    "a value, or a table with one for each column", str | list[str] | Mapping[Any, str | float | bool], plain_positive,
+    parse=parse_positive, example="default=no,approved=yes", option=list[str],
+)  # fmt: skip
 RANGE = Kind(
-    "two numbers, the lowest and the highest",
-    Sequence[float],
-    lambda value: [float(end) for end in value],
-    parse=lambda text: [*map(float, parse_names(text))],
-    example="0,50000",
-    length=2,
-)
+    "two numbers, the lowest and the highest", Sequence[float], lambda value: [float(end) for end in value],
+    parse=lambda text: [*map(float, parse_names(text))], example="0,50000", length=2,
+)  # fmt: skip
 CAPACITY = Kind(
-    f"a number, or '{SAME}'",
-    float | Literal["same", "status_quo"],
-    _plain,
-    parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text),
-    example="0.03 or same",
-)
+    f"a number, or '{SAME}'", float | Literal["same", "status_quo"], _plain,
+    parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text), example="0.03 or same",
+)  # fmt: skip
 SIGNS = Kind(
-    "a table",
-    Mapping,
-    _plain,
-    parse=lambda text: dict(_pairs(text, ":", last=True)),
-    example="age:+ or age:+,income:-",
-)
+    "a table", Mapping, _plain,
+    parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-",
+)  # fmt: skip
 LABELS = Kind(
-    "a table of texts",
-    Mapping[Any, str],
-    _plain,
-    parse=lambda text: dict(_pairs(text, ":")),
-    example="column:words, or column:words,other:words",
-)
+    "a table of texts", Mapping[Any, str], _plain,
+    parse=lambda text: dict(_pairs(text, ":")), example="column:words, or column:words,other:words",
+)  # fmt: skip
 DELTA = Kind(
-    "a number, or a table with one for each group or utility",
-    float | Mapping,
-    _plain,
-    parse=parse_delta,
+    "a number, or a table with one for each group or utility", float | Mapping, _plain, parse=parse_delta,
     example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",
-)
+)  # fmt: skip
 GAP_DELTA = Kind(
-    "a number, or a table with one for each utility",
-    float | Mapping,
-    _plain,
+    "a number, or a table with one for each utility", float | Mapping, _plain,
     parse=lambda text: _numbers(text) if ":" in text else float(text),
     example="0.1, or calibration:0.1,selection_rate:0",
-)
+)  # fmt: skip
 WEIGHTS = Kind(
-    f"'{POPULATION}', or a table with a weight for each group",
-    str | Mapping,
-    _plain,
-    parse=lambda text: text if text == POPULATION else _numbers(text),
-    example=f"{POPULATION}, or white:0.5,black:0.5",
-)
+    f"'{POPULATION}', or a table with a weight for each group", str | Mapping, _plain,
+    parse=lambda text: text if text == POPULATION else _numbers(text), example=f"{POPULATION}, or white:0.5,black:0.5",
+)  # fmt: skip
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
@@ -377,10 +349,7 @@ def settings_of(declared: type) -> dict[str, Setting]:
         parts = (one.type, *get_args(one.type))
         choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
         known = {"kind": _kind_of(one.type), **one.metadata}
-        if one.default is MISSING:
-            known |= {"required": True}
-        else:
-            known |= {"default": one.default}
+        known |= {"required": True} if one.default is MISSING else {"default": one.default}
         out[one.name] = make_setting(one.name, choices=choices if known["kind"] is TEXT else (), **known)
     return out
 

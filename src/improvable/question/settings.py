@@ -80,23 +80,18 @@ class _Asked:
     status_quo: Any = o.option("The algorithm in use.", section=STATUS_QUO, commands=())
     rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
     rule_source: str | None = o.of_rule(
-        "Digest of the code behind a rule module:object; other code is refused.",
-        None,
-        key="source",
-        unset="any code",
-        commands=(o.AUDIT,),
-    )
+        "Digest of the code behind a rule module:object; other code is refused.", None, key="source",
+        unset="any code", commands=(o.AUDIT,),
+    )  # fmt: skip
     features: Sequence[str] | None = o.of_rule(
         "Columns a candidate may read: age,visits,lab_*.", None, unset="all but outcomes, groups, ids"
     )
     exclude: Sequence[str] = o.of_rule("Columns it may not read.", ())
     target: str | None = o.of_rule("Column the rule predicts.", None, unset="the outcome")
     capacity: Capacity = o.of_rule(
-        "Share of rows that may be selected; same is the status quo's own share.",
-        None,
-        unset="that of the status quo, if any",
-        kind=o.CAPACITY,
-    )
+        "Share of rows that may be selected; same is the status quo's own share.", None,
+        unset="that of the status quo, if any", kind=o.CAPACITY,
+    )  # fmt: skip
     accuracy: Measured = o.of_claim(
         "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.", "calibration"
     )
@@ -124,11 +119,9 @@ class Constraints:
         "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
     )
     group_blind: bool = o.of_constraints(
-        "Refuse features that are, or determine, a group.",
-        True,
-        flag="--allow-group",
+        "Refuse features that are, or determine, a group.", True, flag="--allow-group",
         flag_help="Let a candidate read the group.",
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,21 +165,16 @@ class Read:
 
     positive: Positive = o.of_read(
         "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
-        "approved=yes,default=no.",
-        None,
-        unset="1",
-        kind=o.POSITIVE,
-    )
+        "approved=yes,default=no.", None, unset="1", kind=o.POSITIVE,
+    )  # fmt: skip
     outcome_range: Sequence[float] | None = o.of_read(
-        "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.",
-        None,
+        "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None,
         kind=o.RANGE,
-    )
+    )  # fmt: skip
     direction: AsStated | None = o.of_read(
-        "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
-        None,
+        "'as stated': the status quo does select those with the worse outcomes; test it all the same.", None,
         unset="refused",
-    )
+    )  # fmt: skip
     na: str | Sequence[str] | None = o.of_read(
         "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
     )
@@ -197,19 +185,13 @@ class Read:
     decimal: Decimal | None = o.of_read("Decimal mark in a text file.", None, unset="detected")
     sheet: str | None = o.of_read("Sheet of an Excel file.", None, unset="the first")
     engine: EngineName | None = o.of_read(
-        "What reads the rows, in batches.",
-        None,
-        unset="by the data",
-        identity=False,
-        in_protocol=False,
+        "What reads the rows, in batches.", None, unset="by the data", identity=False, in_protocol=False,
         commands=o.TESTING,
-    )
+    )  # fmt: skip
     duplicates: Duplicates | None = o.of_read(
-        "Rows that are the same in features and outcome: different people, or copies that stay together.",
-        None,
-        unset="a caution where there are many",
-        commands=(o.AUDIT,),
-    )
+        "Rows that are the same in features and outcome: different people, or copies that stay together.", None,
+        unset="a caution where there are many", commands=(o.AUDIT,),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,28 +229,22 @@ class Test:
 
     scheme: Scheme = o.of_test(
         "How a repetition uses the rows: forward in blocks, each judged by what those before it taught, or the "
-        "paper's split.",
-        "forward",
-        commands=o.SEARCHING,
-    )
+        "paper's split.", "forward", commands=o.SEARCHING,
+    )  # fmt: skip
     repetitions: int = o.of_test("How often the rows are put in a random order and tested.", 7, commands=o.SEARCHING)
     train_fraction: float = o.of_test(
-        "With scheme split: share of rows that the rule learns from.",
-        0.5,
-        needs=("scheme", "split"),
+        "With scheme split: share of rows that the rule learns from.", 0.5, needs=("scheme", "split"),
         commands=o.SEARCHING,
-    )
+    )  # fmt: skip
     draws: int = o.of_test("Bootstrap draws.", 10_000, commands=o.TESTING)
     alpha: float = o.of_test("Level of the test.", 0.05)
     ties: Ties = o.of_test(
         "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.", "random"
     )
     method: Method | None = o.of_test(
-        "Take p-values from the bootstrap, or from its normal limit (delta).",
-        None,
-        unset="by the number of cells",
+        "Take p-values from the bootstrap, or from its normal limit (delta).", None, unset="by the number of cells",
         commands=o.TESTING,
-    )
+    )  # fmt: skip
     train_rows: int = o.of_test(
         "At most this many rows teach the rule of a block and set cutoffs.", 100_000, commands=(o.AUDIT,)
     )
@@ -308,16 +284,13 @@ class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
 
     seed: int = o.of_test("Same seed, same data: same result.", 0)
     challenge_source: str | None = o.of_test(
-        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
-        None,
+        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.", None,
         commands=(o.AUDIT,),
-    )
+    )  # fmt: skip
     challenge: str | None = o.of_test(
-        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
-        None,
-        in_protocol=False,
-        commands=(o.AUDIT,),
-    )
+        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.", None,
+        in_protocol=False, commands=(o.AUDIT,),
+    )  # fmt: skip
     seal: str | None = o.of_test(
         "Digest of the seal that was checked before the run.", None, in_protocol=False, commands=()
     )
