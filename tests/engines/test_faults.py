@@ -239,7 +239,7 @@ def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.
     monkeypatch.setattr("improvable.procedure.checkpoint.MOST_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest")
-    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`train_rows=\d+`"):
+    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`test=Test.train_rows=\d+.`"):
         audited(people, engine="arrow", rule="forest")
 
 

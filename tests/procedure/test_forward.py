@@ -385,7 +385,7 @@ def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monke
         message = "is code of its own, and fewer than 7 forward repetitions do not keep the level"
         with pytest.raises(improvable.OptionError, match=message) as caught:
             asked(people, rule=rule, capacity=0.2, repetitions=repetitions)
-        assert "Make at least 7, or use `scheme='split'`." in str(caught.value)
+        assert "Make at least 7, or use `test=Test(scheme='split')`." in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=1, scheme="split").repetitions) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=7).repetitions) == 7

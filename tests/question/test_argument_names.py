@@ -74,7 +74,7 @@ def test_an_error_names_the_argument_in_python_and_the_option_on_the_command_lin
     asked: dict[str, Any] = {"outcome": "default", "group": "sex", "status_quo": "approved"}
     with pytest.raises(improvable.DataError) as refused:
         flat_audit(loans(), **asked)
-    assert "`positive={'default': 'yes'}`" in str(refused.value)
+    assert "`read=Read(positive={'default': 'yes'})`" in str(refused.value)
     assert "--" not in str(refused.value)
     loans().write_csv(tmp_path / "loans.csv")
     command = f"audit {tmp_path / 'loans.csv'} --outcome default --group sex --decision approved"

@@ -124,7 +124,7 @@ def test_the_flagship_names_the_black_patients() -> None:
     text = " ".join(result.summary(verbose=True).split())
     assert "is higher for black, a higher bar for the benefit" in text
     assert "Selection rates and the gap point to different groups: white is selected less often" in text
-    with pytest.raises(improvable.DataError, match=r"'black' is not worse off .*`selection='benefit'` or"):
+    with pytest.raises(improvable.DataError, match=r"'black' is not worse off .*`claim=Claim.selection='benefit'.` or"):
         flat_compare(people, protected="black", selection="burden", **asked)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from improvable.data.frame import FrameLike
+from improvable.errors import ImprovableError
 from improvable.procedure.compare import run_comparison
 from improvable.procedure.run import run_audit
+from improvable.question.argument_names import as_arguments
 from improvable.question.claim import Claim
 from improvable.question.options import COMPARE
 from improvable.question.settings import (
@@ -30,7 +32,7 @@ R = TypeVar("R")
 
 
 def _says_where(function: Callable[P, R]) -> Callable[P, R]:
-    """Answer an argument that a function does not have with the place where it goes."""
+    """Say where a setting goes: one that is not an argument, and one that the hint of an error names."""
     known = inspect.signature(function).parameters
 
     @wraps(function)
@@ -38,7 +40,11 @@ def _says_where(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in kwargs.items():
             if name not in known:
                 raise TypeError(where_to_say(name, value, known))
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except ImprovableError as error:
+            error.hint = as_arguments(error.hint)
+            raise
 
     return call
 

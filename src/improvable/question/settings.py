@@ -404,6 +404,12 @@ def asked(arguments: Mapping[str, Any], command: str = o.AUDIT) -> dict[str, Any
     return out
 
 
+def in_object(name: str, value: str) -> str:
+    """A setting as an argument of `audit`: ``test=Test(draws=500)``."""
+    argument, field = HELD[name]
+    return f"{argument}={OBJECTS[argument].__name__}({'..., ' if argument == 'group' else ''}{field}={value})"
+
+
 def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
     """Where a setting goes that is not an argument of a function.
 
@@ -413,9 +419,7 @@ def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
     '`draws` is part of `test`: test=Test(draws=500).'
     """
     if name in HELD and HELD[name][0] in arguments:
-        argument, field = HELD[name]
-        inside = f"{'..., ' if argument == 'group' else ''}{field}={value!r}"
-        return f"`{name}` is part of `{argument}`: {argument}={OBJECTS[argument].__name__}({inside})."
+        return f"`{name}` is part of `{HELD[name][0]}`: {in_object(name, repr(value))}."
     if name in {one.name for one in fields(About)}:
         return f"`{name}` is part of a report: result.report(path, about=About({name}={value!r}))."
     if name in SETTINGS and o.AUDIT in SETTINGS[name].commands:
