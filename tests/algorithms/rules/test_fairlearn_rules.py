@@ -157,7 +157,8 @@ def test_cutoffs_by_group_need_a_group_that_they_know(people: pl.DataFrame) -> N
             threshold_optimizer,
             {"group_blind": True},
             improvable.RuleError,
-            "needs the group at decision time, which may be disparate treatment. Allow it with `constraints=Constraints.group_blind=False.`",
+            "needs the group at decision time, which may be disparate treatment. "
+            "Allow it with `constraints=Constraints.group_blind=False.`",
         ),
         (grid_search, {"target": "visits"}, improvable.RuleError, "needs a target of 0 and 1, and 'visits' is not"),
         (grid_search, {"capacity": 0.2}, improvable.OptionError, "grid_search' cannot honor capacity"),
