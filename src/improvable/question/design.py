@@ -19,8 +19,8 @@ from improvable.question.options import (
 from improvable.question.settings import SETTINGS, Groups, Method, Settings, plain_about
 from improvable.question.utility import Measure, Selection, Utility
 
-FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
-MOST_SEED = (1 << 128) - 1
+MIN_DRAWS, MAX_DRAWS = 100, 10_000_000
+MAX_SEED = (1 << 128) - 1
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def make_design(settings: Settings) -> Design:
         fairness=[one.label for one in fairnesses],
     )
     check_number("alpha", settings.alpha, 0, 0.5)
-    check_integer("draws", settings.draws, FEWEST_DRAWS, MOST_DRAWS)
-    check_integer("seed", settings.seed, 0, MOST_SEED)
+    check_integer("draws", settings.draws, MIN_DRAWS, MAX_DRAWS)
+    check_integer("seed", settings.seed, 0, MAX_SEED)
     if settings.stratum is not None and settings.cluster is None:
         raise OptionError("`stratum` goes with a cluster.", "Name the column of clusters too: `cluster=...`.")
     question = Question(
