@@ -12,7 +12,7 @@ STEPS = (
     (
         "1  split",
         ("A random share of the rows", "is for training,", "the rest for testing."),
-        ('audit(seed=, test=Test(', '  "split", repetitions=,', "  train_fraction=))"),
+        ('seed=, scheme="split",', "repetitions=,", "train_fraction="),
     ),
     (
         "2  select",
