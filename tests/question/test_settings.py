@@ -20,7 +20,6 @@ from improvable.question.design import make_design
 from improvable.question.options import FLAG, Setting
 from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, EngineName, Groups, Settings, section_keys
-from settings_page import settings_page
 
 FIELDS = {field.name: field for field in fields(Settings)}
 COMPARED = {name for name, setting in SETTINGS.items() if "compare" in setting.commands}
@@ -115,14 +114,6 @@ def test_a_wrong_choice_is_one_line(name: str, capsys: pytest.CaptureFixture[str
     wrong: dict[str, Any] = {name: "zzz"}
     with pytest.raises(improvable.OptionError, match=f"^`{name}` is 'zzz'. Choose"):
         make_design(replace(PLAIN, **wrong))
-
-
-def test_page_and_schema_are_current() -> None:
-    made = settings_page()
-    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run python docs/settings.py"
-    text = made.SCHEMA.read_text(encoding="utf-8")
-    assert json.loads(text)["$defs"]["protocol"] == made.protocol_schema(), "run python docs/settings.py"
-    assert made.schema(text) == text
 
 
 PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})
