@@ -6,6 +6,7 @@ A test says which elements it checks: `@pytest.mark.paper("Definition 2")`. The 
 import ast
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -216,6 +217,7 @@ ELEMENTS = (
 )
 
 
+@cache
 def marked() -> dict[str, list[str]]:
     """The tests that name each element, as `tests/…/file.py::name`."""
     found: dict[str, list[str]] = defaultdict(list)
