@@ -53,7 +53,7 @@ def main() -> None:
         )
     by_rows = [rows for rows, large in cheaper.items() if not large]
     best = min((rows for rows in ROWS_PER_CELL if not by_rows or rows > max(by_rows)), default=None)
-    print(f"\nFEWEST_IN_LARGE_CELL is {now}; measured: {best}")
+    print(f"\nMIN_IN_LARGE_CELL is {now}; measured: {best}")
 
 
 if __name__ == "__main__":
