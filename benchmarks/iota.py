@@ -1,4 +1,4 @@
-"""How much Appendix F's iota changes power. Prints the table of iota in docs/rules.md.
+"""How much Appendix F's iota changes power. Prints the table of iota in docs/reference/rules.md.
 
 The rules `linear_search:fairest` and `linear_search:most_accurate:GROUP` look for a classifier that exceeds the claim
 on the training rows by iota: a constant, or a multiple of each component's standard error there. Three processes:

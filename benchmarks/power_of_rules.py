@@ -1,4 +1,4 @@
-"""Power and level of selection rules, by simulation. Prints the second table of docs/rules.md.
+"""Power and level of selection rules, by simulation. Prints the second table of docs/reference/rules.md.
 
 Under the alternative, one feature (`record`) predicts the outcome well and is lower for one group at equal need:
 selecting the highest predictions is accurate for both groups and leaves the gap wide, while a rule that weighs the gap

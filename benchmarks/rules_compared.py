@@ -1,4 +1,4 @@
-"""Every rule on the same data: median p-value, constraints reached, time. Prints tables like those of docs/rules.md.
+"""Every rule on the same data: median p-value, constraints reached, time. Prints tables for docs/reference/rules.md.
 
 Data: the simulated care programme (capacity 3%, calibration) and, where a file is named with --compas, the COMPAS file
 (classification rate against the false positive rate, no capacity).

@@ -33,7 +33,6 @@ from improvable.question.settings import (
     Test,
     section_keys,
 )  # fmt: skip
-from settings_page import settings_page
 
 FIELDS = {field.name: field for field in fields(Settings)}
 HELD = {ELSEWHERE.get(one.name, one.name) for kind in OBJECTS.values() for one in fields(kind)} - {"group"}
@@ -132,14 +131,6 @@ def test_a_wrong_choice_is_one_line(name: str, capsys: pytest.CaptureFixture[str
     wrong: dict[str, Any] = {name: "zzz"}
     with pytest.raises(improvable.OptionError, match=f"^`{name}` is 'zzz'. Choose"):
         make_design(replace(PLAIN, **wrong))
-
-
-def test_page_and_schema_are_current() -> None:
-    made = settings_page()
-    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run python docs/settings.py"
-    text = made.SCHEMA.read_text(encoding="utf-8")
-    assert json.loads(text)["$defs"]["protocol"] == made.protocol_schema(), "run python docs/settings.py"
-    assert made.schema(text) == text
 
 
 PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})

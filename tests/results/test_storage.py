@@ -150,6 +150,18 @@ def test_a_folder_that_is_no_run_folder_is_refused(
     assert contents(folder / "mine") == {"thesis.txt": b"do not lose"}
 
 
+def test_a_run_that_was_killed_while_writing_its_first_file_starts_again(
+    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "early").mkdir()
+    (folder / "early" / ".run.json.0123456789abcdef.partial").write_bytes(b"{")
+    assert run([*COMMAND, "--out", "early"]) == 0
+    assert {
+        name: found for name, found in contents(folder / "early").items() if not name.endswith(".partial")
+    } == uninterrupted
+
+
 def copy_of(folder: Path, name: str) -> Path:
     return Path(shutil.copytree(folder / "whole", folder / name))
 

@@ -1,7 +1,5 @@
-"""Writes what is made from the settings: the table of `reference/settings.md`, and the protocol in the JSON schema."""
+"""What is made from the settings: the page `reference/settings.md`, and the protocol in the JSON schema."""
 
-import json
-import re
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
@@ -14,10 +12,7 @@ from improvable.question.options import FLAG, SECTIONS, STATUS_QUO, Setting
 from improvable.question.protocol import WAYS
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, STATUS_QUO_KEYS, About, section_keys
 
-REFERENCE = Path(__file__).parent / "reference"
-PAGE, SCHEMA = REFERENCE / "settings.md", REFERENCE / "result.schema.json"
-OPEN = 4
-"""Levels of the protocol's schema that take a line for each of their keys."""
+PAGE = Path(__file__).parents[1] / "reference" / "settings.md"
 HEAD = """\
 # Settings
 
@@ -28,7 +23,7 @@ of the commands named, and a key of a [protocol](../how-to/seal-and-verify.md). 
 The value objects, the sections of a protocol and the panels of `--help` are the same groups. `improvable.Groups` is
 given as `group`; `About` is given to `result.report`. What stands in parentheses is for protocols and the command line.
 
-This page is made from the declaration of the settings: `python docs/settings.py` writes it.
+This page is made from the declaration of the settings: `make pages` writes it.
 
 """
 
@@ -59,25 +54,9 @@ SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
 """What a protocol may hold, by the kind of a setting."""
 
 
-def page() -> str:
-    """The page."""
-    return f"{HEAD}{settings_table()}\n"
-
-
-def schema(before: str) -> str:
-    """The text of the result's schema with the protocol as it is now."""
-    now = f'    "protocol": {_lines(protocol_schema(), 4, OPEN)},'
-    return re.sub(r'^    "protocol": \{\n.*?^    \},', lambda _: now, before, flags=re.MULTILINE | re.DOTALL)
-
-
-def _lines(value: Any, indent: int, levels: int) -> str:
-    """JSON with a line for each key of the outer levels."""
-    if not isinstance(value, dict) or not levels:
-        return json.dumps(value)
-    inner = [
-        f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}" for key, one in value.items()
-    ]
-    return "{\n" + ",\n".join(inner) + f"\n{' ' * indent}}}"
+def pages() -> dict[Path, str]:
+    """The page as the settings are declared."""
+    return {PAGE: f"{HEAD}{settings_table()}\n"}
 
 
 def protocol_schema() -> dict[str, Any]:
@@ -155,8 +134,3 @@ def _default(setting: Setting) -> str:
     if setting.kind is FLAG:
         return "true" if setting.default else "false"
     return f"`{setting.default}`" if isinstance(setting.default, str) else f"{setting.default:,}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    SCHEMA.write_text(schema(SCHEMA.read_text(encoding="utf-8")), encoding="utf-8")
