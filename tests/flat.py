@@ -5,7 +5,9 @@ from dataclasses import fields
 from typing import Any
 
 import improvable
+from improvable.procedure.compare import run_comparison
 from improvable.procedure.run import run_audit
+from improvable.question.options import COMPARE
 from improvable.question.settings import ELSEWHERE, OBJECTS, Settings, asked
 
 RUNNING = ("n_jobs", "run_folder", "progress")
@@ -34,4 +36,8 @@ def flat_audit(data: Any, **flat: Any) -> improvable.Audit:
 
 
 def flat_compare(data: Any, **flat: Any) -> improvable.Comparison:
-    return improvable.compare(data, **grouped(flat))
+    """`improvable.compare`; what is said about the audit goes the way of the command line."""
+    arguments = grouped(flat)
+    if not arguments.keys() & {one.name for one in fields(improvable.About)}:
+        return improvable.compare(data, **arguments)
+    return run_comparison(data, Settings(**asked(flat, COMPARE)), flat["candidate"], flat.get("n_jobs"))

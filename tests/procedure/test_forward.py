@@ -1,6 +1,5 @@
 """Forward repetitions: which rows teach and which are tested, how small data are cut, what is refused, and resuming."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -435,7 +434,6 @@ def test_the_split_is_that_of_earlier_versions() -> None:
 
 
 def test_an_audit_is_forward_unless_told_otherwise() -> None:
-    defaults = inspect.signature(improvable.audit).parameters
-    assert (defaults["scheme"].default, defaults["repetitions"].default) == ("forward", 7)
+    assert (improvable.Test().scheme, improvable.Test().repetitions) == ("forward", 7)
     result = asked(numbered(1_000), rule="linear", capacity=0.2)
     assert (result.facts["scheme"], len(result.repetitions), result.level) == ("forward", 7, 0.025)
