@@ -86,27 +86,34 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     if not (ordered[1:] == ordered[:-1]).any():
         return keys
     order = np.argsort(keys, kind="stable")
-    repeats = np.zeros(len(rows), dtype=np.bool_)
-    repeats[1:] = keys[order[1:]] == keys[order[:-1]]
+    repeats = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1  # places in the order
     if row_id is not None:
-        raise shared_row_id(row_id, int(repeats.sum()))
-    starts = np.flatnonzero(~repeats)
-    run = np.cumsum(~repeats) - 1
-    shared = repeats.copy()
-    shared[:-1] |= repeats[1:]
-    alike = order[shared]
-    digests = row_digests(Rows(rows.frame[np.sort(alike)]), columns)
-    place = np.searchsorted(np.sort(alike), alike)
-    first = np.searchsorted(np.sort(alike), order[starts[run[shared]]])
-    if (digests[place] != digests[first]).any():
+        raise shared_row_id(row_id, len(repeats))
+    starts = np.ones(len(keys), dtype=np.bool_)
+    starts[repeats] = False
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(keys)), 0))[repeats]
+    if not _same_content(rows, columns, order[repeats], order[first]):
         raise DataError(
             "two different rows have the same key, which chance does not do.",
             "Name a column that differs in every row: `row_id=...`.",
         )
-    occurrence = np.arange(len(rows)) - starts[run]
-    again = np.flatnonzero(repeats)
-    keys[order[again]] = siphash([keys[order[again]], occurrence[again].astype(np.uint64)], keying.secret)
+    occurrence = (repeats - first).astype(np.uint64)
+    keys[order[repeats]] = siphash([keys[order[repeats]], occurrence], keying.secret)
     return keys
+
+
+def _same_content(rows: Rows, columns: Sequence[str], ones: IntArray, others: IntArray) -> bool:
+    """Whether pairs of rows hold the same values: bits of numbers and texts themselves, not their hashes."""
+    for name in columns:
+        bits, exact = number_bits(rows, name)
+        if not np.array_equal(bits[ones], bits[others]):
+            return False
+        if exact is not None:
+            codes = np.full(len(bits), -1)
+            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may have the same text
+            if not np.array_equal(codes[ones], codes[others]):
+                return False
+    return True
 
 
 def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:

@@ -7,6 +7,7 @@ same functions whatever the engine, and results may be put together in any order
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
@@ -122,11 +123,20 @@ def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], wor
 
 
 def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
-    """What all parts are together; None where there is none."""
-    found: T | None = None
+    """What all parts are together; None where there is none.
+
+    Parts that hold equally many batches are merged first, as a binary counter carries: where parts grow as they are
+    merged, work grows as n log n and not as the square of n.
+    """
+    waiting: list[tuple[int, T]] = []  # ever smaller powers of two, each with the merge of so many parts
     for part in parts:
-        found = part if found is None else merge(found, part)
-    return found
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            part = merge(waiting.pop()[1], part)
+            size *= 2
+        waiting.append((size, part))
+    merged = [part for _, part in reversed(waiting)]
+    return reduce(merge, merged) if merged else None
 
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
