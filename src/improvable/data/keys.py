@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -22,7 +22,7 @@ from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
-from improvable.data.frame import FrameLike, Rows, is_missing, levels, text_of
+from improvable.data.frame import FrameLike, Rows, levels
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -66,7 +66,7 @@ class Keying:
         return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
 
     def words(self, rows: Rows, name: str) -> Keys:
-        """64 bits of each value of a column; texts are hashed under the same secret."""
+        """64 bits of each value of a column; strings are hashed under the same secret."""
         bits, exact = number_bits(rows, name)
         if exact is not None:
             bits[exact.rows] = _hashed(exact.texts, 8, self.secret)[exact.codes, 0]
@@ -212,7 +212,7 @@ def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
 
 
 def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    """SipHash-2-4 of rows of 64-bit words, one array per word; as many bytes long as the words have.
+    """SipHash-2-4 of rows of 64-bit words, one array per word, a part of the rows at a time.
 
     Aumasson and Bernstein, SipHash: a fast short-input PRF (2012).
     """
@@ -224,43 +224,36 @@ def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
 
 
 def _siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    k0, k1 = np.frombuffer(secret, dtype="<u8").astype(np.uint64)
-    size = len(words[0])
-    v0 = np.full(size, k0 ^ np.uint64(0x736F6D6570736575))
-    v1 = np.full(size, k1 ^ np.uint64(0x646F72616E646F6D))
-    v2 = np.full(size, k0 ^ np.uint64(0x6C7967656E657261))
-    v3 = np.full(size, k1 ^ np.uint64(0x7465646279746573))
-    spare = np.empty(size, dtype=np.uint64)
+    keys = np.tile(np.frombuffer(secret, dtype="<u8").astype(np.uint64), 2)
+    start = keys ^ np.frombuffer(b"somepseudorandomlygeneratedbytes", dtype=">u8").astype(np.uint64)
+    v0, v1, v2, v3 = (np.full(len(words[0]), one) for one in start)
+    spare = np.empty_like(v0)
 
-    def turn(v: Keys, left: int) -> None:
+    def rotate(v: Keys, left: int) -> None:
         np.left_shift(v, np.uint64(left), out=spare)
         np.right_shift(v, np.uint64(64 - left), out=v)
         np.bitwise_or(v, spare, out=v)
 
-    def rounds(times: int) -> None:
-        nonlocal v0, v1, v2, v3
-        for _ in range(times):
-            v0 += v1
-            turn(v1, 13)
-            v1 ^= v0
-            turn(v0, 32)
-            v2 += v3
-            turn(v3, 16)
-            v3 ^= v2
-            v0 += v3
-            turn(v3, 21)
-            v3 ^= v0
-            v2 += v1
-            turn(v1, 17)
-            v1 ^= v2
-            turn(v2, 32)
+    def mix_in(one: Keys, other: Keys, left: int) -> None:
+        one += other
+        rotate(other, left)
+        other ^= one
 
-    length = np.full(size, np.uint64((8 * len(words)) % 256 << 56))
+    def rounds(times: int) -> None:
+        for _ in range(times):
+            mix_in(v0, v1, 13)
+            rotate(v0, 32)
+            mix_in(v2, v3, 16)
+            mix_in(v0, v3, 21)
+            mix_in(v2, v1, 17)
+            rotate(v2, 32)
+
+    length = np.full(len(v0), np.uint64((8 * len(words)) % 256 << 56))
     for word in (*words, length):
-        v3 ^= word
+        np.bitwise_xor(v3, word, out=v3)
         rounds(2)
-        v0 ^= word
-    v2 ^= np.uint64(0xFF)
+        np.bitwise_xor(v0, word, out=v0)
+    np.bitwise_xor(v2, np.uint64(0xFF), out=v2)
     rounds(4)
     return np.asarray(v0 ^ v1 ^ v2 ^ v3)
 
@@ -285,20 +278,24 @@ def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
 
 
 def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
-    """Which of a column's distinct texts each value is, -1 where it is missing; and the texts."""
-    if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
-        # Python's own times leave out what is below a microsecond.
-        stamps = series.dt.timestamp("ns").to_list()
-        below = ["" if is_missing(stamp) or not stamp % 1000 else f" {stamp % 1000} ns" for stamp in stamps]
-        texts = [text_of(value) for value in series.to_list()]
-        return _numbered([text and text + rest for text, rest in zip(texts, below, strict=True)])
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values as strings."""
     codes, values = levels(series)
-    return codes, [plain_time(value) if series.dtype == nw.String else str(value) for value in values]
+    if series.dtype == nw.String:
+        return codes, [plain_time(value) for value in values]
+    if series.dtype != nw.Datetime or getattr(series.dtype, "time_unit", "") != "ns":
+        return codes, [str(value) for value in values]
+    # Python's own times leave out what is below a microsecond.
+    given, where = np.flatnonzero(codes >= 0), np.zeros(len(values), dtype=np.int64)
+    where[codes[given]] = given
+    held = series[where]
+    below = [f" {stamp % 1000} ns" if stamp % 1000 else "" for stamp in held.dt.timestamp("ns").to_list()]
+    return codes, [str(value) + rest for value, rest in zip(held.to_list(), below, strict=True)]
 
 
-def _numbered(texts: Sequence[str | None]) -> tuple[IntArray, list[str]]:
-    places = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
-    return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64), list(places)
+def _numbered(texts: Sequence[str]) -> tuple[IntArray, list[str]]:
+    """Which of the distinct strings each one is, and these."""
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([places[text] for text in texts], dtype=np.int64), list(places)
 
 
 def plain_time(text: str) -> str:
@@ -333,15 +330,8 @@ class Fingerprint:
 
     @cached_property
     def digest(self) -> str:
-        return fingerprint_of(run(self.engine, _Digesting(self.columns), self.columns, _joined), self.columns)
-
-
-@dataclass(frozen=True)
-class _Digesting:
-    columns: Sequence[str]
-
-    def __call__(self, rows: Rows) -> NDArray[np.uint8]:
-        return row_digests(rows, self.columns)
+        work = partial(row_digests, columns=self.columns)
+        return fingerprint_of(run(self.engine, work, self.columns, _joined), self.columns)
 
 
 def _joined(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:

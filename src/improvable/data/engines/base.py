@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import narwhals as nw
 
 from improvable.data.frame import Rows
-from improvable.data.io.csv import Note
+from improvable.data.io.csv import FileFormat, Note
 from improvable.errors import DataError, ImprovableError
 
 T = TypeVar("T")
@@ -30,24 +30,29 @@ class Engine(Protocol):
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        ...
 
     @property
     def backend(self) -> nw.Implementation:
         """The kind of frame that results are given in."""
-        ...
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of how files were read."""
-        ...
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         """Apply `work` to every batch of these columns and merge what it gives; None where there is no row.
 
         `merge` is associative and commutative. `work` must be picklable, and must not change anything.
         """
-        ...
+
+
+@dataclass(frozen=True)
+class Opener:
+    """How an engine opens data, whether data are its own by their nature, and whether it reads folders of files."""
+
+    open: Callable[[Any, int, FileFormat], Engine]
+    owns: Callable[[Any], bool]
+    reads_folders: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,23 +146,20 @@ def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
     """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
+    import polars as pl
     import pyarrow as pa
 
+    def together(pieces: list[Any]) -> Rows:
+        table = pa.concat_tables(pieces).select(list(columns))
+        return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
+
     waiting: list[Any] = []
-    size = 0
     for table in tables:
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         for start in range(0, whole.num_rows, ROWS_PER_BATCH):
             waiting.append(whole.slice(start, ROWS_PER_BATCH))
-            size += waiting[-1].num_rows
-            if size >= ROWS_PER_BATCH:
-                yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
-                waiting, size = [], 0
+            if sum(piece.num_rows for piece in waiting) >= ROWS_PER_BATCH:
+                yield together(waiting)
+                waiting = []
     if waiting:
-        yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
-
-
-def _as_rows(table: Any) -> Rows:
-    import polars as pl
-
-    return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
+        yield together(waiting)
