@@ -1,7 +1,7 @@
 """The only door for data frames: columns as numbers or labels, what is missing."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -53,10 +53,8 @@ class Rows:
         return frozenset(self.frame.columns)
 
     def require(self, names: Iterable[str]) -> None:
-        """Raise for the first name that is not a column, with the nearest ones that are."""
-        for name in names:
-            if name not in self._known:
-                raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
+        if unknown := [name for name in names if name not in self._known]:
+            require_columns(self.columns, unknown)
 
     def kind(self, name: str) -> Any:
         """The type of a column, asked once: with thousands of columns asking takes most of the time."""
@@ -146,6 +144,18 @@ class Rows:
         """Some of the columns."""
         # `select` makes a lazy query of it, which takes ten times as long; but an empty list would be all columns.
         return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys)
+
+
+def require_columns(available: Collection[str], names: Iterable[str]) -> None:
+    """Raise for the first name that is not a column, with the nearest ones that are."""
+    known = set(available)
+    for name in names:
+        if name not in known:
+            whole = next((one for one in available if "," in one and name in one.split(",")[0]), None)
+            hint = nearest(name, available)
+            if whole is not None:  # the name is half of one with a comma
+                hint = f"A name with a comma stands in double quotes: '\"{whole}\"'."
+            raise UnknownColumnError(f"there is no column '{name}'.", hint)
 
 
 def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:

@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable._typing import IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
@@ -26,15 +26,11 @@ from improvable.data.frame import FrameLike, Rows, levels
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
-MOST_EXACT_INTEGER = 2**53
-DIGEST = 16
-"""Bytes of a row's digest, and of a text's inside it."""
-ROWS_AT_A_TIME = 1 << 15
-"""Rows whose hash state stays in a core's cache."""
-ROWS_PER_TASK = 1 << 20
-"""Rows that a thread keys at once: many, since each distinct text among them is hashed once."""
-NUMBER, MISSING = 0, 1
-"""First words of a value that is a number, or missing; a text has its own digest there."""
+MAX_EXACT_INTEGER = 2**53
+DIGEST = 16  # bytes of a row's digest, and of a string's inside it
+ROWS_AT_A_TIME = 1 << 15  # whose hash state stays in a core's cache
+ROWS_PER_TASK = 1 << 20  # that a thread keys at once: many, since each distinct string among them is hashed once
+NUMBER, MISSING = 0, 1  # first words of a value that is a number, or missing; a string has its own digest there
 _NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
@@ -148,18 +144,7 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
-    """The fingerprint of a table from the digests of its rows, in any order.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from improvable.data.frame import read_rows
-    >>> frame = pl.DataFrame({"y": [1, 2, 3], "g": ["a", "b", "b"]})
-    >>> turned = frame.select("g", pl.col("y").cast(pl.Float32)).reverse()
-    >>> one, other = (row_digests(read_rows(f), ["y", "g"]) for f in (frame, turned))
-    >>> fingerprint_of(one, ["y", "g"]) == fingerprint_of(other, ["g", "y"])
-    True
-    """
+    """The fingerprint of a table from the digests of its rows, in any order."""
     names = "".join(f"{len(name)}:{name}" for name in sorted(columns))
     found = hashlib.blake2b(f"{len(digests)} rows {names}".encode(), digest_size=32)
     halves = np.ascontiguousarray(digests).view(">u8").astype(np.uint64)
@@ -170,19 +155,11 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Exact:
-    """Values that no float64 holds (texts, dates, long ids, decimals with many digits).
+    """Values that no float64 holds: strings, dates, long ids, decimals with many digits."""
 
-    Attributes
-    ----------
-    rows, codes : array
-        Where they are, and which of the texts each is.
-    texts : list of str
-        Each is made and hashed once, however many rows hold it.
-    """
-
-    rows: IntArray
-    codes: IntArray
-    texts: list[str]
+    rows: IntArray  # where they are
+    codes: IntArray  # which of the strings each is
+    texts: list[str]  # made and hashed once, however many rows hold it
 
 
 def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
@@ -197,7 +174,13 @@ def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     bits = values.view(np.uint64)
-    rough = np.flatnonzero(_beyond_floats(rows, name, values))
+    dtype, beyond = rows.kind(name), np.zeros(len(values), dtype=np.bool_)
+    if dtype.is_integer() or dtype.is_decimal():  # a float would run long ids together, and decimals with many digits
+        beyond = np.abs(values) >= MAX_EXACT_INTEGER
+    if dtype.is_decimal():
+        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
+        beyond |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
+    rough = np.flatnonzero(beyond)
     if not len(rough):
         return bits, None
     # All their digits, the same for whole numbers and decimals.
@@ -263,18 +246,6 @@ def mix(bits: Keys) -> Keys:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
-
-
-def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
-    """Which numbers a float would run together with others: long ids, decimals with many digits."""
-    dtype = rows.kind(name)
-    if not (dtype.is_integer() or dtype.is_decimal()):
-        return np.zeros(len(values), dtype=np.bool_)
-    rough = np.abs(values) >= MOST_EXACT_INTEGER
-    if dtype.is_decimal():
-        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
-        rough |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
-    return rough
 
 
 def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:

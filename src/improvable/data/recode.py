@@ -60,9 +60,10 @@ def recode(
     work = CountLevels(tuple(columns), said.na, tuple(others), marks)
     seen = run(engine, work, [*columns, *others], merge_levels)
     recoding = find_recoding(seen, said, numeric, groups, others)
+    notes = (*engine.notes, *recoding.notes)
     if isinstance(engine, Memory):
-        return replace(engine, rows=replace(recoding.apply(engine.rows), notes=(*engine.notes, *recoding.notes)))
-    return Recoded(engine, recoding)
+        return replace(engine, rows=replace(recoding.apply(engine.rows), notes=notes))
+    return Recoded(engine, recoding, engine.columns, engine.backend, notes)
 
 
 @dataclass(frozen=True)
@@ -167,18 +168,9 @@ class Recoded:
 
     engine: Engine
     recoding: Recoding
-
-    @property
-    def columns(self) -> list[str]:
-        return self.engine.columns
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return self.engine.backend
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        return (*self.engine.notes, *self.recoding.notes)
+    columns: list[str]
+    backend: nw.Implementation
+    notes: tuple[Note, ...]
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         return self.engine.fold(_First(self.recoding, work), columns, merge)

@@ -64,7 +64,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Guarded:
-    """Work that gives its errors instead of raising them."""
+    """Work that returns its errors instead of raising them."""
 
     work: Callable[[Rows], Any]
 
