@@ -1,6 +1,6 @@
 """Files larger than memory, streamed in batches through pyarrow datasets; and anything else that streams Arrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ import narwhals as nw
 from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, arrow_rows, fold_in_threads
 from improvable.data.frame import read_rows, refuse_format
 from improvable.data.io.csv import LOOKED_AT, UNSAID, FileFormat, Note, header_of
-from improvable.data.io.read import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
+from improvable.data.io.read import MISSING_MARKS, plain_text, refuse_duplicates, separator_notes
 from improvable.data.io.safe import nearest_file
 from improvable.errors import DataError, one_line, require_extra
 
@@ -80,9 +80,10 @@ def open_files(data: Any, workers: int, format_: FileFormat) -> Arrow | None:
     if not isinstance(data, str | Path):
         return None
     path = Path(data)
-    separator = is_plain(path, format_) if path.is_file() else None
-    if separator is not None:
-        return Arrow(_open_csv(path, separator), workers, separator_notes(path, separator, format_), separator)
+    plain = plain_text(path, format_) if path.is_file() else None
+    if plain is not None:
+        notes = separator_notes(path, plain[0], format_)
+        return Arrow(_open_csv(path, *plain), workers, notes, separator=plain[0])
     if path.is_dir() or not path.exists() or path.suffix.lower() in (".parquet", ".pq"):
         refuse_format(format_)
         return Arrow(_open_parquet(path), workers)
@@ -108,20 +109,14 @@ def _open_parquet(path: Path) -> Any:
     return dataset
 
 
-def _open_csv(path: Path, separator: str) -> Any:
+def _open_csv(path: Path, separator: str, schema: Mapping[str, Any]) -> Any:
     """A CSV file; types come from all of it, because pyarrow would take them from its beginning."""
-    import polars as pl
     import pyarrow as pa
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
     with path.open("rb") as file:
         refuse_duplicates(header_of(file.read(LOOKED_AT), separator), f"'{path}'")
-    lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
-    try:
-        schema = lazy.collect_schema()
-    except pl.exceptions.PolarsError as error:
-        raise _bad_file(path, error) from error
     types = {name: _arrow_type(dtype) for name, dtype in schema.items()}
     format_ = ds.CsvFileFormat(
         parse_options=csv.ParseOptions(delimiter=separator),

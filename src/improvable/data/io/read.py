@@ -81,8 +81,8 @@ def kind_of(path: Path) -> str:
     return name.removesuffix(".gz").rsplit(".", 1)[-1]
 
 
-def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
-    """The separator of a text that can be read in pieces as it stands; None where it must be read as a whole.
+def plain_text(path: Path, format_: FileFormat = UNSAID) -> "tuple[str, pl.Schema] | None":
+    """The separator and types of a text that can be read in pieces as it stands; None where it must be read whole.
 
     That is a text in UTF-8, unpacked, whose numbers are written with points and without thousands.
     """
@@ -100,16 +100,17 @@ def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
     refuse_wide(start, separator, path)
     lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
     try:
-        texts = [name for name, dtype in lazy.collect_schema().items() if dtype == pl.String]
+        schema = lazy.collect_schema()
         numerals = [
             pl.col(name).drop_nulls().str.contains(pattern).all().alias(f"{mark}{name}")
-            for name in texts
+            for name, dtype in schema.items()
             for mark, pattern in csv.NUMERALS.items()
+            if dtype == pl.String
         ]
         numbers = bool(numerals) and any(lazy.select(numerals).collect(engine="streaming").row(0))
     except pl.exceptions.PolarsError:
         return None
-    return None if numbers or said.decimal == "," else separator
+    return None if numbers or said.decimal == "," else (separator, schema)
 
 
 def _unpack(path: Path) -> bytes:
