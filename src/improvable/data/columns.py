@@ -133,7 +133,8 @@ def choose_features(
     excluded = set(match_columns(rows.columns, exclude))
     taken = {*question.group, *outcomes, *roles, *excluded}
     if features is None:
-        chosen = tuple(name for name in rows.columns if name not in {*taken, *in_use})
+        others = taken.union(in_use)
+        chosen = tuple(name for name in rows.columns if name not in others)
     else:
         chosen = match_columns(rows.columns, features, taken)
         if leaked := [name for name in chosen if name in outcomes]:
@@ -147,7 +148,8 @@ def choose_features(
     ids = [name for name, kind in kinds.items() if kind.identifies and name not in (features or ())]
     nested = [name for name, kind in kinds.items() if kind.nested]
     dropped = [*useless, *ids, *nested]
-    kept = tuple(name for name in chosen if name not in dropped)
+    unused = set(dropped)
+    kept = tuple(name for name in chosen if name not in unused)
     if not kept and dropped:
         raise DataError(
             f"no column is left for the candidate to read: {_listed(dropped)} "
