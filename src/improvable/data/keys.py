@@ -99,14 +99,18 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
 
 
 def _same_content(rows: Rows, columns: Sequence[str], ones: IntArray, others: IntArray) -> bool:
-    """Whether pairs of rows hold the same values: bits of numbers and texts themselves, not their hashes."""
+    """Whether pairs of rows hold the same values: bits of numbers and strings themselves, not their hashes."""
+    used = np.zeros(len(rows), dtype=np.bool_)
+    used[ones] = used[others] = True
+    place = np.cumsum(used) - 1  # among the rows that are used, often a few
+    some, ones, others = Rows(rows.frame[np.flatnonzero(used)]), place[ones], place[others]
     for name in columns:
-        bits, exact = number_bits(rows, name)
+        bits, exact = number_bits(some, name)
         if not np.array_equal(bits[ones], bits[others]):
             return False
         if exact is not None:
             codes = np.full(len(bits), -1)
-            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may have the same text
+            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may be one string
             if not np.array_equal(codes[ones], codes[others]):
                 return False
     return True
