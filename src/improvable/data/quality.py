@@ -9,7 +9,7 @@ import numpy as np
 
 from improvable._text import hides
 from improvable._typing import FloatArray, IntArray
-from improvable.data.frame import Rows, levels
+from improvable.data.frame import Rows, as_number, levels
 from improvable.errors import Caution
 
 MAX_VALUES = 12  # an outcome with more values is not one of a few codes
@@ -139,7 +139,7 @@ def text_cautions(rows: Rows, features: Sequence[str]) -> list[Caution]:
         alike += [f"'{name}' has {_counted({text: counts[text] for text in some})}" for some in spelled_alike(counts)]
         stray = {text: count for text, count in counts.items() if written_number(text) is None}
         distinct = len(counts) - len(stray)
-        if not stray and (distinct > MIN_NUMBERS or any(not _is_plain(text) for text in counts)):
+        if not stray and (distinct > MIN_NUMBERS or any(as_number(text) is None for text in counts)):
             numbers.append(f"'{name}', such as '{min(counts)}' ({sum(counts.values()):,} rows)")
         elif distinct > MIN_NUMBERS and 0 < sum(stray.values()) <= MAX_STRAY * sum(counts.values()):
             strays.append(f"'{name}' has {_counted(stray)}, which `na={sorted(stray)[:MAX_SHOWN]}` reads as missing")
@@ -153,14 +153,6 @@ def text_cautions(rows: Rows, features: Sequence[str]) -> list[Caution]:
     return [
         Caution(kind, words.format("; ".join(found[:MAX_SHOWN]))) for kind, (found, words) in texts.items() if found
     ]
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _counted(counts: Mapping[str, int], quote: str = "'") -> str:

@@ -1,14 +1,15 @@
-"""What values mean: which of two is 1, which mean that nothing is known, which are spelled two ways.
+"""What values mean: which of two is 1, which mean missing, which are one level spelled two ways.
 
-Columns are looked at once, as a whole; what was found is then applied to every batch, so that every engine reads the
-same numbers. Outcomes, decisions and groups are recoded. A candidate reads features as they stand, because it must read
-them so where it is put to use, with one exception: a text among numbers, such as n/a, is missing where the caller says
-so. A number that means missing elsewhere, such as 9, may be a plain number in a feature, and stays one.
+One pass counts the levels of columns; what follows from them is applied to every batch, so that every engine reads the
+same numbers. Outcomes, decisions and groups are recoded. A candidate reads features as they stand, because it will read
+them so where it is put to use, with one exception: a string among numbers, such as n/a, is missing where the caller
+says so. A number that means missing elsewhere, such as 9, may be a plain number in a feature, and stays one.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -173,18 +174,11 @@ class Recoded:
     notes: tuple[Note, ...]
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        return self.engine.fold(_First(self.recoding, work), columns, merge)
+        return self.engine.fold(partial(_recode_first, self.recoding, work), columns, merge)
 
 
-@dataclass(frozen=True)
-class _First:
-    """Recode, then work."""
-
-    recoding: Recoding
-    work: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        return self.work(self.recoding.apply(rows))
+def _recode_first(recoding: Recoding, work: Work[T], rows: Rows) -> T:
+    return work(recoding.apply(rows))
 
 
 def find_recoding(
@@ -287,7 +281,7 @@ def _meant(
 
 
 def same_value(said: str, text: str) -> bool:
-    """Whether a text is the one that was said: as it is, but for spaces and capitals, or as the same number."""
+    """Whether a level is the one that was said: as it is, but for spaces and capitals, or as the same number."""
     if said == text or plain_spelling(said) == plain_spelling(text):
         return True
     one, other = (FLAGS.get(plain_spelling(some), as_number(some)) for some in (said, text))
@@ -311,7 +305,7 @@ def _missing_notes(name: str, gone: Mapping[str, int]) -> list[str]:
 
 
 def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values) -> ImprovableError:
-    """A column that holds texts which nothing turns into numbers."""
+    """The error for a column of strings that nothing turns into numbers."""
     if len(kinds) == 2:
         return two_levels(name, kinds)
     by_size = sorted(left, key=lambda text: (-left[text], text))

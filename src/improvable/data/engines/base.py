@@ -7,7 +7,7 @@ same functions whatever the engine, and results may be put together in any order
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
@@ -62,41 +62,32 @@ class Failure:
     error: ImprovableError
 
 
-@dataclass(frozen=True)
-class Guarded:
+def _guard(work: Work[Any], rows: Rows) -> Any:
     """Work that returns its errors instead of raising them."""
-
-    work: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        try:
-            return self.work(rows)
-        except ImprovableError as error:
-            return Failure(error)
-        except UnicodeEncodeError as error:
-            text = error.object[max(0, error.start - 20) : error.end]
-            return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
+    try:
+        return work(rows)
+    except ImprovableError as error:
+        return Failure(error)
+    except UnicodeEncodeError as error:
+        text = error.object[max(0, error.start - 20) : error.end]
+        return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
 
 
-@dataclass(frozen=True)
-class GuardedMerge:
+def _guard_merge(merge: Merge[Any], one: Any, other: Any) -> Any:
     """A merge that hands failures on: of two, always the same one."""
-
-    merge: Callable[[Any, Any], Any]
-
-    def __call__(self, one: Any, other: Any) -> Any:
-        failures = [part for part in (one, other) if isinstance(part, Failure)]
-        if failures:
-            return min(failures, key=lambda failure: str(failure.error))
-        try:
-            return self.merge(one, other)
-        except ImprovableError as error:
-            return Failure(error)
+    failures = [part for part in (one, other) if isinstance(part, Failure)]
+    if failures:
+        return min(failures, key=lambda failure: str(failure.error))
+    try:
+        return merge(one, other)
+    except ImprovableError as error:
+        return Failure(error)
 
 
 def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:
     """One pass over the data; no row at all is refused."""
-    found: T | Failure | None = engine.fold(Guarded(work), list(dict.fromkeys(columns)), GuardedMerge(merge))
+    merging = partial(_guard_merge, merge)
+    found: T | Failure | None = engine.fold(partial(_guard, work), list(dict.fromkeys(columns)), merging)
     if found is None:
         raise DataError("the data have columns and no rows.", "An audit needs rows to learn from and to test on.")
     if isinstance(found, Failure):
