@@ -16,8 +16,8 @@ from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.frame import read_rows
 from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
-from improvable.inference.cells import Cells, count, pool_clusters
-from improvable.inference.corrections import RowsInClusters, prepare
+from improvable.inference.cells import Cells, RowsInClusters, count, pool_clusters
+from improvable.inference.corrections import prepare
 from improvable.inference.evidence import Evidence
 from improvable.inference.test import assess, lower_median
 from improvable.procedure.run import run_audit
@@ -202,7 +202,7 @@ def evidence_of(
         cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
         order = np.argsort(group, kind="stable")
         single = Cells(vectors[order], group[order], np.ones(len(order), dtype=np.int64), 0, case.groups)
-        in_clusters = RowsInClusters(single, (codes[order],))
+        in_clusters = RowsInClusters(single, codes[order], np.zeros(len(order), dtype=np.int64))
     sums = cells.sums().reshape(shape)
     evidence = Evidence(
         attributes=(Attribute("group", case.names(), np.arange(case.groups)),),

@@ -12,8 +12,8 @@ from conftest import Case
 from flat import flat_compare
 from improvable._typing import FloatArray
 from improvable.inference.cells import contributions, count
-from improvable.inference.components import gaps
-from improvable.inference.influence import Condition, influence_of
+from improvable.inference.components import Condition, gaps
+from improvable.inference.influence import influence_of
 from improvable.inference.statistics import gap_between, gap_slopes, utilities_of
 from improvable.studies.power import power_from_pilot
 from oracle import naive_draws, naive_values
@@ -44,12 +44,11 @@ def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     shapes = [
         influence_of(
             Condition("accuracy", "", m, np.arange(2), coefficients, 0.0),
-            [strata],
+            cells_of(case, result),
             result.evidence.sums,
             result.evidence.measures,
         )
         for result, m in ((mine, 3), (twin, 0))
-        for strata in [cells_of(case, result)]
     ]
     assert shapes[0].spread == pytest.approx(shapes[1].spread, rel=1e-12)
     assert shapes[0].largest == pytest.approx(shapes[1].largest, rel=1e-12)
@@ -71,7 +70,7 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     cells = count(vectors.reshape(len(vectors), -1), case.group, 2)
     coefficients, measure = np.array([[1.0, -0.5], [-1.0, 0.5]]), result.evidence.accuracy[0]
     condition = Condition("accuracy", "", measure, np.arange(2), coefficients, 0.0)
-    spread = influence_of(condition, [cells], result.evidence.sums, result.evidence.measures).spread
+    spread = influence_of(condition, cells, result.evidence.sums, result.evidence.measures).spread
 
     def statistic(kept: FloatArray) -> float:
         values = naive_values(name, y[kept], [d[kept] for d in case.decisions], case.group[kept])
@@ -226,3 +225,15 @@ def test_a_plan_for_a_formula_is_that_of_its_twin() -> None:
     assert mine.power == pytest.approx(twin.power, abs=4 * max(mine.error, twin.error) + 0.02)
     with pytest.raises(improvable.OptionError, match="no plan for 'adverse_impact_ratio'"):
         power_from_pilot(frame, fairness="adverse_impact_ratio", **{**question, "ask": "both"})
+
+
+def test_a_formula_may_have_a_long_tail() -> None:
+    """Few rows differ and few have an outcome of 0: the tail of an F-score is cautioned as that of any utility."""
+    rng = np.random.default_rng(1)
+    now, groups = rng.random(120) < 0.5, rng.choice(["a", "b"], 120)
+    new, good = now ^ (rng.random(120) < 0.1), rng.random(120) < 0.95
+    frame = pl.DataFrame({"group": groups, "now": now * 1, "new": new * 1, "good": good * 1})
+    result = improvable.compare(
+        frame, outcome="good", group="group", status_quo="now", candidate="new", accuracy="f_score"
+    )
+    assert any(one.startswith("'f_score' is skewed") for one in result.to_dict()["warnings"])

@@ -125,7 +125,7 @@ def test_it_is_chosen_past_a_number_of_cells(monkeypatch: pytest.MonkeyPatch) ->
     )
     settings = {"outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", "draws": 200}
     assert flat_compare(frame, **settings).to_dict()["method"] == "bootstrap"
-    monkeypatch.setattr(delta, "MOST_CELLS", 100)
+    monkeypatch.setattr(delta, "MAX_CELLS", 100)
     chosen = flat_compare(frame, **settings)
     assert chosen.to_dict()["method"] == "delta"
     assert "normal limit" in chosen.summary(verbose=True)
