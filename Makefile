@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test test-engines lint types browser latex java replicate bench board validity pages docs notebooks pictures dist clean
+.PHONY: demo test test-engines lint types browser latex java replicate speed bench board validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -78,6 +78,10 @@ dist: $(DEV)
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	ls dist
+
+# Whether a change made `compare` slower: beside last round's commit, a few seconds. AGAINST names another commit.
+speed: $(DEV)
+	$(BIN)/python benchmarks/speed.py $(if $(AGAINST),--against $(AGAINST))
 
 # Against peers, engines and sizes, written to docs/evidence/benchmarks.md: about a quarter of an hour.
 bench: $(DEV)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import improvable
 from counting_rows import FEATURES, write_files
-from improvable.data.frame import Rows, read_rows, text_of
+from improvable.data.frame import Rows, is_missing, read_rows
 from improvable.data.keys import Keying, number_bits, plain_time, siphash
 
 T = TypeVar("T")
@@ -51,7 +51,8 @@ def slow_keys(rows: Rows, keying: Keying) -> NDArray[np.uint64]:
         if rows.is_numeric(name):
             words.append(number_bits(rows, name)[0])
             continue
-        texts = [f"={plain_time(text)}" for text in map(text_of, rows.frame[name].to_list()) if text is not None]
+        values = [value for value in rows.frame[name].to_list() if not is_missing(value)]
+        texts = [f"={plain_time(str(value))}" for value in values]
         hashes = {
             text: hashlib.blake2b(text.encode(), digest_size=8, key=keying.secret).digest() for text in set(texts)
         }

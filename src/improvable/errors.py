@@ -98,6 +98,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"Choose {one_of(map(repr, names))}." if names else ""
 
 
+def one_line(error: object, most: int = 200) -> str:
+    """What another library says of an error, in one line without its full stop."""
+    return " ".join(str(error).split())[:most].rstrip(".")
+
+
 def require_extra(what: str, module: str, extra: str, package: str = "") -> None:
     """Refuse what needs a package that is not installed, and name the extra that brings it.
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from improvable.data import keys as module
-from improvable.data.frame import Rows, read_rows, text_of
+from improvable.data.frame import Rows, is_missing, read_rows
 from improvable.data.keys import Keying, plain_time, row_digests, siphash, tell_apart
 
 SECRET = Keying(7).secret
@@ -23,9 +23,9 @@ NAN = int(np.array([np.nan]).view(np.uint64)[0])
 def slow_text(series: nw.Series[Any], row: int) -> str | None:
     """The value of one row as a text; of a time, also what is below a microsecond."""
     value = series.to_list()[row]
-    text = text_of(value)
-    if text is None:
+    if is_missing(value):
         return None
+    text = str(value)
     if series.dtype == nw.String:
         return plain_time(text)
     if series.dtype == nw.Datetime and series.dtype.time_unit == "ns":  # type: ignore[attr-defined]

@@ -109,7 +109,7 @@ class Watched:
         return self.rows.backend
 
     def fold(self, work: Any, columns: Sequence[str], merge: Any) -> Any:
-        self.passes.append(type(work.work).__name__)
+        self.passes.append(type(work.args[0]).__name__)
         return self.rows.fold(work, columns, merge)
 
 

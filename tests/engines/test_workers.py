@@ -1,6 +1,7 @@
 """Workers: one batch is counted where it is, several in threads, and no number of either changes a result."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypa
         asked.append(workers)
         return Memory(read_rows(data), workers)
 
-    monkeypatch.setitem(ENGINES, "memory", opened)
+    monkeypatch.setitem(ENGINES, "memory", replace(ENGINES["memory"], open=opened))
     rng = np.random.default_rng(0)
     need = rng.normal(size=400)
     people = pl.DataFrame(

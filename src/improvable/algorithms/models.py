@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from improvable._typing import FloatArray, IntArray
-from improvable.data.columns import MOST_CATEGORIES
+from improvable.data.columns import MAX_CATEGORIES
 from improvable.data.frame import FrameLike, Rows, read_rows
 from improvable.errors import AlgorithmError, ImprovableError, UnknownColumnError
 
@@ -59,7 +59,7 @@ def fit_encoder(rows: Rows, columns: Sequence[str], seed: int) -> Encoder:
     from skrub import StringEncoder, TableVectorizer
 
     vectorizer = TableVectorizer(
-        cardinality_threshold=MOST_CATEGORIES,
+        cardinality_threshold=MAX_CATEGORIES,
         low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False),  # a level unseen is all zeros
         high_cardinality=StringEncoder(random_state=seed),
         drop_null_fraction=None,

@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.data.frame import Rows
-from improvable.errors import Caution, DataError, OptionError, UnknownColumnError, nearest
+from improvable.data.frame import Rows, require_columns
+from improvable.errors import Caution, DataError, OptionError
 from improvable.question.design import Design
 
-MOST_CATEGORIES = 40
-FEWEST_ROWS_OF_AN_ID = 100
+MAX_CATEGORIES = 40
+MIN_ROWS_OF_AN_ID = 100
 NEARLY_ALL = 0.95
 EXCLUDED, NOT_NAMED = "excluded", "not among the features named"
 AN_ID = "tells rows apart, as an id does"
@@ -29,34 +29,16 @@ class Reads:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of an audit or a comparison.
+    """The columns of an audit or a comparison."""
 
-    Attributes
-    ----------
-    numeric, labels : tuple of str
-        Columns that must be complete: numbers, and groups or clusters.
-    in_use : tuple of str
-        Of these, the scores and decisions of the status quo.
-    features : tuple of str
-        Columns that a candidate may read, before any is left out for what it holds.
-    excluded : tuple of str
-        The ones that were excluded by name.
-    question : tuple of str
-        The outcome, the groups, and what the status quo reads: what is asked, whatever answers it.
-    judged : tuple of str
-        What must be read to judge the status quo alone.
-    read : tuple of str
-        All of them, and the row id; every column where a function of the rows may want any.
-    """
-
-    numeric: tuple[str, ...]
-    labels: tuple[str, ...]
-    in_use: tuple[str, ...]
-    features: tuple[str, ...]
-    excluded: tuple[str, ...]
-    question: tuple[str, ...]
-    judged: tuple[str, ...]
-    read: tuple[str, ...]
+    numeric: tuple[str, ...]  # must be complete numbers
+    labels: tuple[str, ...]  # must be complete: groups, clusters, strata
+    in_use: tuple[str, ...]  # scores and decisions of the status quo
+    features: tuple[str, ...]  # what a candidate may read, before any is left out for what it holds
+    excluded: tuple[str, ...]  # by name
+    question: tuple[str, ...]  # outcome, groups and what the status quo reads: what is asked, whatever answers it
+    judged: tuple[str, ...]  # what it takes to judge the status quo alone
+    read: tuple[str, ...]  # all of them and the row id; every column where a function of the rows may want any
 
 
 def make_columns(
@@ -72,21 +54,13 @@ def make_columns(
 ) -> Columns:
     """Find the columns that are named; the first algorithm is the status quo.
 
-    Parameters
-    ----------
-    features : sequence of str, optional
-        What a candidate may read; None for every column that has no other role.
-    everything : bool
-        Whether a rule of the caller's own may want any column.
+    Without `features`, a candidate may read every column that has no other role; with `everything`, the caller's own
+    rule may read any column at all.
     """
     question = design.question
-    roles = [*design.outcome_columns, *([target] if target is not None else [])]
-    inputs: list[str] = []
-    for algorithm in algorithms:
-        roles += algorithm.numbers
-        inputs += algorithm.features
-    if question.weight is not None:
-        roles.append(question.weight)
+    numbers = [name for algorithm in algorithms for name in algorithm.numbers]
+    inputs = [name for algorithm in algorithms for name in algorithm.features]
+    roles = [name for name in (*design.outcome_columns, target, *numbers, question.weight) if name is not None]
     numeric, labels = tuple(dict.fromkeys(roles)), tuple(design.label_columns)
     roles = [*numeric, *labels, *inputs, *([row_id] if row_id is not None else [])]
     require_columns(available, roles)
@@ -113,23 +87,6 @@ def make_columns(
     )
 
 
-def require_columns(available: Collection[str], names: Iterable[str]) -> None:
-    """Raise for the first name that is not a column, with the nearest ones that are."""
-    known = set(available)
-    for name in names:
-        if name not in known:
-            raise unknown_column(name, available)
-
-
-def unknown_column(name: str, available: Collection[str]) -> UnknownColumnError:
-    """A name that is not a column, with the nearest ones that are; perhaps it is half of a name with a comma."""
-    whole = next((one for one in available if "," in one and name in one.split(",")[0]), None)
-    hint = nearest(name, available)
-    if whole is not None:
-        hint = f"A name with a comma stands in double quotes: '\"{whole}\"'."
-    return UnknownColumnError(f"there is no column '{name}'.", hint)
-
-
 def match_columns(available: Sequence[str], names: Sequence[str], barred: Collection[str] = ()) -> tuple[str, ...]:
     """The columns named; * and ? in a name that is no column stand for anything but the barred columns."""
     known = set(available)
@@ -145,26 +102,13 @@ def match_columns(available: Sequence[str], names: Sequence[str], barred: Collec
 
 @dataclass(frozen=True)
 class Features:
-    """The columns that a candidate may read.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    treatment : dict
-        What becomes of each column, in words.
-    plain : bool
-        Whether all are complete numbers, so that nothing needs to be encoded.
-    cautions : tuple of Caution
-        What was left out for what it holds, and why.
-    left_out : dict
-        Every other column of the data, with the reason.
-    """
+    """The columns that a candidate may read."""
 
     columns: tuple[str, ...]
-    treatment: dict[str, str]
-    plain: bool
-    cautions: tuple[Caution, ...]
-    left_out: dict[str, str]
+    treatment: dict[str, str]  # what becomes of each column, in words
+    plain: bool  # all are complete numbers, and nothing needs to be encoded
+    cautions: tuple[Caution, ...]  # what was left out for what it holds, and why
+    left_out: dict[str, str]  # every other column of the data, with the reason
 
 
 def choose_features(
@@ -178,15 +122,9 @@ def choose_features(
 ) -> Features:
     """The columns asked for; by default all but outcomes, groups, weights, clusters, and the columns in use.
 
-    In use are the status quo's score or decisions; a pattern such as * matches these too.
-
-    Constant and empty columns are dropped. A column that names its rows (a name, an id) is left out unless it was asked
-    for by its own name.
-
-    Parameters
-    ----------
-    available : sequence of str
-        All columns of the data, read or not.
+    In use are the status quo's score or decisions; a pattern such as * matches these too. Constant and empty columns
+    are dropped. A column that identifies its rows (a name, an id) is left out unless it was asked for by its own name.
+    `available` has all columns of the data, read or not.
     """
     question = design.question
     outcomes = list(dict.fromkeys([*design.outcome_columns, target]))
@@ -195,7 +133,8 @@ def choose_features(
     excluded = set(match_columns(rows.columns, exclude))
     taken = {*question.group, *outcomes, *roles, *excluded}
     if features is None:
-        chosen = tuple(name for name in rows.columns if name not in {*taken, *in_use})
+        others = taken.union(in_use)
+        chosen = tuple(name for name in rows.columns if name not in others)
     else:
         chosen = match_columns(rows.columns, features, taken)
         if leaked := [name for name in chosen if name in outcomes]:
@@ -208,50 +147,45 @@ def choose_features(
     useless = [name for name, kind in kinds.items() if kind.useless]
     ids = [name for name, kind in kinds.items() if kind.identifies and name not in (features or ())]
     nested = [name for name, kind in kinds.items() if kind.nested]
-    kept = tuple(name for name in chosen if name not in {*useless, *ids, *nested})
+    dropped = [*useless, *ids, *nested]
+    unused = set(dropped)
+    kept = tuple(name for name in chosen if name not in unused)
+    if not kept and dropped:
+        raise DataError(
+            f"no column is left for the candidate to read: {_listed(dropped)} "
+            f"{'is' if len(dropped) == 1 else 'are'} constant, empty, nested or an id.",
+            "Name features, or exclude fewer columns.",
+        )
     if not kept:
-        raise _nothing_left([*useless, *ids, *nested])
+        raise DataError(
+            "no column is left for the candidate to read: the data have none but outcomes, groups, the status quo's "
+            "and what is excluded.",
+            "Bring columns that a candidate may read, or exclude fewer.",
+        )
     why = {
         "useless": (useless, "constant or empty", "columns that are constant or empty are not used: {}."),
         "ids": (ids, AN_ID, "columns that tell rows apart, as a name or an id does, are not used: {}. To use one, name "
                 "it in `features`."),
         "nested": (nested, "lists or records", "columns of lists or records are not used: {}."),
     }  # fmt: skip
-    reasons = _reasons(design, in_use, target, excluded, features is not None)
-    for names, reason, _ in why.values():
-        reasons |= dict.fromkeys(names, reason)
+    way = "`features=['*']`" if features is None else "name it in `features`"
+    in_turn: list[tuple[Iterable[str | None], str]] = [
+        (excluded, EXCLUDED),
+        (in_use, f"the status quo decides by it; to let a candidate read it: {way}"),
+        ([question.cluster], "cluster"),
+        ([question.weight], "weight"),
+        ([target], "what the rule predicts"),
+        (design.outcome_columns, "outcome"),
+        (question.group, "group"),
+        *((names, reason) for names, reason, _ in why.values()),
+    ]
+    reasons = {name: reason for names, reason in in_turn for name in names}  # the last reason given holds
     return Features(
         columns=kept,
         treatment={name: kinds[name].words for name in kept},
         plain=all(kinds[name].plain for name in kept),
         cautions=tuple(Caution(kind, text.format(_listed(names))) for kind, (names, _, text) in why.items() if names),
         left_out={name: reasons.get(name, NOT_NAMED) for name in sorted(set(available) - set(kept))},
-    )
-
-
-def _reasons(design: Design, in_use: Sequence[str], target: str, excluded: set[str], named: bool) -> dict[str, str]:
-    """Why columns that have another part to play are no features; the last reason given holds."""
-    question = design.question
-    way = "name it in `features`" if named else "`features=['*']`"
-    reasons = dict.fromkeys(excluded, EXCLUDED)
-    reasons |= dict.fromkeys(in_use, f"the status quo decides by it; to let a candidate read it: {way}")
-    reasons |= {name: word for name, word in ((question.cluster, "cluster"), (question.weight, "weight")) if name}
-    reasons |= {target: "what the rule predicts"}
-    reasons |= dict.fromkeys(design.outcome_columns, "outcome")
-    return reasons | dict.fromkeys(question.group, "group")
-
-
-def _nothing_left(left_out: Sequence[str]) -> DataError:
-    if not left_out:
-        return DataError(
-            "no column is left for the candidate to read: the data have none but outcomes, groups, the status quo's "
-            "and what is excluded.",
-            "Bring columns that a candidate may read, or exclude fewer.",
-        )
-    return DataError(
-        f"no column is left for the candidate to read: {_listed(left_out)} "
-        f"{'is' if len(left_out) == 1 else 'are'} constant, empty, nested or an id.",
-        "Name features, or exclude fewer columns.",
     )
 
 
@@ -280,7 +214,7 @@ def _kind(rows: Rows, name: str) -> _Kind:
         return _Kind("constant or empty", useless=True)
     if rows.is_date(name):
         return _Kind("date: year, month, day and seconds since 1970")
-    if levels <= MOST_CATEGORIES:
+    if levels <= MAX_CATEGORIES:
         return _Kind(f"category: one 0/1 column for each of {levels} levels" + (" and for missing" if missing else ""))
     identifies = levels > 0.5 * (len(rows) - missing)
     return _Kind(f"text with {levels:,} values: numbers from its parts", identifies=identifies)
@@ -299,7 +233,7 @@ def _numeric_kind(rows: Rows, name: str) -> _Kind:
         return _Kind("constant or empty", useless=True)
     if missing:
         return _Kind(f"number: {missing:,} missing values take the training mean and are flagged")
-    whole = bool(rows.kind(name).is_integer()) and len(values) >= FEWEST_ROWS_OF_AN_ID
+    whole = bool(rows.kind(name).is_integer()) and len(values) >= MIN_ROWS_OF_AN_ID
     return _Kind("number", plain=True, identifies=whole and _tells_rows_apart(values))
 
 

@@ -19,23 +19,16 @@ from improvable.data.sample import Reading, Sample, cluster_columns
 from improvable.errors import COPIES, Caution
 from improvable.question.settings import Settings
 
-MAX_SHARE = 0.01
-"""Rows that repeat another up to this share are harmless."""
-MAX_NEAR = 0.05
-"""Rows that nearly repeat another up to this share are not worth a warning."""
+MAX_SHARE = 0.01  # rows that repeat another, up to this share, are harmless
+MAX_NEAR = 0.05  # rows that nearly repeat another, up to this share, are not worth a warning
+# Numbers this near, in standard deviations, are nearly the same. Of 100,000 different numbers fewer than `MAX_NEAR` are
+# so near by chance.
 GRAIN = 1e-6
-"""Of a standard deviation: numbers that are this near are nearly the same. One column of 100,000 different numbers has
-fewer than `MAX_NEAR` that are so near by chance."""
-MAX_CONTENTS = 1 << 21
-"""So many rows are counted; of more, those whose content has a low hash, all copies of it together."""
-MAX_COPIES = 5
-"""What occurs more often is an atom of the population, such as the healthy, and not somebody's copies."""
-MAX_MULTIPLE = 60
-"""So often a file may have been appended to itself."""
-MIN_CONTENTS, IN_MULTIPLES = 20, 0.8
-"""A file that was appended to itself: this share of at least so many contents occurs a multiple of m times."""
-TELLS_APART = 0.5
-"""A column with so many values, as a share of the different contents, tells most rows apart."""
+MAX_CONTENTS = 1 << 21  # rows that are counted; of more, those whose content has a low hash, with all its copies
+MAX_COPIES = 5  # what occurs more often is an atom of the population, such as the healthy, and not somebody's copies
+MAX_MULTIPLE = 60  # how often a file may have been appended to itself
+MIN_CONTENTS, IN_MULTIPLES = 20, 0.8  # it was, where this share of at least so many contents occurs m, 2m, ... times
+TELLS_APART = 0.5  # a column with this many values, as a share of the different contents, tells most rows apart
 
 
 @dataclass(frozen=True)
@@ -124,16 +117,10 @@ def _rounded(rows: Rows, name: str, keying: Keying) -> Keys:
 def copy_cautions(
     engine: Engine, reading: Reading, settings: Settings, some: Sample, columns: Sequence[str]
 ) -> list[Caution]:
-    """Say how many rows are the same, or nearly the same, in features and outcomes.
+    """Say how many rows are the same, or nearly the same, in features and outcomes (`columns`).
 
     What stands beside the verdict does so whatever was declared: an id that is new in every row tells nothing.
-
-    Parameters
-    ----------
-    some : Sample
-        The rows brought for all rows, by which columns and near copies are judged.
-    columns : sequence of str
-        Features and outcomes: what copies have in common.
+    `some` are the rows by which columns and near copies are judged.
     """
     if settings.duplicates == "cluster" and settings.cluster is None:
         return []  # copies teach together and are tested together
@@ -142,7 +129,9 @@ def copy_cautions(
     found = repeats_of(run(engine, Hashing(reading, tuple(columns), tuple(clusters)), needed, merge_contents).keys)
     sure, declared = found.appended, _declared(settings)
     if found.suspect > MAX_SHARE or sure:
-        sure = sure or _tells_apart(some.rows, columns, reading.keying)
+        distinct = [len(np.unique(reading.keying.words(some.rows, name))) for name in columns]
+        contents = len(np.unique(reading.keying.of(some.rows, columns)))
+        sure = sure or max(distinct) >= TELLS_APART * contents
         counted = ", counted once in each cluster," if clusters else ""
         another = "a row of another cluster" if clusters else "another row"
         text = (
@@ -162,12 +151,6 @@ def copy_cautions(
         "people, name what they have in common: `cluster=...`."
     )
     return [Caution("near twins", text)]
-
-
-def _tells_apart(rows: Rows, columns: Sequence[str], keying: Keying) -> bool:
-    """Whether one column alone tells most rows apart."""
-    contents = len(np.unique(keying.of(rows, columns)))
-    return any(len(np.unique(keying.words(rows, name))) >= TELLS_APART * contents for name in columns)
 
 
 def _declared(settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """The only door for data frames: columns as numbers or labels, what is missing."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.io.csv import UNSAID, FileFormat, Note
 from improvable.data.io.read import read_file, refuse_duplicates
-from improvable.errors import DataError, OptionError, UnknownColumnError, nearest
+from improvable.errors import DataError, OptionError, UnknownColumnError, nearest, one_line
 
+NUMBERS = (bool, int, float, Decimal, np.number, np.bool_)
 FrameLike: TypeAlias = Any
 """A data frame narwhals knows (pandas, Polars, PyArrow, ...), a path to a file, or `Rows`."""
 
@@ -31,10 +32,7 @@ ISO_DATE = (
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of a data frame, whatever library the frame came from; with their keys where these are known.
-
-    `notes` say what a reader should know of how a file was read.
-    """
+    """Rows of a data frame of any library; with their keys where these are known, and notes on how a file was read."""
 
     frame: nw.DataFrame[Any]
     keys: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
@@ -55,13 +53,11 @@ class Rows:
         return frozenset(self.frame.columns)
 
     def require(self, names: Iterable[str]) -> None:
-        """Raise for the first name that is not a column, with the nearest ones that are."""
-        for name in names:
-            if name not in self._known:
-                raise UnknownColumnError(f"there is no column '{name}'.", nearest(name, self.columns))
+        if unknown := [name for name in names if name not in self._known]:
+            require_columns(self.columns, unknown)
 
     def kind(self, name: str) -> Any:
-        """The type of a column, asked of the frame once: with thousands of columns the asking is most of the work."""
+        """The type of a column, asked once: with thousands of columns asking takes most of the time."""
         if name not in self._kinds:
             self._kinds[name] = self.frame.get_column(name).dtype
         return self._kinds[name]
@@ -71,17 +67,17 @@ class Rows:
         return bool(dtype.is_numeric()) or dtype in (nw.Boolean, nw.Duration)
 
     def is_date(self, name: str) -> bool:
-        """Whether a column holds dates: typed as such, Python dates among objects, or texts as ISO 8601 has them.
+        """Whether a column holds dates: typed as such, Python dates among objects, or strings as ISO 8601 has them.
 
-        A text file has no types, so that dates in a CSV file and in a Parquet file must be found to be the same.
+        A text file has no types, and the same dates in a CSV file and in a Parquet file must be dates in both.
         """
         dtype = self.kind(name)
         if dtype == nw.String:
             given = self.frame[name].drop_nulls()
             return len(given) > 0 and bool(given.str.contains(ISO_DATE).all())
-        if dtype in (nw.Date, nw.Datetime) or dtype != nw.Object:
-            return dtype in (nw.Date, nw.Datetime)
-        return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+        if dtype == nw.Object:
+            return all(isinstance(value, date) for value in self.frame[name].to_list() if value is not None)
+        return dtype in (nw.Date, nw.Datetime)
 
     def is_nested(self, name: str) -> bool:
         """Whether a column holds lists, records or anything else that has no levels."""
@@ -91,7 +87,7 @@ class Rows:
         return not all(isinstance(value, Hashable) for value in self.frame[name].to_list())
 
     def numbers(self, name: str) -> FloatArray:
-        """A column as float64; missing values become NaN. Text is refused. Read once and kept, so not to be changed."""
+        """A column as float64, missing values as NaN; strings are refused. Read once and kept: do not change it."""
         if name not in self._kept:
             values = self.read_numbers(name).view()  # the flag is ours, the numbers may be the caller's
             values.setflags(write=False)
@@ -150,6 +146,18 @@ class Rows:
         return Rows(self.frame[list(names)] if len(names) else self.frame.select([]), self.keys)
 
 
+def require_columns(available: Collection[str], names: Iterable[str]) -> None:
+    """Raise for the first name that is not a column, with the nearest ones that are."""
+    known = set(available)
+    for name in names:
+        if name not in known:
+            whole = next((one for one in available if "," in one and name in one.split(",")[0]), None)
+            hint = nearest(name, available)
+            if whole is not None:  # the name is half of one with a comma
+                hint = f"A name with a comma stands in double quotes: '\"{whole}\"'."
+            raise UnknownColumnError(f"there is no column '{name}'.", hint)
+
+
 def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
     """Open any data frame, or a file, as `Rows`.
 
@@ -175,13 +183,13 @@ def read_rows(data: FrameLike, format_: FileFormat = UNSAID) -> Rows:
 
 
 def refuse_format(format_: FileFormat) -> None:
-    """Refuse to be told how data in memory are written."""
+    """Refuse what is said of a file where the data are not one."""
     for name in format_.given:
         raise OptionError(f"{name} is given, and the data are not a file.", f"Leave out {name}, or give a path.")
 
 
 def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
-    """A frame of any library: names that are not texts become so, and objects that are numbers become numbers."""
+    """A frame of any library, with names as strings, and objects that are numbers as numbers."""
     try:
         opened = nw.from_native(data)
     except TypeError as error:
@@ -192,8 +200,7 @@ def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
     except ValueError as error:
         if "unique" not in str(error) and "duplicate" not in str(error).lower():
             raise
-        reason = " ".join(str(error).split())[:200].rstrip(".")
-        raise DataError(f"the data frame has duplicate column names: {reason}.", "Rename them.") from error
+        raise DataError(f"the data frame has duplicate column names: {one_line(error)}.", "Rename them.") from error
     frame: nw.DataFrame[Any] = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
     others = {name: str(name) for name in frame.columns if not isinstance(name, str)}
     if others:
@@ -207,20 +214,17 @@ def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:
     """A column of objects that are numbers or durations, as such; None where it holds anything else."""
     values = [None if is_missing(value) else value for value in series.to_list()]
     filled = [value for value in values if value is not None]
-    if filled and all(isinstance(value, timedelta) for value in filled):
-        return nw.new_series(series.name, values, nw.Duration("us"), backend=series.implementation)
-    if not filled or not all(
-        isinstance(value, bool | int | float | Decimal | np.number | np.bool_) for value in filled
-    ):
+    if not filled or not all(isinstance(value, (timedelta, *NUMBERS)) for value in filled):
         return None
-    whole = [isinstance(value, int | np.integer) for value in filled]
-    exact = all(whole)
-    if any(abs(int(value)) >= 2**53 for value, is_whole in zip(filled, whole, strict=True) if is_whole):
-        return None  # long ids, which floats would run together
-    if exact and len(filled) == len(values):
-        return nw.new_series(series.name, [int(value) for value in filled], nw.Int64, backend=series.implementation)
-    reals = [None if value is None else float(value) for value in values]
-    return nw.new_series(series.name, reals, nw.Float64, backend=series.implementation)
+    spans = sum(isinstance(value, timedelta) for value in filled)
+    whole = [value for value in filled if isinstance(value, int | np.integer)]
+    if 0 < spans < len(filled) or any(abs(int(value)) >= 2**53 for value in whole):
+        return None  # durations among numbers; long ids, which floats would run together
+    dtype: Any = nw.Duration("us") if spans else nw.Int64() if len(whole) == len(values) else nw.Float64()
+    if not spans:
+        as_type = int if len(whole) == len(values) else float
+        values = [None if value is None else as_type(value) for value in values]
+    return nw.new_series(series.name, values, dtype, backend=series.implementation)
 
 
 def is_missing(value: Any) -> bool:
@@ -233,20 +237,21 @@ def is_missing(value: Any) -> bool:
 def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
     """Which of a column's distinct values each row holds, -1 where it is missing; and these values.
 
-    Texts and categories are numbered by their library. So what is done with a value is done once, not for every row.
+    Strings, categories and dates are numbered by their library, so that a value is looked at once, not in every row.
     """
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime):
         if series.implementation.is_pandas():
             codes, distinct = series.to_native().factorize()
             return codes.astype(np.int64), distinct.tolist()
         import polars as pl
 
         held = series.to_polars()
-        if held.dtype in (pl.String, pl.Categorical, pl.Enum):
-            texts = held.cast(pl.String).to_frame("text")
-            known = texts.drop_nulls().unique().with_row_index("code")
-            codes = texts.join(known, on="text", how="left", maintain_order="left")["code"]
-            return codes.cast(pl.Int64).fill_null(-1).to_numpy(), known["text"].to_list()
+        if held.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime):
+            labels = held.dtype in (pl.Categorical, pl.Enum)
+            column = (held.cast(pl.String) if labels else held).to_frame("value")
+            known = column.drop_nulls().unique().with_row_index("code")
+            codes = column.join(known, on="value", how="left", maintain_order="left")["code"]
+            return codes.cast(pl.Int64).fill_null(-1).to_numpy(), known["value"].to_list()
     places: dict[tuple[type, str], int] = {}
     values: list[Any] = []
     codes = np.full(len(series), -1)
@@ -259,37 +264,33 @@ def levels(series: nw.Series[Any]) -> tuple[IntArray, list[Any]]:
 
 
 def _numbers_in(name: str, series: nw.Series[Any]) -> FloatArray:
-    """Numbers that stand in a column of texts, categories or objects; anything else is refused."""
+    """Numbers that stand in a column of strings, categories or objects; anything else is refused."""
     codes, values = levels(series)
     numbers = [as_number(value) for value in values]
-    if None in numbers:
-        raise not_numbers(name, series.to_list())
-    return np.array([*numbers, np.nan], dtype=np.float64)[codes]  # -1, where a value is missing, is the last
-
-
-def not_numbers(name: str, values: Sequence[Any]) -> DataError:
-    """A column that holds texts where numbers are needed: two levels, a few strays, or something else."""
-    texts = [text_of(value) for value in values]
-    levels = Counter(text for text in texts if text is not None)
-    if len(levels) == 2:
-        return two_levels(name, sorted(levels))
-    stray = [row for row, text in enumerate(texts) if text is not None and as_number(text) is None]
-    if len(stray) < 0.5 * len(texts):
-        odd = str(texts[stray[0]])[:40]
-        return DataError(
-            f"column '{name}' holds text in {len(stray):,} of {len(texts):,} rows where numbers are needed: "
+    if None not in numbers:
+        return np.array([*numbers, np.nan], dtype=np.float64)[codes]  # -1, where a value is missing, is the last
+    texts, counts = [str(value) for value in values], Counter[str]()
+    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+        counts[text] += times
+    if len(counts) == 2:
+        raise two_levels(name, sorted(counts))
+    stray = np.flatnonzero(np.array([*(as_number(text) is None for text in texts), False])[codes])
+    if len(stray) < 0.5 * len(codes):
+        odd = texts[codes[stray[0]]][:40]
+        raise DataError(
+            f"column '{name}' holds text in {len(stray):,} of {len(codes):,} rows where numbers are needed: "
             f"'{odd}' in row {stray[0] + 1:,}.",
             f"Fix the file; or, if it is an outcome or a decision, read it as missing: `na={[odd]}`.",
         )
-    example = max(levels, key=lambda level: (levels[level], level))
-    return DataError(
+    example = max(counts, key=lambda level: (counts[level], level))
+    raise DataError(
         f"column '{name}' holds text such as '{example[:40]}' where numbers are needed.",
         "Name a numeric column, or turn this one into numbers first.",
     )
 
 
 def two_levels(name: str, levels: Sequence[str]) -> DataError:
-    """A column of yes and no, of which nobody has said which is meant."""
+    """A column of two levels that are not numbers, where the caller has not said which one is 1."""
     one, other = levels
     return DataError(
         f"column '{name}' holds '{one}' and '{other}' where numbers are needed.",
@@ -302,9 +303,7 @@ def as_number(value: Any) -> float | None:
     """A value as a number, if it is one: a text of digits, a flag, the seconds of a duration."""
     if isinstance(value, timedelta):
         return value.total_seconds()
-    if not isinstance(value, str | bool | int | float | Decimal | np.number | np.bool_):
-        return None
-    if isinstance(value, str) and "_" in value:
+    if not isinstance(value, (str, *NUMBERS)) or (isinstance(value, str) and "_" in value):
         return None  # to Python 1_000 is a number; to the reader of a file it is not
     try:
         return float(value)
@@ -325,8 +324,7 @@ def incomplete(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> dic
     """Which rows have missing or infinite values, for each of the named columns that has any."""
     rows.require([*numeric, *labels])
     bad: dict[str, BoolArray] = {name: ~np.isfinite(rows.numbers(name)) for name in dict.fromkeys(numeric)}
-    for name in dict.fromkeys(labels):
-        bad[name] = missing_labels(rows, name)
+    bad |= {name: missing_labels(rows, name) for name in dict.fromkeys(labels)}
     return {name: flags for name, flags in bad.items() if flags.any()}
 
 
@@ -345,32 +343,22 @@ def check_complete(missing: Mapping[str, int], dropped: int, rows: int, drop_mis
 def labels_of(rows: Rows, name: str, most: int) -> tuple[tuple[str, ...], IntArray]:
     """The levels of a column of labels, sorted, and the level of every row."""
     rows.require([name])
+    hint = "Name the column that says which group a row belongs to."
     if rows.is_nested(name) or rows.kind(name) == nw.Binary:
-        raise DataError(
-            f"column '{name}' holds lists, records or bytes, which are no groups.",
-            "Name the column that says which group a row belongs to.",
-        )
+        raise DataError(f"column '{name}' holds lists, records or bytes, which are no groups.", hint)
     series = rows.frame[name]
     values = series.unique().to_list()
     if len(values) > most:
-        raise DataError(
-            f"column '{name}' has {len(values):,} levels; a group column has at most {most}.",
-            "Name the column that says which group a row belongs to.",
-        )
-    labelled = sorted((labeltext_of(value), value) for value in values)
+        raise DataError(f"column '{name}' has {len(values):,} levels; a group column has at most {most}.", hint)
+    labeled = sorted((labeltext_of(value), value) for value in values)
     codes = np.empty(len(rows), dtype=np.int64)
-    for code, (_, value) in enumerate(labelled):
+    for code, (_, value) in enumerate(labeled):
         codes[np.asarray((series == value).to_numpy(), dtype=np.bool_)] = code
-    return tuple(label for label, _ in labelled), codes
-
-
-def text_of(value: Any) -> str | None:
-    """A value as a text; None where it is missing."""
-    return None if is_missing(value) else str(value)
+    return tuple(label for label, _ in labeled), codes
 
 
 def labeltext_of(value: object) -> str:
-    """The same text for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
+    """The same string for 1, 1.0 and numpy's versions of them, so that frame libraries agree."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     if isinstance(value, timedelta):

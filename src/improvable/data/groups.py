@@ -11,25 +11,16 @@ from improvable.data.quality import spelling_notes
 from improvable.errors import DataError, OptionError, nearest
 from improvable.question.settings import Groups
 
-MOST_LEVELS = 50
+MAX_LEVELS = 50
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One way of dividing people into groups, such as race.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str
-        The groups, as outputs call them.
-    member : array of shape (strata,)
-        The level to which each stratum belongs.
-    """
+    """One way of dividing people into groups, such as race."""
 
     name: str
-    levels: tuple[str, ...]
-    member: IntArray
+    levels: tuple[str, ...]  # the groups, as outputs call them
+    member: IntArray  # the level to which each stratum belongs
 
     def place_of(self, names: Sequence[str]) -> int | None:
         """Which of the levels is among the names; None where none is."""
@@ -80,20 +71,20 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
     >>> read_groups(rows, Groups(("race", "sex"), cross=True)).grouping.labels
     ('b, f', 'w, f', 'w, m')
     """
-    read = [labels_of(rows, name, MOST_LEVELS) for name in choice.columns]
+    read = [labels_of(rows, name, MAX_LEVELS) for name in choice.columns]
     if choice.cross and len(read) > 1:
-        columns = [_crossed(choice.columns, read)]
-    elif len(read) == 1:
-        columns = [(choice.columns[0], *read[0])]
+        members, codes = combine([(len(levels), codes) for levels, codes in read])
+        crossed = zip(*members, strict=True)
+        names = tuple(", ".join(read[c][0][code] for c, code in enumerate(one)) for one in crossed)
+        columns = [(" x ".join(choice.columns), names, codes)]
     else:
         columns = [
-            (name, tuple(f"{name}={level}" for level in levels), codes)
+            (name, tuple(f"{name}={level}" if len(read) > 1 else level for level in levels), codes)
             for name, (levels, codes) in zip(choice.columns, read, strict=True)
         ]
     keep = _rows_kept(columns, choice.only)
-    notes = [
-        note for name, (found, _) in zip(choice.columns, read, strict=True) for note in spelling_notes(name, found)
-    ]
+    found = {name: levels for name, (levels, _) in zip(choice.columns, read, strict=True)}
+    notes = [note for name, levels in found.items() for note in spelling_notes(name, levels)]
     attributes = []
     for name, levels, codes in columns:
         used, recoded = _renumbered(codes if keep.all() else codes[keep], len(levels))
@@ -107,7 +98,7 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
                 "A gap needs at least two groups.",
             )
         attributes.append((name, level_names, recoded))
-    members, codes = _combined([(len(levels), codes) for _, levels, codes in attributes])
+    members, codes = combine([(len(levels), codes) for _, levels, codes in attributes])
     grouping = Grouping(
         tuple(Attribute(name, levels, member) for (name, levels, _), member in zip(attributes, members, strict=True)),
         codes,
@@ -118,14 +109,7 @@ def read_groups(rows: Rows, choice: Groups, counts: IntArray | None = None) -> G
 Column = tuple[str, tuple[str, ...], IntArray]
 
 
-def _crossed(names: Sequence[str], read: Sequence[tuple[tuple[str, ...], IntArray]]) -> Column:
-    """One attribute of the intersections that occur."""
-    members, codes = _combined([(len(levels), codes) for levels, codes in read])
-    levels = tuple(", ".join(read[c][0][member[j]] for c, member in enumerate(members)) for j in range(len(members[0])))
-    return " x ".join(names), levels, codes
-
-
-def _combined(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
+def combine(columns: Sequence[tuple[int, IntArray]]) -> tuple[list[IntArray], IntArray]:
     """The combinations of levels that occur: the level of each column in each, and the combination of every row."""
     sizes = [size for size, _ in columns]
     joint = np.ravel_multi_index([codes for _, codes in columns], sizes)
@@ -143,9 +127,8 @@ def _rows_kept(columns: Sequence[Column], only: Sequence[str]) -> BoolArray:
     """Rows whose levels are among those named; a column none of whose levels is named keeps all."""
     keep = np.ones(len(columns[0][2]), dtype=np.bool_)
     known = [level for _, levels, _ in columns for level in levels]
-    for name in only:
-        if name not in known:
-            raise OptionError(f"'{name}' is not a group.", nearest(name, known))
+    for name in (name for name in only if name not in known):
+        raise OptionError(f"'{name}' is not a group.", nearest(name, known))
     for _, levels, codes in columns:
         wanted = [code for code, level in enumerate(levels) if level in only]
         if wanted:

@@ -11,30 +11,26 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable._typing import IntArray
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
-from improvable.data.frame import FrameLike, Rows, is_missing, levels, text_of
+from improvable.data.frame import FrameLike, Rows, levels
 from improvable.errors import DataError
 
 Keys: TypeAlias = NDArray[np.uint64]
-MOST_EXACT_INTEGER = 2**53
-DIGEST = 16
-"""Bytes of a row's digest, and of a text's inside it."""
-ROWS_AT_A_TIME = 1 << 15
-"""Rows whose hash state stays in a core's cache."""
-ROWS_PER_TASK = 1 << 20
-"""Rows that a thread keys at once: many, since each distinct text among them is hashed once."""
-NUMBER, MISSING = 0, 1
-"""First words of a value that is a number, or missing; a text has its own digest there."""
+MAX_EXACT_INTEGER = 2**53
+DIGEST = 16  # bytes of a row's digest, and of a string's inside it
+ROWS_AT_A_TIME = 1 << 15  # whose hash state stays in a core's cache
+ROWS_PER_TASK = 1 << 20  # that a thread keys at once: many, since each distinct string among them is hashed once
+NUMBER, MISSING = 0, 1  # first words of a value that is a number, or missing; a string has its own digest there
 _NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
@@ -66,7 +62,7 @@ class Keying:
         return siphash(words, self.secret) if words else np.zeros(len(rows), dtype=np.uint64)
 
     def words(self, rows: Rows, name: str) -> Keys:
-        """64 bits of each value of a column; texts are hashed under the same secret."""
+        """64 bits of each value of a column; strings are hashed under the same secret."""
         bits, exact = number_bits(rows, name)
         if exact is not None:
             bits[exact.rows] = _hashed(exact.texts, 8, self.secret)[exact.codes, 0]
@@ -86,27 +82,38 @@ def tell_apart(rows: Rows, keying: Keying, columns: Sequence[str], row_id: str |
     if not (ordered[1:] == ordered[:-1]).any():
         return keys
     order = np.argsort(keys, kind="stable")
-    repeats = np.zeros(len(rows), dtype=np.bool_)
-    repeats[1:] = keys[order[1:]] == keys[order[:-1]]
+    repeats = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) + 1  # places in the order
     if row_id is not None:
-        raise shared_row_id(row_id, int(repeats.sum()))
-    starts = np.flatnonzero(~repeats)
-    run = np.cumsum(~repeats) - 1
-    shared = repeats.copy()
-    shared[:-1] |= repeats[1:]
-    alike = order[shared]
-    digests = row_digests(Rows(rows.frame[np.sort(alike)]), columns)
-    place = np.searchsorted(np.sort(alike), alike)
-    first = np.searchsorted(np.sort(alike), order[starts[run[shared]]])
-    if (digests[place] != digests[first]).any():
+        raise shared_row_id(row_id, len(repeats))
+    starts = np.ones(len(keys), dtype=np.bool_)
+    starts[repeats] = False
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(keys)), 0))[repeats]
+    if not _same_content(rows, columns, order[repeats], order[first]):
         raise DataError(
             "two different rows have the same key, which chance does not do.",
             "Name a column that differs in every row: `row_id=...`.",
         )
-    occurrence = np.arange(len(rows)) - starts[run]
-    again = np.flatnonzero(repeats)
-    keys[order[again]] = siphash([keys[order[again]], occurrence[again].astype(np.uint64)], keying.secret)
+    occurrence = (repeats - first).astype(np.uint64)
+    keys[order[repeats]] = siphash([keys[order[repeats]], occurrence], keying.secret)
     return keys
+
+
+def _same_content(rows: Rows, columns: Sequence[str], ones: IntArray, others: IntArray) -> bool:
+    """Whether pairs of rows hold the same values: bits of numbers and strings themselves, not their hashes."""
+    used = np.zeros(len(rows), dtype=np.bool_)
+    used[ones] = used[others] = True
+    place = np.cumsum(used) - 1  # among the rows that are used, often a few
+    some, ones, others = Rows(rows.frame[np.flatnonzero(used)]), place[ones], place[others]
+    for name in columns:
+        bits, exact = number_bits(some, name)
+        if not np.array_equal(bits[ones], bits[others]):
+            return False
+        if exact is not None:
+            codes = np.full(len(bits), -1)
+            codes[exact.rows] = _numbered(exact.texts)[0][exact.codes]  # two levels may be one string
+            if not np.array_equal(codes[ones], codes[others]):
+                return False
+    return True
 
 
 def with_keys(engine: Memory, keying: Keying, columns: Sequence[str], row_id: str | None = None) -> Memory:
@@ -141,18 +148,7 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> NDArray[np.uint8]:
 
 
 def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
-    """The fingerprint of a table from the digests of its rows, in any order.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from improvable.data.frame import read_rows
-    >>> frame = pl.DataFrame({"y": [1, 2, 3], "g": ["a", "b", "b"]})
-    >>> turned = frame.select("g", pl.col("y").cast(pl.Float32)).reverse()
-    >>> one, other = (row_digests(read_rows(f), ["y", "g"]) for f in (frame, turned))
-    >>> fingerprint_of(one, ["y", "g"]) == fingerprint_of(other, ["g", "y"])
-    True
-    """
+    """The fingerprint of a table from the digests of its rows, in any order."""
     names = "".join(f"{len(name)}:{name}" for name in sorted(columns))
     found = hashlib.blake2b(f"{len(digests)} rows {names}".encode(), digest_size=32)
     halves = np.ascontiguousarray(digests).view(">u8").astype(np.uint64)
@@ -163,19 +159,11 @@ def fingerprint_of(digests: NDArray[np.uint8], columns: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Exact:
-    """Values that no float64 holds (texts, dates, long ids, decimals with many digits).
+    """Values that no float64 holds: strings, dates, long ids, decimals with many digits."""
 
-    Attributes
-    ----------
-    rows, codes : array
-        Where they are, and which of the texts each is.
-    texts : list of str
-        Each is made and hashed once, however many rows hold it.
-    """
-
-    rows: IntArray
-    codes: IntArray
-    texts: list[str]
+    rows: IntArray  # where they are
+    codes: IntArray  # which of the strings each is
+    texts: list[str]  # made and hashed once, however many rows hold it
 
 
 def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
@@ -190,7 +178,13 @@ def number_bits(rows: Rows, name: str) -> tuple[Keys, Exact | None]:
     values = rows.read_numbers(name) + 0.0  # -0.0 becomes 0.0
     values[np.isnan(values)] = np.nan  # one NaN among its many bit patterns
     bits = values.view(np.uint64)
-    rough = np.flatnonzero(_beyond_floats(rows, name, values))
+    dtype, beyond = rows.kind(name), np.zeros(len(values), dtype=np.bool_)
+    if dtype.is_integer() or dtype.is_decimal():  # a float would run long ids together, and decimals with many digits
+        beyond = np.abs(values) >= MAX_EXACT_INTEGER
+    if dtype.is_decimal():
+        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
+        beyond |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
+    rough = np.flatnonzero(beyond)
     if not len(rough):
         return bits, None
     # All their digits, the same for whole numbers and decimals.
@@ -205,7 +199,7 @@ def _hashed(texts: Sequence[str], size: int, key: bytes = b"") -> Keys:
 
 
 def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    """SipHash-2-4 of rows of 64-bit words, one array per word; as many bytes long as the words have.
+    """SipHash-2-4 of rows of 64-bit words, one array per word, a part of the rows at a time.
 
     Aumasson and Bernstein, SipHash: a fast short-input PRF (2012).
     """
@@ -217,43 +211,36 @@ def siphash(words: Sequence[Keys], secret: bytes) -> Keys:
 
 
 def _siphash(words: Sequence[Keys], secret: bytes) -> Keys:
-    k0, k1 = np.frombuffer(secret, dtype="<u8").astype(np.uint64)
-    size = len(words[0])
-    v0 = np.full(size, k0 ^ np.uint64(0x736F6D6570736575))
-    v1 = np.full(size, k1 ^ np.uint64(0x646F72616E646F6D))
-    v2 = np.full(size, k0 ^ np.uint64(0x6C7967656E657261))
-    v3 = np.full(size, k1 ^ np.uint64(0x7465646279746573))
-    spare = np.empty(size, dtype=np.uint64)
+    keys = np.tile(np.frombuffer(secret, dtype="<u8").astype(np.uint64), 2)
+    start = keys ^ np.frombuffer(b"somepseudorandomlygeneratedbytes", dtype=">u8").astype(np.uint64)
+    v0, v1, v2, v3 = (np.full(len(words[0]), one) for one in start)
+    spare = np.empty_like(v0)
 
-    def turn(v: Keys, left: int) -> None:
+    def rotate(v: Keys, left: int) -> None:
         np.left_shift(v, np.uint64(left), out=spare)
         np.right_shift(v, np.uint64(64 - left), out=v)
         np.bitwise_or(v, spare, out=v)
 
-    def rounds(times: int) -> None:
-        nonlocal v0, v1, v2, v3
-        for _ in range(times):
-            v0 += v1
-            turn(v1, 13)
-            v1 ^= v0
-            turn(v0, 32)
-            v2 += v3
-            turn(v3, 16)
-            v3 ^= v2
-            v0 += v3
-            turn(v3, 21)
-            v3 ^= v0
-            v2 += v1
-            turn(v1, 17)
-            v1 ^= v2
-            turn(v2, 32)
+    def mix_in(one: Keys, other: Keys, left: int) -> None:
+        one += other
+        rotate(other, left)
+        other ^= one
 
-    length = np.full(size, np.uint64((8 * len(words)) % 256 << 56))
+    def rounds(times: int) -> None:
+        for _ in range(times):
+            mix_in(v0, v1, 13)
+            rotate(v0, 32)
+            mix_in(v2, v3, 16)
+            mix_in(v0, v3, 21)
+            mix_in(v2, v1, 17)
+            rotate(v2, 32)
+
+    length = np.full(len(v0), np.uint64((8 * len(words)) % 256 << 56))
     for word in (*words, length):
-        v3 ^= word
+        np.bitwise_xor(v3, word, out=v3)
         rounds(2)
-        v0 ^= word
-    v2 ^= np.uint64(0xFF)
+        np.bitwise_xor(v0, word, out=v0)
+    np.bitwise_xor(v2, np.uint64(0xFF), out=v2)
     rounds(4)
     return np.asarray(v0 ^ v1 ^ v2 ^ v3)
 
@@ -265,33 +252,25 @@ def mix(bits: Keys) -> Keys:
     return bits ^ (bits >> np.uint64(31))
 
 
-def _beyond_floats(rows: Rows, name: str, values: FloatArray) -> BoolArray:
-    """Which numbers a float would run together with others: long ids, decimals with many digits."""
-    dtype = rows.kind(name)
-    if not (dtype.is_integer() or dtype.is_decimal()):
-        return np.zeros(len(values), dtype=np.bool_)
-    rough = np.abs(values) >= MOST_EXACT_INTEGER
-    if dtype.is_decimal():
-        pairs = zip(rows.frame[name].to_list(), values.tolist(), strict=True)
-        rough |= np.array([value is not None and Decimal(rounded) != value for value, rounded in pairs])
-    return rough
-
-
 def _texts(series: nw.Series[Any]) -> tuple[IntArray, list[str]]:
-    """Which of a column's distinct texts each value is, -1 where it is missing; and the texts."""
-    if series.dtype == nw.Datetime and getattr(series.dtype, "time_unit", "") == "ns":
-        # Python's own times leave out what is below a microsecond.
-        stamps = series.dt.timestamp("ns").to_list()
-        below = ["" if is_missing(stamp) or not stamp % 1000 else f" {stamp % 1000} ns" for stamp in stamps]
-        texts = [text_of(value) for value in series.to_list()]
-        return _numbered([text and text + rest for text, rest in zip(texts, below, strict=True)])
+    """Which of a column's distinct values each row holds, -1 where it is missing; and these values as strings."""
     codes, values = levels(series)
-    return codes, [plain_time(value) if series.dtype == nw.String else str(value) for value in values]
+    if series.dtype == nw.String:
+        return codes, [plain_time(value) for value in values]
+    if series.dtype != nw.Datetime or getattr(series.dtype, "time_unit", "") != "ns":
+        return codes, [str(value) for value in values]
+    # Python's own times leave out what is below a microsecond.
+    given, where = np.flatnonzero(codes >= 0), np.zeros(len(values), dtype=np.int64)
+    where[codes[given]] = given
+    held = series[where]
+    below = [f" {stamp % 1000} ns" if stamp % 1000 else "" for stamp in held.dt.timestamp("ns").to_list()]
+    return codes, [str(value) + rest for value, rest in zip(held.to_list(), below, strict=True)]
 
 
-def _numbered(texts: Sequence[str | None]) -> tuple[IntArray, list[str]]:
-    places = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
-    return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64), list(places)
+def _numbered(texts: Sequence[str]) -> tuple[IntArray, list[str]]:
+    """Which of the distinct strings each one is, and these."""
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([places[text] for text in texts], dtype=np.int64), list(places)
 
 
 def plain_time(text: str) -> str:
@@ -326,15 +305,8 @@ class Fingerprint:
 
     @cached_property
     def digest(self) -> str:
-        return fingerprint_of(run(self.engine, _Digesting(self.columns), self.columns, _joined), self.columns)
-
-
-@dataclass(frozen=True)
-class _Digesting:
-    columns: Sequence[str]
-
-    def __call__(self, rows: Rows) -> NDArray[np.uint8]:
-        return row_digests(rows, self.columns)
+        work = partial(row_digests, columns=self.columns)
+        return fingerprint_of(run(self.engine, work, self.columns, _joined), self.columns)
 
 
 def _joined(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:

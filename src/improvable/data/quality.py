@@ -9,25 +9,19 @@ import numpy as np
 
 from improvable._text import hides
 from improvable._typing import FloatArray, IntArray
-from improvable.data.frame import Rows, levels
+from improvable.data.frame import Rows, as_number, levels
 from improvable.errors import Caution
 
-MAX_VALUES = 12
-"""An outcome with more values is not one of a few codes."""
+MAX_VALUES = 12  # an outcome with more values is not one of a few codes
 MISSING_CODES = {float(sign * code) for code in (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999) for sign in (1, -1)} | {-1.0}
 """What questionnaires write for "refused", "unknown" and "not asked"."""
-MAX_SHARE_OF_CODES = 0.2
-"""Share of rows beyond which codes beside 0 and 1 would be an answer."""
-MAX_SHARE_OF_A_CODE, MIN_CODE = 0.05, 77
-"""Among amounts, a code is rarer, and has two digits at least."""
+MAX_SHARE_OF_CODES = 0.2  # of the rows; more of them, beside 0 and 1, would be an answer
+MAX_SHARE_OF_A_CODE, MIN_CODE = 0.05, 77  # among amounts a code is rarer, and has two digits at least
 MAX_SHOWN = 5
-MIN_NUMBERS = 10
-MAX_STRAY = 0.05
+MIN_NUMBERS, MAX_STRAY = 10, 0.05
 MIN_REPEATS = 30
-MIN_VALUES = 0.05
-"""A column has ids that repeat a few times if it has at least so many values per row."""
-MIN_BY_CHANCE = 15
-"""And if chance alone would put rows of at least so many values into different groups."""
+MIN_VALUES = 0.05  # values per row, at least, of a column of ids that repeat a few times
+MIN_BY_CHANCE = 15  # values whose rows chance alone would put into different groups, at least
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)?(\.\d*)?([eE][-+]?\d+)?")
 ZIP_CODE = re.compile(r"0\d+")
 
@@ -36,11 +30,8 @@ Seen = dict[str, Counter[float]]
 
 def few_values(rows: Rows, names: Sequence[str]) -> Seen:
     """The distinct values of columns, as far as they are few, with how often each occurs."""
-    found: Seen = {}
-    for name in dict.fromkeys(names):
-        values, times = np.unique(rows.numbers(name), return_counts=True)
-        found[name] = _few(Counter(dict(zip(values.tolist(), times.tolist(), strict=True))))
-    return found
+    found = {name: np.unique(rows.numbers(name), return_counts=True) for name in dict.fromkeys(names)}
+    return {name: _few(Counter(dict(zip(*map(np.ndarray.tolist, two), strict=True)))) for name, two in found.items()}
 
 
 def merge_values(one: Seen, other: Seen) -> Seen:
@@ -93,7 +84,7 @@ def _codes(name: str, usual: str, codes: Mapping[float, int]) -> Caution:
 
 
 def plain_spelling(text: str) -> str:
-    """A text without what people spell differently, or what does not show.
+    """A string without what people spell differently, or what does not show.
 
     Examples
     --------
@@ -105,7 +96,7 @@ def plain_spelling(text: str) -> str:
 
 
 def spelled_alike(texts: Iterable[str]) -> list[list[str]]:
-    """Texts that differ only in spaces, capitals or what does not show, together."""
+    """Strings that differ only in spaces, capitals or what does not show, together."""
     alike: dict[str, list[str]] = {}
     for text in texts:
         alike.setdefault(plain_spelling(text), []).append(text)
@@ -113,13 +104,7 @@ def spelled_alike(texts: Iterable[str]) -> list[list[str]]:
 
 
 def spelling_notes(name: str, found: Sequence[str]) -> list[str]:
-    """What to know of groups that are one level spelled two ways.
-
-    Examples
-    --------
-    >>> spelling_notes("sex", ["Male ", "female", "male"])[0][:74]
-    "groups 'Male ' and 'male' of 'sex' differ only in spaces, capitals or what"
-    """
+    """What to know of groups that are one level spelled two ways."""
     return [
         f"groups {' and '.join(map(repr, several))} of '{name}' differ only in spaces, capitals or what does not show. "
         "To read them as one: `strip=True`."
@@ -147,11 +132,14 @@ def text_cautions(rows: Rows, features: Sequence[str]) -> list[Caution]:
     for name in features:
         if rows.is_numeric(name) or rows.is_date(name):
             continue
-        counts = level_counts(rows, name)
+        codes, values = levels(rows.frame[name])
+        times, counts = np.bincount(codes[codes >= 0], minlength=len(values)), Counter[str]()
+        for text, rows_of in sorted(zip(map(str, values), times.tolist(), strict=True)):
+            counts[text] += rows_of
         alike += [f"'{name}' has {_counted({text: counts[text] for text in some})}" for some in spelled_alike(counts)]
         stray = {text: count for text, count in counts.items() if written_number(text) is None}
         distinct = len(counts) - len(stray)
-        if not stray and (distinct > MIN_NUMBERS or any(not _is_plain(text) for text in counts)):
+        if not stray and (distinct > MIN_NUMBERS or any(as_number(text) is None for text in counts)):
             numbers.append(f"'{name}', such as '{min(counts)}' ({sum(counts.values()):,} rows)")
         elif distinct > MIN_NUMBERS and 0 < sum(stray.values()) <= MAX_STRAY * sum(counts.values()):
             strays.append(f"'{name}' has {_counted(stray)}, which `na={sorted(stray)[:MAX_SHOWN]}` reads as missing")
@@ -167,23 +155,6 @@ def text_cautions(rows: Rows, features: Sequence[str]) -> list[Caution]:
     ]
 
 
-def level_counts(rows: Rows, name: str) -> dict[str, int]:
-    """How many rows have each text of a column, sorted."""
-    codes, values = levels(rows.frame[name])
-    texts: Counter[str] = Counter()
-    for value, times in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)).tolist(), strict=True):
-        texts[str(value)] += times
-    return dict(sorted(texts.items()))
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _counted(counts: Mapping[str, int], quote: str = "'") -> str:
     shown = [
         f"{quote}{text}{quote} in {count:,} row{'s' if count > 1 else ''}"
@@ -193,13 +164,7 @@ def _counted(counts: Mapping[str, int], quote: str = "'") -> str:
 
 
 def repeating_ids(columns: Mapping[str, FloatArray], level: IntArray) -> dict[str, float]:
-    """Columns whose values repeat a few times, always in one group, as the ids of people seen again do.
-
-    Returns
-    -------
-    dict
-        From the column to its mean number of rows per value.
-    """
+    """Columns whose values repeat a few times, always in one group, as ids of people seen again do: rows per value."""
     out = {}
     for name, values in columns.items():
         given = ~np.isnan(values)

@@ -1,14 +1,15 @@
-"""What values mean: which of two is 1, which mean that nothing is known, which are spelled two ways.
+"""What values mean: which of two is 1, which mean missing, which are one level spelled two ways.
 
-Columns are looked at once, as a whole; what was found is then applied to every batch, so that every engine reads the
-same numbers. Outcomes, decisions and groups are recoded. A candidate reads features as they stand, because it must read
-them so where it is put to use, with one exception: a text among numbers, such as n/a, is missing where the caller says
-so. A number that means missing elsewhere, such as 9, may be a plain number in a feature, and stays one.
+One pass counts the levels of columns; what follows from them is applied to every batch, so that every engine reads the
+same numbers. Outcomes, decisions and groups are recoded. A candidate reads features as they stand, because it will read
+them so where it is put to use, with one exception: a string among numbers, such as n/a, is missing where the caller
+says so. A number that means missing elsewhere, such as 9, may be a plain number in a feature, and stays one.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -25,9 +26,9 @@ from improvable.errors import DataError, ImprovableError, OptionError, nearest
 from improvable.question.options import as_names, plain_positive
 from improvable.question.settings import Settings
 
-MOST_KEPT = 60
+MAX_LEVELS = 60
 """Levels of a column that are told apart."""
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 FLAGS = {"true": 1.0, "false": 0.0}
 
 
@@ -54,21 +55,21 @@ def recode(
     """The same data with outcomes, decisions (`numeric`), groups and features as the caller says they are read."""
     if said == Values():
         return engine
-    columns = [*dict.fromkeys(numeric), *groups]
-    seen = run(engine, Looking(tuple(columns), said.na), columns, merge_levels)
+    columns = list(dict.fromkeys([*numeric, *groups]))
     marks = tuple(value for value in said.na if as_number(value) is None)
     others = [name for name in features if name not in columns] if marks else []
-    strays = run(engine, Straying(tuple(others), marks), others, merge_strays) if others else {}
-    recoding = find_recoding(seen, said, numeric, groups, {name: gone for name, gone in strays.items() if gone})
+    work = CountLevels(tuple(columns), said.na, tuple(others), marks)
+    seen = run(engine, work, [*columns, *others], merge_levels)
+    recoding = find_recoding(seen, said, numeric, groups, others)
+    notes = (*engine.notes, *recoding.notes)
     if isinstance(engine, Memory):
-        rows = recoding.apply(engine.rows)
-        return replace(engine, rows=replace(rows, notes=(*engine.notes, *recoding.notes)))
-    return Recoded(engine, recoding)
+        return replace(engine, rows=replace(recoding.apply(engine.rows), notes=notes))
+    return Recoded(engine, recoding, engine.columns, engine.backend, notes)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a column, each with its rows: texts, numbers, and what means missing and is in neither."""
+    """The levels of a column, each with its rows: strings, numbers, and what means missing and is in neither."""
 
     texts: Counter[str] = field(default_factory=Counter)
     numbers: Counter[str] = field(default_factory=Counter)
@@ -78,24 +79,45 @@ class Levels:
     def all(self) -> Counter[str]:
         return self.texts + self.numbers
 
+    def few(self) -> "Levels":
+        """One level more than may be told apart, the same ones for any order of batches."""
+        texts, numbers = (Counter(dict(sorted(one.items())[: MAX_LEVELS + 1])) for one in (self.texts, self.numbers))
+        return Levels(texts, numbers, self.gone)
+
 
 @dataclass(frozen=True)
-class Looking:
-    """The work of a look at some columns."""
+class CountLevels:
+    """The work of the pass that looks at columns of the question, and for strays among the numbers of features."""
 
     columns: tuple[str, ...]
     na: tuple[str, ...]
+    features: tuple[str, ...]
+    marks: tuple[str, ...]
 
     def __call__(self, rows: Rows) -> dict[str, Levels]:
-        return {name: _levels(rows, name, self.na) for name in self.columns}
+        found = {name: _count_levels(rows, name, self.na) for name in self.columns}
+        for name in self.features:
+            if rows.is_numeric(name):
+                found[name] = Levels()
+            elif rows.is_nested(name) or rows.is_date(name):
+                found[name] = Levels(texts=Counter([""]))  # not a column of numbers with a few strays
+            else:
+                found[name] = _count_levels(rows, name, self.marks)
+        return found
 
 
-def _levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
-    texts, numbers, gone = Counter[str](), Counter[str](), Counter[str]()
-    for text, times in _counts(rows, name).items():
-        meant = any(same_value(value, text) for value in na)
-        (gone if meant else texts if as_number(text) is None else numbers)[text] = times
-    return Levels(_few(name, texts), _kept(numbers), gone)
+def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, Levels]:
+    pairs = {name: (here, other[name]) for name, here in one.items()}
+    return {n: Levels(a.texts + b.texts, a.numbers + b.numbers, a.gone + b.gone).few() for n, (a, b) in pairs.items()}
+
+
+def _count_levels(rows: Rows, name: str, na: Sequence[str]) -> Levels:
+    found = Levels()
+    codes, texts = _held(rows, name)
+    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
+        missing = any(same_value(value, text) for value in na)
+        (found.gone if missing else found.texts if as_number(text) is None else found.numbers)[text] += times
+    return found.few()
 
 
 def _held(rows: Rows, name: str) -> tuple[IntArray, list[str]]:
@@ -108,111 +130,37 @@ def _held(rows: Rows, name: str) -> tuple[IntArray, list[str]]:
     return codes, [labeltext_of(value) for value in values]
 
 
-def _counts(rows: Rows, name: str) -> Counter[str]:
-    """How many rows have each level of a column."""
-    codes, texts = _held(rows, name)
-    found: Counter[str] = Counter()
-    for text, times in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)).tolist(), strict=True):
-        found[text] += times
-    return found
-
-
-def _few(name: str, texts: Counter[str]) -> Counter[str]:
-    if len(texts) > MOST_KEPT:
-        raise DataError(
-            f"column '{name}' has more than {MOST_KEPT} levels, such as '{min(texts)[:40]}'.",
-            "Outcomes and decisions are numbers or one of two levels; groups are few.",
-        )
-    return texts
-
-
-def _kept(numbers: Counter[str]) -> Counter[str]:
-    """As many numbers as may be levels, the same for any order of batches."""
-    return Counter(dict(sorted(numbers.items())[: MOST_KEPT + 1]))
-
-
-def merge_levels(one: dict[str, Levels], other: dict[str, Levels]) -> dict[str, Levels]:
-    merged = {}
-    for name, here in one.items():
-        there = other[name]
-        texts, numbers = _few(name, here.texts + there.texts), _kept(here.numbers + there.numbers)
-        merged[name] = Levels(texts, numbers, here.gone + there.gone)
-    return merged
-
-
-Strays = dict[str, Counter[str] | None]
-"""Of each column, how often texts that mean missing occur among its numbers; None where it holds other texts too."""
-
-
 @dataclass(frozen=True)
-class Straying:
-    """The work of finding texts that mean missing in columns that are otherwise numbers."""
+class LevelMap:
+    """What the levels of a column are read as; one that is not listed as a number, as itself, or as missing."""
 
-    columns: tuple[str, ...]
-    marks: tuple[str, ...]
+    known: Mapping[str, float | str | None]
+    others: type[float] | type[str] | None = None
 
-    def __call__(self, rows: Rows) -> Strays:
-        return {name: self._strays(rows, name) for name in self.columns}
-
-    def _strays(self, rows: Rows, name: str) -> Counter[str] | None:
-        if rows.is_numeric(name):
-            return Counter()
-        if rows.is_nested(name) or rows.is_date(name):
-            return None
-        counts = _counts(rows, name)
-        gone = Counter({text: n for text, n in counts.items() if any(same_value(mark, text) for mark in self.marks)})
-        return gone if all(text in gone or as_number(text) is not None for text in counts) else None
-
-
-def merge_strays(one: Strays, other: Strays) -> Strays:
-    pairs = {name: (here, other[name]) for name, here in one.items()}
-    return {name: None if here is None or there is None else here + there for name, (here, there) in pairs.items()}
+    def apply(self, rows: Rows, name: str) -> nw.Series[Any]:
+        if self.others is float and rows.is_numeric(name):  # which may have millions of levels
+            numbers = rows.read_numbers(name)
+            gone = [number for number in map(as_number, self.known) if number is not None]
+            new = numbers.astype(object)
+            new[np.isin(numbers, gone) | np.isnan(numbers)] = None
+        else:
+            codes, texts = _held(rows, name)
+            read = [self.known[text] if text in self.known else self.others and self.others(text) for text in texts]
+            new = np.array([*read, None], dtype=object)[codes]  # -1, where a value is missing, is the last
+        dtype = nw.String if self.others is str else nw.Float64
+        return nw.new_series(name, new.tolist(), dtype, backend=rows.frame.implementation)
 
 
 @dataclass(frozen=True)
 class Recoding:
-    """What becomes of values.
+    """What becomes of the levels of columns, and what a reader should know of it."""
 
-    Attributes
-    ----------
-    codes : dict
-        Of columns with two levels, the number of each text; any other text is missing.
-    labels : dict
-        Of group columns, the name of each text; None where it means missing.
-    holes : dict
-        Of columns of numbers, the texts that mean missing.
-    notes : tuple of Note
-    """
-
-    codes: Mapping[str, Mapping[str, float]]
-    labels: Mapping[str, Mapping[str, str | None]]
-    holes: Mapping[str, frozenset[str]]
+    maps: Mapping[str, LevelMap]
     notes: tuple[Note, ...]
 
     def apply(self, rows: Rows) -> Rows:
-        """The same rows with what is recoded."""
-        new = [self._series(rows, name) for name in (*self.codes, *self.holes, *self.labels) if name in rows.columns]
+        new = [levels.apply(rows, name) for name, levels in self.maps.items() if name in rows.columns]
         return Rows(rows.frame.with_columns(new), rows.keys, rows.notes) if new else rows
-
-    def _series(self, rows: Rows, name: str) -> nw.Series[Any]:
-        backend = rows.frame.implementation
-        if name in self.holes and rows.is_numeric(name):
-            numbers = rows.read_numbers(name)
-            gone = [float(text) for text in self.holes[name] if as_number(text) is not None]
-            kept = np.where(np.isin(numbers, gone), np.nan, numbers).tolist()
-            return nw.new_series(name, [None if one != one else one for one in kept], nw.Float64, backend=backend)
-        codes, texts = _held(rows, name)
-        meant = np.array([*(self._meant(name, text) for text in texts), None], dtype=object)[codes]  # -1 is the last
-        dtype = nw.String if name in self.labels else nw.Float64
-        return nw.new_series(name, meant.tolist(), dtype, backend=backend)
-
-    def _meant(self, name: str, text: str) -> float | str | None:
-        """What one level of a column is read as."""
-        if name in self.codes:
-            return self.codes[name].get(text)
-        if name in self.holes:
-            return None if text in self.holes[name] else float(text)
-        return self.labels[name].get(text, text)
 
 
 @dataclass(frozen=True)
@@ -221,60 +169,41 @@ class Recoded:
 
     engine: Engine
     recoding: Recoding
-
-    @property
-    def columns(self) -> list[str]:
-        return self.engine.columns
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return self.engine.backend
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        return (*self.engine.notes, *self.recoding.notes)
+    columns: list[str]
+    backend: nw.Implementation
+    notes: tuple[Note, ...]
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        return self.engine.fold(_First(self.recoding, work), columns, merge)
+        return self.engine.fold(partial(_recode_first, self.recoding, work), columns, merge)
 
 
-@dataclass(frozen=True)
-class _First:
-    """Recode, then work."""
-
-    recoding: Recoding
-    work: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        return self.work(self.recoding.apply(rows))
+def _recode_first(recoding: Recoding, work: Work[T], rows: Rows) -> T:
+    return work(recoding.apply(rows))
 
 
 def find_recoding(
-    seen: Mapping[str, Levels],
-    said: Values,
-    numeric: Sequence[str],
-    groups: Sequence[str],
-    strays: Strays,
+    seen: Mapping[str, Levels], said: Values, numeric: Sequence[str], groups: Sequence[str], features: Sequence[str]
 ) -> Recoding:
-    """What becomes of the values that were seen; what cannot be, or changes nothing, is refused.
-
-    Parameters
-    ----------
-    strays : mapping
-        Of features that are numbers but for them, the texts that mean missing.
-    """
-    codes: dict[str, dict[str, float]] = {}
-    holes = {name: frozenset(found) for name, found in strays.items() if found}
-    labels: dict[str, dict[str, str | None]] = {}
+    """What becomes of the levels that were seen; what cannot be read, or would change nothing, is refused."""
+    for name in dict.fromkeys([*numeric, *groups]):
+        if len(seen[name].texts) > MAX_LEVELS:
+            raise DataError(
+                f"column '{name}' has more than {MAX_LEVELS} levels, such as '{min(seen[name].texts)[:40]}'.",
+                "Outcomes and decisions are numbers or one of two levels; groups are few.",
+            )
+    maps: dict[str, LevelMap] = {}
     notes: list[str] = []
-    columns = list(dict.fromkeys(numeric))
-    kinds = {name: _kinds(seen[name], said.strip) for name in columns}
+    # From each level to what it is read as: itself, or the most frequent of its spellings.
+    kinds = {
+        name: _spellings(seen[name].all) if said.strip and seen[name].texts else {text: text for text in seen[name].all}
+        for name in dict.fromkeys(numeric)
+    }
     wanted, vain = _meant(said, seen, kinds)
-    for name in columns:
-        held, spelled = seen[name], kinds[name]
+    for name, spelled in kinds.items():
+        held = seen[name]
         if name in wanted:
             one = wanted[name]
-            codes[name] = {text: float(spelled[text] == one) for text in held.all}
+            maps[name] = LevelMap({text: float(spelled[text] == one) for text in held.all})
             zero = next(kind for kind in spelled.values() if kind != one)
             rows = {kind: sum(held.all[text] for text in spelled if spelled[text] == kind) for kind in (one, zero)}
             notes.append(
@@ -284,8 +213,8 @@ def find_recoding(
         elif held.texts:
             raise _unreadable(name, held.all, sorted(set(spelled.values())), said)
         elif held.gone:
-            holes[name] = frozenset(held.gone)
-        notes += _gone_notes(name, held.gone)
+            maps[name] = LevelMap(dict.fromkeys(held.gone), float)
+        notes += _missing_notes(name, held.gone)
     if vain:
         known = [kind for spelled in kinds.values() if len(set(spelled.values())) == 2 for kind in spelled.values()]
         raise OptionError(
@@ -295,22 +224,20 @@ def find_recoding(
         spelled = _spellings(seen[name].all) if said.strip else {}
         changed = {text: kind for text, kind in spelled.items() if text != kind}
         if seen[name].gone or changed:
-            labels[name] = {**changed, **dict.fromkeys(seen[name].gone)}
+            maps[name] = LevelMap({**changed, **dict.fromkeys(seen[name].gone)}, str)
         for kind in sorted(set(changed.values())):
             others = [f"'{text}'" for text in sorted(changed) if changed[text] == kind]
             notes.append(f"{' and '.join(others)} of '{name}' {'is' if len(others) == 1 else 'are'} read as '{kind}'.")
-        notes += _gone_notes(name, seen[name].gone)
-    for name, found in strays.items():
-        notes += _gone_notes(name, found or {})
-    gone = {text for found in (*(one.gone for one in seen.values()), *strays.values()) for text in found or ()}
-    nowhere = [value for value in said.na if not any(same_value(value, text) for text in gone)]
+        notes += _missing_notes(name, seen[name].gone)
+    strays = {name: seen[name].gone for name in features if seen[name].gone and not seen[name].texts}
+    for name, gone in strays.items():
+        maps[name] = LevelMap(dict.fromkeys(gone), float)
+        notes += _missing_notes(name, gone)
+    asked = [seen[name].gone for name in (*numeric, *groups)]
+    occur = {text for gone in (*asked, *strays.values()) for text in gone}
+    nowhere = [value for value in said.na if not any(same_value(value, text) for text in occur)]
     notes += [f"'{value}' is to be read as missing, and occurs nowhere." for value in nowhere]
-    return Recoding(codes, labels, holes, tuple(map(Note, notes)))
-
-
-def _kinds(held: Levels, strip: bool) -> dict[str, str]:
-    """From each level to what it is read as: itself, or the most frequent of its spellings."""
-    return _spellings(held.all) if strip and held.texts else {text: text for text in held.all}
+    return Recoding(maps, tuple(map(Note, notes)))
 
 
 def _meant(
@@ -332,38 +259,29 @@ def _meant(
         wanted[name] = found
     for value in said.positive:
         # A column of 0 and 1 already is what positive=1 would make of it.
+        flags = [name for name, two in held.items() if as_number(value) == 1 and set(map(as_number, two)) == {0, 1}]
         of = [
             (name, kind)
             for name, two in held.items()
             for kind in two
-            if len(two) == 2 and same_value(value, kind) and not (as_number(value) == 1 and _is_flag(two))
+            if len(two) == 2 and name not in flags and same_value(value, kind)
         ]
-        flags = any(as_number(value) == 1 and _is_flag(two) for two in held.values())
-        if len(of) > 1:
-            raise _ambiguous(value, [(name, held[name]) for name, _ in of])
+        if len(of) > 1:  # it may mean one thing in one of them and another in the other
+            (first, _), (second, _) = of[:2]
+            other = next(kind for kind in held[second] if not same_value(value, kind))
+            same, opposite = ({first: value, second: kind} for kind in (value, other))
+            raise OptionError(
+                f"`positive` is '{value}', which both '{first}' and '{second}' hold.",
+                f"Say it for each: `positive={same}` or `positive={opposite}`.",
+            )
         if not of and not flags:
             vain.append(value)
         wanted |= dict(of)
     return wanted, vain
 
 
-def _is_flag(kinds: Sequence[str]) -> bool:
-    return {as_number(kind) for kind in kinds} == {0.0, 1.0}
-
-
-def _ambiguous(value: str, columns: Sequence[tuple[str, Sequence[str]]]) -> OptionError:
-    """A bare value that two columns hold: it may mean one thing in one of them and another in the other."""
-    (first, _), (second, two) = columns[:2]
-    other = next(kind for kind in two if not same_value(value, kind))
-    same, opposite = ({first: value, second: kind} for kind in (value, other))
-    return OptionError(
-        f"`positive` is '{value}', which both '{first}' and '{second}' hold.",
-        f"Say it for each: `positive={same}` or `positive={opposite}`.",
-    )
-
-
 def same_value(said: str, text: str) -> bool:
-    """Whether a text is the one that was said: as it is, but for spaces and capitals, or as the same number."""
+    """Whether a level is the one that was said: as it is, but for spaces and capitals, or as the same number."""
     if said == text or plain_spelling(said) == plain_spelling(text):
         return True
     one, other = (FLAGS.get(plain_spelling(some), as_number(some)) for some in (said, text))
@@ -379,7 +297,7 @@ def _spellings(levels: Mapping[str, int]) -> dict[str, str]:
     return {text: best[plain_spelling(text)] for text in levels}
 
 
-def _gone_notes(name: str, gone: Mapping[str, int]) -> list[str]:
+def _missing_notes(name: str, gone: Mapping[str, int]) -> list[str]:
     return [
         f"'{text}' is read as missing in '{name}': {gone[text]:,} row{'' if gone[text] == 1 else 's'}."
         for text in sorted(gone)
@@ -387,12 +305,12 @@ def _gone_notes(name: str, gone: Mapping[str, int]) -> list[str]:
 
 
 def _unreadable(name: str, left: Mapping[str, int], kinds: Sequence[str], said: Values) -> ImprovableError:
-    """A column that holds texts which nothing turns into numbers."""
+    """The error for a column of strings that nothing turns into numbers."""
     if len(kinds) == 2:
         return two_levels(name, kinds)
     by_size = sorted(left, key=lambda text: (-left[text], text))
-    listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MOST_SHOWN])
-    more = ", ..." if len(left) > MOST_SHOWN else ""
+    listed = ", ".join(f"'{text[:40]}' ({left[text]:,})" for text in by_size[:MAX_SHOWN])
+    more = ", ..." if len(left) > MAX_SHOWN else ""
     if not said.strip and len({plain_spelling(text) for text in left}) == 2:
         hint = "Some differ only in spaces or capitals: `strip=True` reads them as one."
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from improvable._typing import FloatArray, IntArray
 from improvable.data.frame import Rows, incomplete, labels_of
-from improvable.data.groups import MOST_LEVELS, Attribute, Grouping
+from improvable.data.groups import MAX_LEVELS, Attribute, Grouping, combine
 from improvable.data.keys import Keying, Keys
 from improvable.question.design import Design
 
@@ -18,24 +18,13 @@ Combination = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that are fit to be analyzed.
-
-    Attributes
-    ----------
-    rows : Rows
-    grouping : Grouping
-    outcomes : dict
-        From a utility's outcome column (None for the audit's own) to its values.
-    weights : array or None
-    clusters : array or None
-        The key of each row's cluster.
-    """
+    """Rows that are fit to be analyzed."""
 
     rows: Rows
     grouping: Grouping
-    outcomes: dict[str | None, FloatArray]
+    outcomes: dict[str | None, FloatArray]  # by a utility's outcome column, None for the audit's own
     weights: FloatArray | None = None
-    clusters: Keys | None = None
+    clusters: Keys | None = None  # the key of each row's cluster
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -73,48 +62,30 @@ class Sample:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is needed to read any batch of rows, once the whole has been looked at.
-
-    Attributes
-    ----------
-    design : Design
-    numeric, labels : tuple of str
-        Columns that must be complete.
-    attributes : tuple of Attribute
-    strata : dict
-        The stratum of each combination of levels; one that is left out is not there.
-    weighted : bool
-        Whether weights are used; weights that are all one are not.
-    clustered : bool
-        Whether rows are clustered; clusters of one row each are rows.
-    keying : Keying
-    together : tuple of str
-        Without a column of clusters: rows that are the same in these columns are one.
-    """
+    """What is needed to read any batch of rows, once the whole has been looked at."""
 
     design: Design
-    numeric: tuple[str, ...]
-    labels: tuple[str, ...]
+    numeric: tuple[str, ...]  # columns that must be complete, and so must
+    labels: tuple[str, ...]  # these
     attributes: tuple[Attribute, ...]
-    strata: dict[Combination, int]
-    weighted: bool
-    clustered: bool
+    strata: dict[Combination, int]  # the stratum of each combination of levels, but for those that are left out
+    weighted: bool  # weights that are all one are none
+    clustered: bool  # clusters of one row each are none
     keying: Keying
-    together: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()  # without a column of clusters: rows that are the same in these are one
 
     def sample(self, rows: Rows) -> Sample:
         """The rows of a batch that count, in the order they came."""
-        rows = complete_rows(rows, self.numeric, self.labels)
+        if bad := incomplete(rows, self.numeric, self.labels):
+            rows = rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values()))))
         combinations, codes = combinations_of(rows, self.design.question.group)
         stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]
         if (stratum < 0).any():
             keep = np.flatnonzero(stratum >= 0)
             rows, stratum = rows.take(keep), stratum[keep]
         question = self.design.question
-        outcomes: dict[str | None, FloatArray] = {None: rows.numbers(question.outcome)}
-        for utility in self.design.utilities:
-            if utility.outcome is not None:
-                outcomes[utility.outcome] = rows.numbers(utility.outcome)
+        named = dict.fromkeys([None, *(utility.outcome for utility in self.design.utilities)])
+        outcomes = {name: rows.numbers(name or question.outcome) for name in named}
         weights = rows.numbers(question.weight) if self.weighted and question.weight is not None else None
         clusters = None
         if self.clustered:
@@ -130,22 +101,11 @@ def cluster_columns(design: Design, together: tuple[str, ...]) -> list[str]:
     return [question.cluster, *([] if question.stratum is None else [question.stratum])]
 
 
-def complete_rows(rows: Rows, numeric: Sequence[str], labels: Sequence[str]) -> Rows:
-    """The rows of a batch that have no missing values."""
-    bad = incomplete(rows, numeric, labels)
-    return rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values())))) if bad else rows
-
-
 def combinations_of(rows: Rows, columns: Sequence[str]) -> tuple[list[Combination], IntArray]:
     """The combinations of levels that occur in a batch, and the one of every row."""
     if not len(rows):
         return [], np.empty(0, dtype=np.int64)
-    read = [labels_of(rows, name, MOST_LEVELS) for name in columns]
-    sizes = [len(levels) for levels, _ in read]
-    joint = np.ravel_multi_index([codes for _, codes in read], sizes).astype(np.int64)
-    used = np.flatnonzero(np.bincount(joint))
-    places = np.zeros(int(np.prod(sizes)), dtype=np.int64)
-    places[used] = np.arange(len(used))
-    members = np.unravel_index(used, sizes)
-    named = [tuple(read[c][0][member[j]] for c, member in enumerate(members)) for j in range(len(used))]
-    return named, places[joint]
+    read = [labels_of(rows, name, MAX_LEVELS) for name in columns]
+    members, codes = combine([(len(levels), codes) for levels, codes in read])
+    named = [tuple(read[c][0][code] for c, code in enumerate(one)) for one in zip(*members, strict=True)]
+    return named, codes

@@ -8,15 +8,14 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 from improvable.errors import DataError
 
 MOST_COLUMNS = 50_000
 SHARE_OF_MEMORY = 0.8
-BYTES_OF_A_CELL = 32
-"""Of a sheet, whose reader holds every cell of the rectangle, empty or not."""
-BYTES_OF_A_TEXT = 16
+BYTES_OF_A_CELL, BYTES_OF_A_TEXT = 32, 16  # the reader of a sheet holds every cell of its rectangle, empty or not
 
 CELL = re.compile(rb'<(?:\w+:)?c\s[^>]*?\br="([A-Z]{1,3})(\d{1,7})"|<(?:\w+:)?row\s[^>]*?\br="(\d{1,7})"')
 ODS_PART = re.compile(rb"<table:(table-row|table-cell|covered-table-cell|table)\b([^>]*)>")
@@ -44,7 +43,13 @@ def refuse_large_parquet(path: Path) -> None:
     schema = lazy.collect_schema()
     _refuse_columns(len(schema), path)
     rows = int(lazy.select(pl.len()).collect().item())
-    width = sum(_width(dtype) for dtype in schema.values())
+    sizes: dict[object, int] = {
+        **dict.fromkeys((pl.Boolean, pl.Int8, pl.UInt8), 1),
+        **dict.fromkeys((pl.Int16, pl.UInt16), 2),
+        **dict.fromkeys((pl.Int32, pl.UInt32, pl.Float32, pl.Date), 4),
+        **dict.fromkeys((pl.Int64, pl.UInt64, pl.Float64), 8),
+    }
+    width = sum(sizes.get(dtype.base_type(), BYTES_OF_A_TEXT) for dtype in schema.values())
     _refuse_large(rows * width, f"'{path}' holds {rows:,} rows", path, "read it in pieces: `engine='arrow'`")
 
 
@@ -83,35 +88,14 @@ def _refuse_large(needed: int, words: str, path: Path, remedy: str) -> None:
         )
 
 
-def _width(dtype: object) -> int:
-    import polars as pl
-
-    sizes = {pl.Boolean: 1, pl.Int8: 1, pl.UInt8: 1, pl.Int16: 2, pl.UInt16: 2, pl.Int32: 4, pl.UInt32: 4,
-             pl.Float32: 4, pl.Date: 4, pl.Int64: 8, pl.UInt64: 8, pl.Float64: 8}  # fmt: skip
-    return sizes.get(dtype, BYTES_OF_A_TEXT)  # type: ignore[call-overload, no-any-return]
-
-
 def _extent(sheet: bytes) -> tuple[int, int]:
     """The last row and the last column that a sheet of an .xlsx names."""
     rows = columns = 0
     for found in CELL.finditer(sheet):
         rows = max(rows, int(found[2] or found[3]))
-        columns = max(columns, _column(found[1])) if found[1] else columns
+        # Columns are A, ..., Z, AA, ...
+        columns = max(columns, reduce(lambda number, letter: 26 * number + letter - 64, found[1] or b"", 0))
     return rows, columns
-
-
-def _column(letters: bytes) -> int:
-    """The number of a column.
-
-    Examples
-    --------
-    >>> _column(b"A"), _column(b"Z"), _column(b"AA"), _column(b"XFD")
-    (1, 26, 27, 16384)
-    """
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number
 
 
 def _ods_extents(content: bytes) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import FloatArray
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, is_own_code, reads_of
 from improvable.algorithms.models import steady
 from improvable.algorithms.thresholds import Score, ScoreColumn, Threshold, TieBreaking
@@ -20,7 +20,6 @@ from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
-from improvable.inference.cells import Cells, count, merge
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
 from improvable.procedure.direction import check_direction, direction_of_counts
@@ -63,7 +62,7 @@ def run_comparison(
     reading, question = surveyed.reading, design.question
     keyed = make_splitting(question.seed, (), None, engine.columns)
     breaking = tie_breaking(settings, question.seed)
-    before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
+    before, after = _complete(engine, reading, specs, columns.read, breaking)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
         engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
@@ -97,42 +96,79 @@ def _share_hint(design: Design, shares: Sequence[float]) -> str:
 def _complete(
     engine: Engine,
     reading: Reading,
-    spec: Algorithm | Threshold,
+    specs: Sequence[Algorithm | Threshold],
     columns: Sequence[str],
     breaking: TieBreaking | None,
-    first: bool,
-) -> Algorithm:
+) -> list[Algorithm]:
     """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
-    spec = steady(spec)
-    if not isinstance(spec, Threshold):
-        return spec
-    cells = run(engine, Scoring(reading, spec.scorer), columns, _merge_scores)
-    scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
-    if first and isinstance(spec.scorer, ScoreColumn):
-        refuse_constant_score(spec.scorer, scores)
-    return spec.complete(scores, weights if reading.weighted else None, breaking)
+    specs = [steady(spec) for spec in specs]
+    learned = [spec for spec in specs if isinstance(spec, Threshold)]
+    if not learned:
+        return [spec for spec in specs if not isinstance(spec, Threshold)]
+    work = Scoring(reading, tuple(spec.scorer for spec in learned))
+    counted = run(engine, work, columns, _merge_scores)
+    complete: list[Algorithm] = []
+    for place, spec in enumerate(specs):
+        if not isinstance(spec, Threshold):
+            complete.append(spec)
+            continue
+        found, counted = counted[0], counted[1:]
+        scores = np.repeat(found.scores, found.counts)
+        if place == 0 and isinstance(spec.scorer, ScoreColumn):
+            refuse_constant_score(spec.scorer, scores)
+        weights = None if found.weights is None else np.repeat(found.weights, found.counts)
+        complete.append(spec.complete(scores, weights, breaking))
+    return complete
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Distinct scores, or pairs of score and weight, sorted; and how often each occurs."""
+
+    scores: FloatArray
+    weights: FloatArray | None
+    counts: IntArray
+
+
+def count_scores(scores: FloatArray, weights: FloatArray | None, counts: IntArray | None = None) -> Scores:
+    """Count equal scores; each counts once, or as often as `counts` says."""
+    order = np.argsort(scores) if weights is None else np.lexsort((weights, scores))
+    scores, weights = scores[order], None if weights is None else weights[order]
+    new = np.ones(len(scores), dtype=np.bool_)
+    new[1:] = scores[1:] != scores[:-1]
+    if weights is not None:
+        new[1:] |= weights[1:] != weights[:-1]
+    first = np.flatnonzero(new)
+    if counts is None:
+        times = np.diff(first, append=len(scores))
+    else:
+        times = np.add.reduceat(counts[order], first) if len(first) else counts
+    return Scores(scores[first], None if weights is None else weights[first], times)
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """The work of finding a threshold: distinct pairs of score and weight, and how often each occurs."""
+    """The work of finding thresholds: the distinct scores of each scorer."""
 
     reading: Reading
-    scorer: Score
+    scorers: tuple[Score, ...]
 
-    def __call__(self, rows: Rows) -> Cells:
+    def __call__(self, rows: Rows) -> tuple[Scores, ...]:
         sample = self.reading.sample(rows)
-        ones: FloatArray = np.ones(len(sample))
-        scores = self.scorer.score(sample.rows) if len(sample) else ones
-        weights = ones if sample.weights is None else sample.weights
-        return count(np.column_stack([scores + 0.0, weights]), np.zeros(len(sample), dtype=np.int64), 1)
+        nobody: FloatArray = np.empty(0)
+        scored = [scorer.score(sample.rows) if len(sample) else nobody for scorer in self.scorers]
+        return tuple(count_scores(scores + 0.0, sample.weights) for scores in scored)  # -0.0 becomes 0.0
 
 
-def _merge_scores(one: Cells, other: Cells) -> Cells:
-    both = merge(one, other)
-    if len(both.counts) > MOST_SCORES:
+def _merge_scores(one: tuple[Scores, ...], other: tuple[Scores, ...]) -> tuple[Scores, ...]:
+    merged = []
+    for a, b in zip(one, other, strict=True):
+        weights = None if a.weights is None or b.weights is None else np.concatenate([a.weights, b.weights])
+        scores, counts = np.concatenate([a.scores, b.scores]), np.concatenate([a.counts, b.counts])
+        merged.append(count_scores(scores, weights, counts))
+    if any(len(both.counts) > MOST_SCORES for both in merged):
         raise DataError(
             f"the score has more than {MOST_SCORES:,} distinct values, too many for an exact quantile.",
             "Give its cutoff instead: threshold(..., above=...), or round the scores.",
         )
-    return both
+    return tuple(merged)

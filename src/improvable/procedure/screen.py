@@ -25,7 +25,7 @@ from improvable.algorithms.leakage import (
     told,
     told_together,
 )
-from improvable.data.columns import AN_ID, FEWEST_ROWS_OF_AN_ID, Features
+from improvable.data.columns import AN_ID, MIN_ROWS_OF_AN_ID, Features
 from improvable.data.frame import Rows
 from improvable.data.quality import (
     amount_code_cautions,
@@ -273,7 +273,7 @@ def _repeat_cautions(sample: Sample, features: Features, level: IntArray) -> lis
     """Hint at clusters where a column looks like the id of somebody who has several rows."""
     if sample.clusters is not None:
         return []
-    few, first = (slice(0, count) for count in (ROWS_LOOKED_AT, FEWEST_ROWS_OF_AN_ID))
+    few, first = (slice(0, count) for count in (ROWS_LOOKED_AT, MIN_ROWS_OF_AN_ID))
     rows = Rows(sample.rows.frame[few], None)
     names = [*features.columns, *(name for name, why in features.left_out.items() if why == AN_ID)]
     columns = {}

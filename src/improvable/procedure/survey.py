@@ -13,7 +13,7 @@ from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows, check_complete, incomplete
-from improvable.data.groups import MOST_LEVELS, read_groups
+from improvable.data.groups import MAX_LEVELS, read_groups
 from improvable.data.keys import Keying, Keys
 from improvable.data.quality import Seen, few_values, flag_code_cautions, merge_values
 from improvable.data.sample import Combination, Reading, cluster_columns, combinations_of
@@ -146,9 +146,9 @@ def _few(combinations: Counter[Combination]) -> Counter[Combination]:
     columns = len(next(iter(combinations), ()))
     for c in range(columns):
         levels = {one[c] for one in combinations}
-        if len(levels) > MOST_LEVELS:
+        if len(levels) > MAX_LEVELS:
             raise DataError(
-                f"a group column has more than {MOST_LEVELS} levels, such as '{min(levels)}'.",
+                f"a group column has more than {MAX_LEVELS} levels, such as '{min(levels)}'.",
                 "Name the column that says which group a row belongs to.",
             )
     return combinations

@@ -15,7 +15,7 @@ import numpy as np
 
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import Rows, incomplete, is_missing, labels_of, labeltext_of, missing_labels, read_rows
-from improvable.data.groups import MOST_LEVELS as MAX_GROUPS
+from improvable.data.groups import MAX_LEVELS as MAX_GROUPS
 from improvable.data.io.csv import FileFormat
 from improvable.data.quality import plain_spelling
 from improvable.data.recode import Values, recode

@@ -1,18 +1,19 @@
 """Files larger than memory, streamed in batches through pyarrow datasets; and anything else that streams Arrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
-from improvable.data.frame import Rows, read_rows, refuse_format
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, arrow_rows, fold_in_threads
+from improvable.data.frame import read_rows, refuse_format
 from improvable.data.io.csv import LOOKED_AT, UNSAID, FileFormat, Note, header_of
-from improvable.data.io.read import MISSING_MARKS, is_plain, refuse_duplicates, separator_notes
+from improvable.data.io.read import MISSING_MARKS, plain_text, refuse_duplicates, separator_notes
 from improvable.data.io.safe import nearest_file
-from improvable.errors import DataError, require_extra
+from improvable.errors import DataError, one_line, require_extra
 
 
 @dataclass(frozen=True)
@@ -22,26 +23,20 @@ class Arrow:
     dataset: Any
     workers: int
     notes: tuple[Note, ...] = ()
+    separator: str | None = None  # of a separated file
+    backend: nw.Implementation = nw.Implementation.POLARS
 
     @property
     def columns(self) -> list[str]:
-        names: list[str] = self.dataset.schema.names
-        return names
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return nw.Implementation.POLARS
+        return list(self.dataset.schema.names)
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
-        return fold_in_threads(self._batches(columns), work, merge, self.workers)
+        return fold_in_threads(arrow_rows(self._tables(list(columns)), columns), work, merge, self.workers)
 
     def refuse_damaged(self, columns: Sequence[str]) -> None:
         """Read every file, and raise for the first that cannot be read."""
         for _ in self._tables(list(columns)):
             pass
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Rows]:
-        return arrow_rows(self._tables(list(columns)), columns)
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         """Piece after piece: a scanner of the whole would read ahead as fast as it can, up to a gigabyte."""
@@ -61,42 +56,38 @@ class Arrow:
 
 
 def open_arrow(data: Any, workers: int, format_: FileFormat = UNSAID) -> Arrow:
-    """A dataset, a table, a file, or a folder of Parquet files.
-
-    A file that pyarrow would read otherwise than we do (packed, in another encoding, with decimal commas, of Excel or a
-    statistical package) is read as a whole.
-    """
+    """A dataset, a table, a file, or a folder of Parquet files; what cannot be read in pieces is read as a whole."""
     require_extra("this engine", "pyarrow", "arrow")
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    if isinstance(data, str | Path):
-        path = Path(data)
-        separator = separator_of(path, format_)
-        if separator is not None:
-            return Arrow(_open_csv(path, separator), workers, separator_notes(path, separator, format_))
-        if streams(path):
-            refuse_format(format_)
-            return Arrow(_open_parquet(path), workers)
-    else:
+    files = open_files(data, workers, format_)
+    if files is not None:
+        return files
+    if isinstance(data, ds.Dataset | pa.Table):
         refuse_format(format_)
-    if isinstance(data, ds.Dataset):
-        return Arrow(_checked(data), workers)
-    if isinstance(data, pa.Table):
-        refuse_duplicates(data.schema.names, "the data frame")
-        return Arrow(ds.dataset(data), workers)
+        refuse_duplicates(data.schema.names, "the data" if isinstance(data, ds.Dataset) else "the data frame")
+        return Arrow(data if isinstance(data, ds.Dataset) else ds.dataset(data), workers)
     rows = read_rows(data, format_)
     return Arrow(ds.dataset(rows.frame.to_arrow()), workers, rows.notes)
 
 
-def streams(path: Path) -> bool:
-    """Whether a path is Parquet, or nothing that we know of: what is missing is found out where it is opened."""
-    return path.is_dir() or not path.exists() or path.suffix.lower() in (".parquet", ".pq")
+def open_files(data: Any, workers: int, format_: FileFormat) -> Arrow | None:
+    """A path to Parquet files, or to a text that pyarrow reads as we do; None for anything else.
 
-
-def separator_of(path: Path, format_: FileFormat) -> str | None:
-    """The separator of a text that can be read in pieces; None for anything else."""
-    return is_plain(path, format_) if path.is_file() else None
+    Packed files, other encodings, decimal commas, Excel and statistical files must be read as a whole.
+    """
+    if not isinstance(data, str | Path):
+        return None
+    path = Path(data)
+    plain = plain_text(path, format_) if path.is_file() else None
+    if plain is not None:
+        notes = separator_notes(path, plain[0], format_)
+        return Arrow(_open_csv(path, *plain), workers, notes, separator=plain[0])
+    if path.is_dir() or not path.exists() or path.suffix.lower() in (".parquet", ".pq"):
+        refuse_format(format_)
+        return Arrow(_open_parquet(path), workers)
+    return None
 
 
 def _open_parquet(path: Path) -> Any:
@@ -111,25 +102,22 @@ def _open_parquet(path: Path) -> Any:
         if not files:
             raise DataError(f"there is no Parquet file in the folder '{path}'.", "Its files must end in .parquet.")
     try:
-        return _checked(ds.dataset(files, format="parquet", schema=_common_schema(files)))
+        dataset = ds.dataset(files, format="parquet", schema=_common_schema(files))
     except pa.ArrowException as error:
         raise _bad_file(path, error) from error
+    refuse_duplicates(dataset.schema.names, "the data")
+    return dataset
 
 
-def _open_csv(path: Path, separator: str) -> Any:
+def _open_csv(path: Path, separator: str, schema: Mapping[str, Any]) -> Any:
     """A CSV file; types come from all of it, because pyarrow would take them from its beginning."""
-    import polars as pl
     import pyarrow as pa
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
     with path.open("rb") as file:
         refuse_duplicates(header_of(file.read(LOOKED_AT), separator), f"'{path}'")
-    lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
-    try:
-        types = {name: _arrow_type(dtype) for name, dtype in lazy.collect_schema().items()}
-    except pl.exceptions.PolarsError as error:
-        raise _bad_file(path, error) from error
+    types = {name: _arrow_type(dtype) for name, dtype in schema.items()}
     format_ = ds.CsvFileFormat(
         parse_options=csv.ParseOptions(delimiter=separator),
         convert_options=csv.ConvertOptions(column_types=types, null_values=MISSING_MARKS, strings_can_be_null=True),
@@ -198,11 +186,16 @@ def _wider(mine: Any, theirs: Any) -> Any:
     return pa.string() if _kind(mine) == "text" else theirs
 
 
-def _checked(dataset: Any) -> Any:
-    refuse_duplicates(dataset.schema.names, "the data")
-    return dataset
-
-
 def _bad_file(path: Any, error: Exception) -> DataError:
-    reason = " ".join(str(error).split())[:160].rstrip(".")
-    return DataError(f"'{path}' cannot be read: {reason}.", "It is damaged or not what it seems; mend or remove it.")
+    return DataError(
+        f"'{path}' cannot be read: {one_line(error, 160)}.", "It is damaged or not what it seems; mend or remove it."
+    )
+
+
+def _owns(data: Any) -> bool:
+    if isinstance(data, str | PathLike):
+        return Path(data).is_dir()
+    return type(data).__module__.startswith("pyarrow") and type(data).__name__.endswith("Dataset")
+
+
+ENGINE = Opener(open_arrow, _owns, reads_folders=True)

@@ -7,13 +7,14 @@ same functions whatever the engine, and results may be put together in any order
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 import narwhals as nw
 
 from improvable.data.frame import Rows
-from improvable.data.io.csv import Note
+from improvable.data.io.csv import FileFormat, Note
 from improvable.errors import DataError, ImprovableError
 
 T = TypeVar("T")
@@ -29,24 +30,29 @@ class Engine(Protocol):
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        ...
 
     @property
     def backend(self) -> nw.Implementation:
         """The kind of frame that results are given in."""
-        ...
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know of how files were read."""
-        ...
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         """Apply `work` to every batch of these columns and merge what it gives; None where there is no row.
 
         `merge` is associative and commutative. `work` must be picklable, and must not change anything.
         """
-        ...
+
+
+@dataclass(frozen=True)
+class Opener:
+    """How an engine opens data, whether data are its own by their nature, and whether it reads folders of files."""
+
+    open: Callable[[Any, int, FileFormat], Engine]
+    owns: Callable[[Any], bool]
+    reads_folders: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,41 +62,32 @@ class Failure:
     error: ImprovableError
 
 
-@dataclass(frozen=True)
-class Guarded:
-    """Work that gives its errors instead of raising them."""
-
-    work: Callable[[Rows], Any]
-
-    def __call__(self, rows: Rows) -> Any:
-        try:
-            return self.work(rows)
-        except ImprovableError as error:
-            return Failure(error)
-        except UnicodeEncodeError as error:
-            text = error.object[max(0, error.start - 20) : error.end]
-            return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
+def _guard(work: Work[Any], rows: Rows) -> Any:
+    """Work that returns its errors instead of raising them."""
+    try:
+        return work(rows)
+    except ImprovableError as error:
+        return Failure(error)
+    except UnicodeEncodeError as error:
+        text = error.object[max(0, error.start - 20) : error.end]
+        return Failure(DataError(f"{text!r} holds half of a character.", "Fix that value: no file can hold it."))
 
 
-@dataclass(frozen=True)
-class GuardedMerge:
+def _guard_merge(merge: Merge[Any], one: Any, other: Any) -> Any:
     """A merge that hands failures on: of two, always the same one."""
-
-    merge: Callable[[Any, Any], Any]
-
-    def __call__(self, one: Any, other: Any) -> Any:
-        failures = [part for part in (one, other) if isinstance(part, Failure)]
-        if failures:
-            return min(failures, key=lambda failure: str(failure.error))
-        try:
-            return self.merge(one, other)
-        except ImprovableError as error:
-            return Failure(error)
+    failures = [part for part in (one, other) if isinstance(part, Failure)]
+    if failures:
+        return min(failures, key=lambda failure: str(failure.error))
+    try:
+        return merge(one, other)
+    except ImprovableError as error:
+        return Failure(error)
 
 
 def run(engine: Engine, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T:
     """One pass over the data; no row at all is refused."""
-    found: T | Failure | None = engine.fold(Guarded(work), list(dict.fromkeys(columns)), GuardedMerge(merge))
+    merging = partial(_guard_merge, merge)
+    found: T | Failure | None = engine.fold(partial(_guard, work), list(dict.fromkeys(columns)), merging)
     if found is None:
         raise DataError("the data have columns and no rows.", "An audit needs rows to learn from and to test on.")
     if isinstance(found, Failure):
@@ -122,32 +119,38 @@ def fold_in_threads(batches: Iterable[Rows], work: Work[T], merge: Merge[T], wor
 
 
 def merge_all(parts: Iterable[T], merge: Merge[T]) -> T | None:
-    """What all parts are together; None where there is none."""
-    found: T | None = None
+    """What all parts are together; None where there is none.
+
+    Parts that hold equally many batches are merged first, as a binary counter carries: where parts grow as they are
+    merged, work grows as n log n and not as the square of n.
+    """
+    waiting: list[tuple[int, T]] = []  # ever smaller powers of two, each with the merge of so many parts
     for part in parts:
-        found = part if found is None else merge(found, part)
-    return found
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            part = merge(waiting.pop()[1], part)
+            size *= 2
+        waiting.append((size, part))
+    merged = [part for _, part in reversed(waiting)]
+    return reduce(merge, merged) if merged else None
 
 
 def arrow_rows(tables: Iterable[Any], columns: Sequence[str]) -> Iterator[Rows]:
     """Arrow tables or record batches as `Rows` of a good size: Polars frames, small pieces put together, large cut."""
+    import polars as pl
     import pyarrow as pa
 
+    def together(pieces: list[Any]) -> Rows:
+        table = pa.concat_tables(pieces).select(list(columns))
+        return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
+
     waiting: list[Any] = []
-    size = 0
     for table in tables:
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         for start in range(0, whole.num_rows, ROWS_PER_BATCH):
             waiting.append(whole.slice(start, ROWS_PER_BATCH))
-            size += waiting[-1].num_rows
-            if size >= ROWS_PER_BATCH:
-                yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
-                waiting, size = [], 0
+            if sum(piece.num_rows for piece in waiting) >= ROWS_PER_BATCH:
+                yield together(waiting)
+                waiting = []
     if waiting:
-        yield _as_rows(pa.concat_tables(waiting).select(list(columns)))
-
-
-def _as_rows(table: Any) -> Rows:
-    import polars as pl
-
-    return Rows(nw.from_native(pl.DataFrame(pl.from_arrow(table)), eager_only=True))
+        yield together(waiting)

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
-from improvable.data.engines.base import Merge, T, Work, merge_all
+from improvable.data.engines.arrow import Arrow, open_files
+from improvable.data.engines.base import Merge, Opener, T, Work, merge_all
 from improvable.data.frame import Rows, read_rows, refuse_format
 from improvable.data.io.csv import UNSAID, FileFormat, Note
-from improvable.errors import DataError, ImprovableError, require_extra
+from improvable.errors import DataError, ImprovableError, one_line, require_extra
 
 PARTS_PER_MERGE = 8
 
@@ -23,14 +22,11 @@ class Dask:
     frame: Any
     files: Arrow | None = None
     notes: tuple[Note, ...] = ()
+    backend: nw.Implementation = nw.Implementation.PANDAS
 
     @property
     def columns(self) -> list[str]:
         return [str(name) for name in self.frame.columns]
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return nw.Implementation.PANDAS
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         from dask import delayed
@@ -47,7 +43,7 @@ class Dask:
         except Exception as error:
             if self.files is not None:
                 self.files.refuse_damaged(columns)
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:240].rstrip(".")
+            reason = one_line(f"{type(error).__name__}: {error}", 240)
             raise DataError(f"Dask could not finish: {reason}.", "Try the data frame's own compute() first.") from error
         return found
 
@@ -73,15 +69,16 @@ def open_dask(data: Any, workers: int, format_: FileFormat = UNSAID) -> Dask:
     if isinstance(data, dd.DataFrame):
         refuse_format(format_)
         return Dask(data)
-    if isinstance(data, str | Path):
-        path = Path(data)
-        separator = separator_of(path, format_)
-        if separator is not None:
-            files = open_arrow(data, workers, format_)
-            return Dask(dd.read_csv(str(path), sep=separator), files, files.notes)
-        if streams(path):
-            files = open_arrow(data, workers, format_)
-            return Dask(dd.read_parquet(files.dataset.files), files)
+    files = open_files(data, workers, format_)
+    if files is not None:
+        paths, separator = files.dataset.files, files.separator
+        frame = dd.read_parquet(paths) if separator is None else dd.read_csv(paths, sep=separator)
+        return Dask(frame, files, files.notes)
     rows = read_rows(data, format_)
     whole = rows.frame.to_pandas().reset_index(drop=True)
     return Dask(dd.from_pandas(whole, npartitions=max(1, workers)), notes=rows.notes)
+
+
+ENGINE = Opener(
+    open_dask, owns=lambda data: type(data).__module__.startswith(("dask.", "dask_expr.")), reads_folders=True
+)

@@ -6,10 +6,10 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, arrow_rows, fold_in_threads
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, arrow_rows, fold_in_threads
 from improvable.data.frame import Rows, refuse_format
 from improvable.data.io.csv import UNSAID, FileFormat, Note
-from improvable.errors import DataError, require_extra
+from improvable.errors import DataError, OptionError, one_line, require_extra
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,11 @@ class DuckDB:
     relation: Any
     workers: int
     notes: tuple[Note, ...] = ()
+    backend: nw.Implementation = nw.Implementation.POLARS
 
     @property
     def columns(self) -> list[str]:
-        names: list[str] = list(self.relation.columns)
-        return names
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return nw.Implementation.POLARS
+        return list(self.relation.columns)
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         return fold_in_threads(self._batches(columns), work, merge, self.workers)
@@ -39,11 +35,20 @@ class DuckDB:
         try:
             yield from arrow_rows(self.relation.project(quoted).to_arrow_reader(ROWS_PER_BATCH), columns)
         except duckdb.Error as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
+            reason = one_line(error)
             raise DataError(f"DuckDB cannot read the rows: {reason}.", "Try the query in DuckDB first.") from error
 
 
 def open_duckdb(data: Any, workers: int, format_: FileFormat = UNSAID) -> DuckDB:
+    if not is_relation(data):
+        raise OptionError("engine 'duckdb' reads relations.", "Give one, such as duckdb.sql('select ...').")
     refuse_format(format_)
     require_extra("this engine", "pyarrow", "duckdb")
     return DuckDB(data, workers)
+
+
+def is_relation(data: Any) -> bool:
+    return type(data).__module__.startswith(("duckdb", "_duckdb"))
+
+
+ENGINE = Opener(open_duckdb, owns=is_relation)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import narwhals as nw
 
-from improvable.data.engines.base import ROWS_PER_BATCH, Merge, T, Work, fold_in_threads
+from improvable.data.engines.base import ROWS_PER_BATCH, Merge, Opener, T, Work, fold_in_threads
 from improvable.data.frame import FrameLike, Rows, read_rows
 from improvable.data.io.csv import UNSAID, FileFormat, Note
 
@@ -43,3 +43,6 @@ class Memory:
 
 def open_memory(data: FrameLike, workers: int, format_: FileFormat = UNSAID) -> Memory:
     return Memory(read_rows(data, format_), workers)
+
+
+ENGINE = Opener(open_memory, owns=lambda data: False)

@@ -11,11 +11,11 @@ from typing import Any
 
 import narwhals as nw
 
-from improvable.data.engines.arrow import Arrow, open_arrow, separator_of, streams
-from improvable.data.engines.base import Merge, T, Work, arrow_rows, fold_batches, merge_all
+from improvable.data.engines.arrow import Arrow, open_files
+from improvable.data.engines.base import Merge, Opener, T, Work, arrow_rows, fold_batches, merge_all
 from improvable.data.frame import read_rows, refuse_format
 from improvable.data.io.csv import UNSAID, FileFormat, Note
-from improvable.errors import DataError, OptionError, require_extra
+from improvable.errors import DataError, OptionError, one_line, require_extra
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,11 @@ class Spark:
     frame: Any
     files: Arrow | None = None
     notes: tuple[Note, ...] = ()
+    backend: nw.Implementation = nw.Implementation.POLARS
 
     @property
     def columns(self) -> list[str]:
         return [str(name) for name in self.frame.columns]
-
-    @property
-    def backend(self) -> nw.Implementation:
-        return nw.Implementation.POLARS
 
     def fold(self, work: Work[T], columns: Sequence[str], merge: Merge[T]) -> T | None:
         names = [f"`{name.replace('`', '``')}`" for name in columns]
@@ -66,7 +63,7 @@ def _unfinished(error: Exception) -> DataError:
     """One line for the many in which Spark says what went wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if ("Error" in line or "Exception" in line) and not line.startswith("at ")]
-    reason = " ".join((telling or lines or [type(error).__name__])[-1].split())[:240].rstrip(".")
+    reason = one_line((telling or lines or [type(error).__name__])[-1], 240)
     hint = "Try the data frame's own count() first."
     if "No module named 'improvable'" in reason:
         hint = "Spark's Python must have improvable installed; the variable PYSPARK_PYTHON says which it is."
@@ -81,20 +78,17 @@ def open_spark(data: Any, workers: int, format_: FileFormat = UNSAID) -> Spark:
         refuse_format(format_)
         return Spark(data)
     session = _session(workers)
-    if isinstance(data, str | Path):
-        path = Path(data).resolve()  # Spark's own working folder may be another
-        separator = separator_of(path, format_)
-        if separator is not None:
-            from pyspark.sql.pandas.types import from_arrow_schema
+    path = Path(data).resolve() if isinstance(data, str) else data  # Spark's own working folder may be another
+    files = open_files(path, workers, format_)
+    if files is None:
+        rows = read_rows(data, format_)
+        return Spark(session.createDataFrame(rows.frame.to_arrow()), notes=rows.notes)
+    if files.separator is None:
+        return Spark(session.read.parquet(*files.dataset.files), files)
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-            files = open_arrow(str(path), workers, format_)
-            reader = session.read.schema(from_arrow_schema(files.dataset.schema)).option("sep", separator)
-            return Spark(reader.csv(str(path), header=True), files, files.notes)
-        if streams(path):
-            files = open_arrow(str(path), workers, format_)
-            return Spark(session.read.parquet(*files.dataset.files), files)
-    rows = read_rows(data, format_)
-    return Spark(session.createDataFrame(rows.frame.to_arrow()), notes=rows.notes)
+    reader = session.read.schema(from_arrow_schema(files.dataset.schema)).option("sep", files.separator)
+    return Spark(reader.csv(str(path), header=True), files, files.notes)
 
 
 def _session(workers: int) -> Any:
@@ -108,3 +102,6 @@ def _session(workers: int) -> Any:
         raise OptionError("Spark needs Java, and there is none.", "Install a Java runtime, or use another engine.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark would take the python3 of the path
     return SparkSession.builder.master(f"local[{workers}]").appName("improvable").getOrCreate()
+
+
+ENGINE = Opener(open_spark, owns=lambda data: type(data).__module__.startswith("pyspark"), reads_folders=True)

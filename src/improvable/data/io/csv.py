@@ -3,12 +3,14 @@
 import codecs
 import csv
 import io
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from improvable.errors import Caution, DataError, OptionError, one_of
+from improvable.errors import Caution, DataError, OptionError, one_line, one_of
 from improvable.question.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,24 +54,12 @@ def note_cautions(notes: Iterable[Note], columns: Collection[str]) -> list[Cauti
 
 @dataclass(frozen=True)
 class FileFormat:
-    """What a caller says of a file; None where it is to be found out.
+    """What a caller says of a file; None where it is to be found out."""
 
-    Attributes
-    ----------
-    separator : str, optional
-        Between values: one character, or its name ("tab").
-    encoding : str, optional
-        Any that Python knows.
-    decimal : {".", ","}, optional
-        The decimal mark; the other one then separates thousands.
-    sheet : str, optional
-        Sheet of an Excel file.
-    """
-
-    separator: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    sheet: str | None = None
+    separator: str | None = None  # one character, or its name ("tab")
+    encoding: str | None = None  # any that Python knows
+    decimal: str | None = None  # "." or ","; the other one then separates thousands
+    sheet: str | None = None  # of an Excel file
 
     def checked(self) -> "FileFormat":
         """The same with names of characters as characters; what cannot be is refused."""
@@ -100,22 +90,16 @@ def format_of(settings: Settings) -> FileFormat:
     return FileFormat(settings.separator, settings.encoding, settings.decimal, settings.sheet)
 
 
-def is_utf8(pieces: Iterable[bytes]) -> bool:
-    """Whether a text, in pieces, is UTF-8."""
+def is_utf8(file: BinaryIO) -> bool:
+    """Whether a file, which may be larger than memory, is UTF-8."""
     decoder = codecs.getincrementaldecoder(UTF8)()
     try:
-        for piece in pieces:
+        for piece in iter(lambda: file.read(PIECE), b""):
             decoder.decode(piece)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
-
-
-def pieces_of(path: Path) -> Iterator[bytes]:
-    """A file that may be larger than memory, piece after piece."""
-    with path.open("rb") as file:
-        yield from iter(lambda: file.read(PIECE), b"")
 
 
 def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
@@ -124,11 +108,11 @@ def in_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
     if encoding is None and said == UTF8 and b"\0" in content[:100]:
         raise DataError(f"'{path}' looks like UTF-16 without its mark.", "Name its encoding: `encoding='utf-16-le'`.")
     try:
-        if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8([content]):
+        if codecs.lookup(said).name in (UTF8, "utf-8-sig") and is_utf8(io.BytesIO(content)):
             return content.removeprefix(codecs.BOM_UTF8)
         return content.decode(said).removeprefix("\ufeff").encode()
     except UnicodeError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+        reason = one_line(error)
         if isinstance(error, UnicodeDecodeError):
             reason = f"byte {error.start + 1:,} has no meaning in it"
         raise DataError(
@@ -144,11 +128,10 @@ def find_separator(content: bytes, path: Path) -> str:
     >>> find_separator(b"a;b\n1,5;2,5\n", Path("eu.csv"))
     ';'
     """
-    lines = _start(content)
     usual = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     best, found = (0.0, 0), usual
     for separator in dict.fromkeys([usual, *SEPARATORS]):
-        records = _records(lines, separator)
+        records = _first_records(content, separator)
         width = len(records[0]) if records else 1
         alike = sum(len(record) == width for record in records) / max(1, len(records))
         if width > 1 and (alike, width) > best:
@@ -156,28 +139,20 @@ def find_separator(content: bytes, path: Path) -> str:
     return found
 
 
-def _start(content: bytes) -> str:
-    """The first lines, whole."""
+def _first_records(content: bytes, separator: str) -> list[list[str]]:
+    """The records of the first lines, as far as they are whole."""
     start = content[:LOOKED_AT]
-    return (start[: start.rfind(b"\n") + 1] if len(content) > LOOKED_AT else start).decode(errors="replace")
-
-
-def _records(text: str, separator: str) -> list[list[str]]:
-    records = []
-    try:
-        for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
-            if record:
-                records.append(record)
-            if len(records) == RECORDS_LOOKED_AT:
-                break
-    except csv.Error:
-        pass
+    whole = start[: start.rfind(b"\n") + 1] if len(content) > LOOKED_AT else start
+    reader = csv.reader(io.StringIO(whole.decode(errors="replace"), newline=""), delimiter=separator)
+    records: list[list[str]] = []
+    with suppress(csv.Error):
+        records.extend(islice(filter(None, reader), RECORDS_LOOKED_AT))
     return records
 
 
 def header_of(content: bytes, separator: str) -> list[str]:
     """The names in the first line."""
-    return next(iter(_records(_start(content), separator)), [])
+    return next(iter(_first_records(content, separator)), [])
 
 
 def uneven_line(content: bytes, separator: str) -> tuple[int, int, int] | None:

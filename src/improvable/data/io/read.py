@@ -11,30 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from improvable.data.io.csv import (
-    LOOKED_AT,
-    MARKS,
-    NUMERALS,
-    SEPARATORS,
-    UNSAID,
-    UTF16_MARKS,
-    FileFormat,
-    Note,
-    as_numbers,
-    find_decimal,
-    find_separator,
-    header_of,
-    in_utf8,
-    is_utf8,
-    pieces_of,
-    uneven_line,
-    written_with,
-)
+from improvable.data.io import csv
+from improvable.data.io.csv import UNSAID, FileFormat, Note
 from improvable.data.io.safe import TIGHTEST, inflates, most_unpacked, nearest_file
 from improvable.data.sizes import refuse_large_parquet, refuse_large_sheet, refuse_wide
-from improvable.errors import DataError, OptionError, nearest, require_extra
+from improvable.errors import DataError, OptionError, nearest, one_line, require_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +29,7 @@ EXCEL = ("xlsx", "xls", "xlsm", "ods")
 STATISTICS = {"dta": "read_dta", "sav": "read_sav", "zsav": "read_sav", "por": "read_por",
               "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}  # fmt: skip
 KINDS = "a file that ends in .csv, .tsv, .parquet, .xlsx, .dta, .sav or .sas7bdat; texts may be in .gz or .zip"
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -62,18 +45,26 @@ def read_file(path: Path, format_: FileFormat = UNSAID) -> Table:
     import polars as pl
 
     said = format_.checked()
-    _check_there(path)
+    if path.is_dir():
+        raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
+    if not path.exists():
+        raise DataError(f"there is no file '{path}'.", nearest_file(path))
+    if not path.is_file():
+        raise DataError(f"'{path}' is a pipe or a device.", "Write the rows to a file first, and name that.")
+    if path.stat().st_size == 0:
+        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
     kind = kind_of(path)
-    _refuse_vain(kind, said)
+    means = {"separator": SEPARATED, "encoding": (*SEPARATED, *STATISTICS), "decimal": SEPARATED, "sheet": EXCEL}
+    for name in said.given:
+        if kind not in means[name]:
+            raise OptionError(f"{name} means nothing for a .{kind} file.", f"Leave out `{name}`.")
     try:
         if kind in PARQUET:
             refuse_large_parquet(path)
             return Table(pl.read_parquet(path))
         if kind in SEPARATED:
-            return _read_separated(content_of(path), path, said)
+            return _read_separated(_unpack(path), path, said)
         if kind in EXCEL:
-            _refuse_tight(path)
-            refuse_large_sheet(path)
             return _read_excel(path, said.sheet)
         if kind in STATISTICS:
             return _read_statistics(path, kind, said.encoding)
@@ -90,8 +81,8 @@ def kind_of(path: Path) -> str:
     return name.removesuffix(".gz").rsplit(".", 1)[-1]
 
 
-def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
-    """The separator of a text that can be read in pieces as it stands; None where it must be read as a whole.
+def plain_text(path: Path, format_: FileFormat = UNSAID) -> "tuple[str, pl.Schema] | None":
+    """The separator and types of a text that can be read in pieces as it stands; None where it must be read whole.
 
     That is a text in UTF-8, unpacked, whose numbers are written with points and without thousands.
     """
@@ -101,43 +92,41 @@ def is_plain(path: Path, format_: FileFormat = UNSAID) -> str | None:
     if kind_of(path) not in SEPARATED or path.suffix.lower() in (".gz", ".zip") or path.stat().st_size == 0:
         return None
     with path.open("rb") as file:
-        start = file.read(LOOKED_AT + 1)
-    if said.encoding is not None or start.startswith((codecs.BOM_UTF8, *UTF16_MARKS)) or not is_utf8(pieces_of(path)):
-        return None
-    separator = said.separator or find_separator(start, path)
+        start = file.read(csv.LOOKED_AT + 1)
+        file.seek(0)
+        if said.encoding is not None or start.startswith((codecs.BOM_UTF8, *csv.UTF16_MARKS)) or not csv.is_utf8(file):
+            return None
+    separator = said.separator or csv.find_separator(start, path)
     refuse_wide(start, separator, path)
     lazy = pl.scan_csv(path, separator=separator, infer_schema_length=None, null_values=MISSING_MARKS)
     try:
-        texts = [name for name, dtype in lazy.collect_schema().items() if dtype == pl.String]
+        schema = lazy.collect_schema()
         numerals = [
             pl.col(name).drop_nulls().str.contains(pattern).all().alias(f"{mark}{name}")
-            for name in texts
-            for mark, pattern in NUMERALS.items()
+            for name, dtype in schema.items()
+            for mark, pattern in csv.NUMERALS.items()
+            if dtype == pl.String
         ]
         numbers = bool(numerals) and any(lazy.select(numerals).collect(engine="streaming").row(0))
     except pl.exceptions.PolarsError:
         return None
-    return None if numbers or said.decimal == "," else separator
+    return None if numbers or said.decimal == "," else (separator, schema)
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of a file, unpacked."""
+def _unpack(path: Path) -> bytes:
+    """The bytes of a file, unpacked, unless they are so many that only an attack packs so well."""
+    most = most_unpacked(path.stat().st_size)
     try:
         if path.suffix.lower() == ".zip":
             with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as member:
-                return _unpacked(member, path)
-        if path.suffix.lower() == ".gz":
+                content = member.read(most + 1)
+        elif path.suffix.lower() == ".gz":
             with gzip.open(path) as packed:
-                return _unpacked(packed, path)
-        return path.read_bytes()
+                content = packed.read(most + 1)
+        else:
+            return path.read_bytes()
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise cannot_be_read(path, error) from error
-
-
-def _unpacked(packed: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
-    """What is packed, unless it is so much more than the file that only an attack, or nothing at all, packs so well."""
-    most = most_unpacked(path.stat().st_size)
-    content = packed.read(most + 1)
     if len(content) > most:
         raise _too_tight(path)
     return content
@@ -148,15 +137,6 @@ def _too_tight(path: Path) -> DataError:
         f"'{path}' unpacks to more than {TIGHTEST} times its size.",
         "If you trust it, unpack it yourself and name the file that comes out.",
     )
-
-
-def _refuse_tight(path: Path) -> None:
-    """Refuse a workbook that is a small .zip of something huge."""
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
-        if inflates(archive, path.stat().st_size):
-            raise _too_tight(path)
 
 
 def _member(path: Path) -> str:
@@ -173,52 +153,33 @@ def _member(path: Path) -> str:
     return names[0]
 
 
-def _check_there(path: Path) -> None:
-    if path.is_dir():
-        raise DataError(f"'{path}' is a folder.", f"Give {KINDS}.")
-    if not path.exists():
-        raise DataError(f"there is no file '{path}'.", nearest_file(path))
-    if not path.is_file():
-        raise DataError(f"'{path}' is a pipe or a device.", "Write the rows to a file first, and name that.")
-    if path.stat().st_size == 0:
-        raise DataError(f"'{path}' is empty.", "Give a file with a header and rows.")
-
-
-def _refuse_vain(kind: str, said: FileFormat) -> None:
-    """Refuse what means nothing for this kind of file, rather than ignore it."""
-    means = {"separator": SEPARATED, "encoding": (*SEPARATED, *STATISTICS), "decimal": SEPARATED, "sheet": EXCEL}
-    for name in said.given:
-        if kind not in means[name]:
-            raise OptionError(f"{name} means nothing for a .{kind} file.", f"Leave out `{name}`.")
-
-
 def _read_separated(content: bytes, path: Path, said: FileFormat) -> Table:
     import polars as pl
 
-    text = in_utf8(content, said.encoding, path)
-    separator = said.separator or find_separator(text, path)
+    text = csv.in_utf8(content, said.encoding, path)
+    separator = said.separator or csv.find_separator(text, path)
     refuse_wide(text, separator, path)
-    refuse_duplicates(header_of(text, separator), f"'{path}'")
+    refuse_duplicates(csv.header_of(text, separator), f"'{path}'")
     table = held = _parsed(text, separator, path)
-    decimal = said.decimal or find_decimal([written_with(c) for c in table if c.dtype == pl.String], separator)
+    decimal = said.decimal or csv.find_decimal([csv.written_with(c) for c in table if c.dtype == pl.String], separator)
     doubtful = [c.name for c in table if c.dtype == pl.String]
     if decimal == "," and (reals := [c.name for c in table if c.dtype.is_float()]):
         # Its points separate thousands: 1.234 is not one and a bit.
         held, doubtful = _parsed(text, separator, path, infer=False), [*doubtful, *reals]
-    numbers = [held[name] for name in doubtful if decimal in written_with(held[name])]
-    marked = [column.name for column in numbers if column.drop_nulls().str.contains(MARKS[decimal]).any()]
+    numbers = [held[name] for name in doubtful if decimal in csv.written_with(held[name])]
+    marked = [column.name for column in numbers if column.drop_nulls().str.contains(csv.MARKS[decimal]).any()]
     notes = separator_notes(path, separator, said)
     if marked and said.decimal is None:
         how = "a decimal comma" if decimal == "," else "thousands separated"
         notes += (Note(f"numbers with {how} are read in {_listed(marked)} (`decimal` changes it)."),)
-    return Table(table.with_columns([as_numbers(column, decimal) for column in numbers]), notes)
+    return Table(table.with_columns([csv.as_numbers(column, decimal) for column in numbers]), notes)
 
 
 def separator_notes(path: Path, separator: str, said: FileFormat) -> tuple[Note, ...]:
     """Say which separator was found, where it is not the usual one."""
     if said.separator is not None or separator == ("\t" if kind_of(path) == "tsv" else ","):
         return ()
-    return (Note(f"values of '{path.name}' are separated by {SEPARATORS[separator]} (`separator` changes it)."),)
+    return (Note(f"values of '{path.name}' are separated by {csv.SEPARATORS[separator]} (`separator` changes it)."),)
 
 
 def _parsed(text: bytes, separator: str, path: Path, infer: bool = True) -> "pl.DataFrame":
@@ -240,15 +201,20 @@ def _parsed(text: bytes, separator: str, path: Path, infer: bool = True) -> "pl.
 
 
 def _refuse_uneven(text: bytes, separator: str, path: Path) -> None:
-    if (found := uneven_line(text, separator)) is not None:
+    if (found := csv.uneven_line(text, separator)) is not None:
         line, values, wanted = found
         raise DataError(
             f"'{path}' cannot be read: line {line:,} has {values} values and the header {wanted}.",
-            f"Fix that line; values are separated by {SEPARATORS.get(separator, repr(separator))} (`separator`).",
+            f"Fix that line; values are separated by {csv.SEPARATORS.get(separator, repr(separator))} (`separator`).",
         )
 
 
 def _read_excel(path: Path, sheet: str | None) -> Table:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if inflates(archive, path.stat().st_size):
+                raise _too_tight(path)
+    refuse_large_sheet(path)
     require_extra(f"'{path}'", "fastexcel", "excel")
     import fastexcel
     import polars as pl
@@ -280,20 +246,19 @@ def _read_statistics(path: Path, kind: str, encoding: str | None) -> Table:
         table, about = read(str(path), output_format="polars", **options)
     except (pyreadstat.ReadstatError, UnicodeDecodeError, LookupError) as error:
         raise cannot_be_read(path, error) from error
-    labelled, partly = [], []
+    labeled, partly = [], []
     for name, labels in about.variable_value_labels.items():
-        values = table[name].to_list()
-        given = {value for value in values if value is not None}
-        if given and given.issubset(labels):
-            texts = [None if value is None else str(labels[value]) for value in values]
-            labelled.append(pl.Series(name, texts, pl.String))
+        given = table[name].drop_nulls().unique().to_list()
+        if given and set(given).issubset(labels):
+            texts = {value: str(labels[value]) for value in given}
+            labeled.append(table[name].replace_strict(texts, return_dtype=pl.String))
         elif given:
             partly.append(name)
-    table = table.with_columns([_whole(column) for column in table if column.dtype.is_float()]).with_columns(labelled)
+    table = table.with_columns([_whole(column) for column in table if column.dtype.is_float()]).with_columns(labeled)
     table = table.with_columns(pl.col(pl.String).replace({"": None}))
     notes = []
-    if labelled:
-        notes.append(f"values of {_listed([column.name for column in labelled])} are read by their labels.")
+    if labeled:
+        notes.append(f"values of {_listed([column.name for column in labeled])} are read by their labels.")
     if partly:
         notes.append(f"not every value of {_listed(partly)} has a label, so their numbers are read.")
     return Table(table, tuple(map(Note, notes)))
@@ -315,10 +280,9 @@ def refuse_duplicates(names: Sequence[str], named: str) -> None:
 
 
 def cannot_be_read(path: Path, error: BaseException) -> DataError:
-    reason = " ".join(str(error).split())[:200].rstrip(".")
-    return DataError(f"'{path}' cannot be read: {reason}.", "Is it what its name says? It may be damaged.")
+    return DataError(f"'{path}' cannot be read: {one_line(error)}.", "Is it what its name says? It may be damaged.")
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:MAX_NAMED]) + more

@@ -19,10 +19,9 @@ PARTIAL = ".partial"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one step: it is there whole, or as it was before.
+    """Write a file in one step: it is there whole, or as it was before; a link in its place is refused.
 
-    What is not whole yet has a name that nobody can foresee, in the same folder, and is made anew: whoever can put a
-    link there beforehand cannot choose what is overwritten. A link in the place of the file itself is refused.
+    Until it is whole it has a new name that nobody can foresee: a link put there cannot choose what is overwritten.
     """
     if path.is_symlink():
         raise StorageError(f"'{path}' is a link.", "Remove it, or name another file: links are not written through.")
@@ -55,15 +54,7 @@ def make_folder(place: Path) -> None:
 
 
 def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.") -> str:
-    """Advice for a path that leads nowhere: files beside it with a name like it.
-
-    Parameters
-    ----------
-    ending : str
-        How the names of such files end; any, if empty.
-    otherwise : str
-        What to say where none is like it.
-    """
+    """Advice for a path that leads nowhere: files beside it with a name like it and this ending."""
     names = [one.name for one in path.parent.glob("*") if one.name.endswith(ending)] if path.parent.is_dir() else []
     advice = nearest(path.name, names)
     return advice if advice.startswith("Did you mean") else otherwise
@@ -81,14 +72,9 @@ class ReceivedError(ValueError):
 
 
 def read_bytes(path: Path, most: int = MOST_JSON, links: bool = True) -> bytes:
-    """The bytes of a file that is one: not a pipe or a device, not longer than `most`, and a link only where allowed.
+    """The bytes of a regular file, not longer than `most`.
 
-    Parameters
-    ----------
-    path : path
-    most : int
-    links : bool
-        Whether a link is followed. In a folder that came from others, it is not: it may point to anything.
+    In a folder that came from others no link is followed (`links=False`): it may point to anything.
     """
     if not links and path.is_symlink():
         raise ReceivedError("is a link")
