@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -41,21 +41,18 @@ def audit(
     asked: dict[str, Any],
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
-    out: Annotated[
-        str | None, o.of_output(metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume.")
-    ] = None,
-    export: Annotated[
-        str | None, o.of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
-    ] = None,
-    export_rows: Annotated[
-        str | None,
-        o.of_output(
-            metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
-        ),
-    ] = None,
-    write_protocol: Annotated[
-        str | None, o.of_output(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
-    ] = None,
+    out: str | None = o.of_output(
+        None, metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume."
+    ),
+    export: str | None = o.of_output(
+        None, metavar="FILE", help="Write what the rule selects on all rows, as a skops file."
+    ),
+    export_rows: str | None = o.of_output(
+        None, metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
+    ),
+    write_protocol: str | None = o.of_output(
+        None, metavar="FILE", help="Write these options as a protocol, .toml; run nothing."
+    ),
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,

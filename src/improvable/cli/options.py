@@ -43,6 +43,12 @@ METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": 
 """What typer calls kinds of values, and what readers do."""
 
 
+EXAMPLE_RUN = """improvable demo --simulated --write patients.csv
+  improvable audit patients.csv --outcome gagne_sum_t --group race \\
+      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run"""
+"""What stands for {run} in the example of a command that takes a finished run."""
+
+
 def panel_of(setting: Setting) -> str:
     """Where a setting's option stands; what no protocol has is about the data or about the test."""
     return PANELS.get(setting.section, DATA if setting.name == "engine" else TESTED)
@@ -72,7 +78,9 @@ class Paneled(TyperCommand):
 
 def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
     """Make a function a command; the first line of its help is what the list of commands says of it, uncut."""
-    words = inspect.cleandoc(command.__doc__ or "").replace("{utilities}", utilities_help())
+    words = (
+        inspect.cleandoc(command.__doc__ or "").replace("{utilities}", utilities_help()).replace("{run}", EXAMPLE_RUN)
+    )
     app.command(cls=Paneled, short_help=words.partition("\n")[0], help=words)(command)
 
 
@@ -119,8 +127,6 @@ Verbose = Annotated[
     bool, of_output("--verbose", help="Print definitions, every repetition and the theory's conditions too.")
 ]
 Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.")]
-Seed = Annotated[int, typer.Option(help=SETTINGS["seed"].help)]
-Protected = Annotated[str | None, typer.Option(help=SETTINGS["protected"].help)]
 
 
 def check_loudness(verbose: bool, quiet: bool) -> None:

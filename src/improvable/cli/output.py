@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SPELLING = "IMPROVABLE_SPELLING"
 """The variable of the environment by which a page asks for messages as Python has them."""
+
+CHECKED = {True: "same", False: "DIFFERENT", None: "unchecked"}
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
@@ -63,6 +65,16 @@ def quietly(work: Callable[[], Result]) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
         return work()
+
+
+def say_checks(checks: Iterable[tuple[bool | None, str]]) -> list[str]:
+    """Print what was checked, line by line; what failed."""
+    failed = []
+    for good, words in checks:
+        say(f"{CHECKED[good]:<11}{shown(words)}")
+        if good is False:
+            failed.append(words)
+    return failed
 
 
 def put_json(facts: Any, path: str | None) -> bool:

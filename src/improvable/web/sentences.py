@@ -7,7 +7,17 @@ from typing import Any
 
 from improvable.question.argument_names import KNOWN, respell
 from improvable.question.options import FLAG
-from improvable.web.answers import PROCEDURES, RULES, Roles, asked_of, kinds, roles_of
+from improvable.web.answers import (
+    FOR_THE_REPORT,
+    OTHERS,
+    PROCEDURES,
+    RULES,
+    SINGLE,
+    Roles,
+    asked_of,
+    kinds,
+    roles_of,
+)
 
 MAX_LISTED = 12
 CONTROLS = {
@@ -23,12 +33,9 @@ CONTROLS = {
     "score": "The algorithm in use",
     "status_quo": "The algorithm in use",
     "above": "or more",
-    "exclude": "leave it out",
-    "features": "a candidate may read it",
-    "row_id": "id of a row",
-    "weight": "sampling weight",
-    "cluster": "which rows belong together",
-    "stratum": "survey stratum",
+    "exclude": OTHERS["left_out"],
+    "features": OTHERS["feature"],
+    **{role: OTHERS[role] for role in SINGLE},
     "duplicates": "Rows that are the same",
     "sheet": "Sheet",
     "separator": "Separator",
@@ -44,10 +51,7 @@ CONTROLS = {
     "scheme": "How to test",
     "alpha": "Level of the test",
     "group_blind": "A candidate may read the group",
-    "organization": "Organization",
-    "system": "System",
-    "author": "Author",
-    "date": "Date",
+    **{name: name.capitalize() for name in FOR_THE_REPORT},
     "challenge": "A text that the other side chooses",
     "seal": "The seal that you agreed to",
 }
