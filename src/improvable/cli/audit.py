@@ -103,10 +103,11 @@ def audit(
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.serialize import export_algorithm
+    from improvable.question.challenge import parse_source
     from improvable.results.audit import check_rows_path
+    from improvable.trust.ledger import now
 
-    for path in (json, export, write_protocol):
-        o.check_writable(path)
+    o.check_writable(json, export, write_protocol)
     if export_rows is not None:
         check_rows_path(export_rows)
     check_documents(report, table)
@@ -114,7 +115,13 @@ def audit(
     settings, seal, file = settings_from(context, source, data, asked, candidates)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
-    warn_of_early_run(settings)
+    if settings.challenge_source is not None and settings.challenge is not None:
+        promised = parse_source(settings.challenge_source)
+        if now() < promised.due:
+            warn(
+                f"the challenge is {promised.words}, which nobody can know yet. The ledger and improvable verify "
+                "will say that this run is out of order."
+            )
     result, made = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.substitute(), export)
@@ -166,21 +173,6 @@ def run_recorded(
     if out is not None and kept is None:
         write_provenance(Path(out), made)
     return result, made
-
-
-def warn_of_early_run(settings: Settings) -> None:
-    """Say that a run is out of order where its challenge is a value that nobody can know yet."""
-    from improvable.question.challenge import parse_source
-    from improvable.trust.ledger import now
-
-    if settings.challenge_source is None or settings.challenge is None:
-        return
-    source = parse_source(settings.challenge_source)
-    if now() < source.due:
-        warn(
-            f"the challenge is {source.words}, which nobody can know yet. The ledger and improvable verify "
-            "will say that this run is out of order."
-        )
 
 
 def settings_from(

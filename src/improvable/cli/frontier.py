@@ -47,8 +47,7 @@ def frontier(
     from improvable._text import shown
     from improvable.report.layout import paragraph
 
-    for path in (json, plot):
-        o.check_writable(path)
+    o.check_writable(json, plot)
     for name, value in (("gap", gap), ("form", form)):
         if value is not None:
             check_choice(f"--{name}", value, SETTINGS[name].choices)

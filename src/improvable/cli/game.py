@@ -64,8 +64,7 @@ def game(
     from improvable.report.layout import paragraph
     from improvable.studies import game as g
 
-    for path in (json, plot):
-        check_writable(path)
+    check_writable(json, plot)
     try:
         price: float | str = float(cost)
     except ValueError:
@@ -160,13 +159,13 @@ def _words(games: "dict[str, Game]", facts: dict[str, Any]) -> list[str]:
     """Which procedure is more robust, whether Assumption 4 holds, and how many splits are needed."""
     out = []
     for scheme, game in games.items():
-        setting = f"to manipulation (p-values of one data set: {game.mixing.name}; {facts['cost']})."
         robust = {
             "s1": "one repetition is more robust",
             "s2": f"the median of {game.repetitions} repetitions is more robust",
             None: "both procedures are equally robust",
         }[game.more_robust]
-        out.append(f"{scheme.capitalize()}: {robust} {setting}")
+        assumed = f"p-values of one data set: {game.mixing.name}; {facts['cost']}"
+        out.append(f"{scheme.capitalize()}: {robust} to manipulation ({assumed}).")
     assumption, needed = games["split"].low_cost, facts["repetitions_needed"]
     here = f"{'over 99' if needed['here'] is None else needed['here']} at this cost and correlation"
     if games["split"].single.attempts == 0:

@@ -92,25 +92,23 @@ def show(
     result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    facts = result.facts
-    alone = put_json(facts, json)
-    if not alone:
-        from improvable.report.layout import paragraph
-        from improvable.report.text import summary
-        from improvable.results.wording import verdict_line
+    from improvable.report.layout import paragraph
+    from improvable.report.text import summary
+    from improvable.results.wording import verdict_line
 
-        if quiet:
-            say(verdict_line(shown_all(facts)))
-        else:
-            say(summary(result, verbose=verbose, cautions=False, spell=spelled))
-            if runs:
-                say(paragraph(shown(runs)))
+    facts = result.facts
+    only_json = put_json(facts, json)
+    if not only_json:
+        say(
+            verdict_line(shown_all(facts)) if quiet else summary(result, verbose=verbose, cautions=False, spell=spelled)
+        )
+        if runs and not quiet:
+            say(paragraph(shown(runs)))
     sys.stdout.flush()
-    if not quiet:
-        for text in facts["warnings"]:
-            # What stands beside the verdict is not said twice.
-            if alone or text not in facts["verdict_warnings"]:
-                warn(text)
+    for text in () if quiet else facts["warnings"]:
+        # What stands beside the verdict is not said twice.
+        if only_json or text not in facts["verdict_warnings"]:
+            warn(text)
     return 1 if exit_code and result.reject else 0
 
 

@@ -78,8 +78,7 @@ def power(
     from improvable.studies.power import Tried, power_from_assumptions
 
     # Refuse a file that cannot be written before the work is done, not after.
-    for path in (json, table, plot, plot_learning):
-        o.check_writable(path)
+    o.check_writable(json, table, plot, plot_learning)
     for path in (plot, plot_learning):
         if path is not None and Path(path).suffix.lower() not in SUFFIXES:
             raise OptionError(f"'{path}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from improvable.algorithms.rules.foreign import REFUSED
+from improvable.errors import OptionError
 from improvable.web.files import Case
 
 COMMAND, PREVIEW = "improvable.web.jobs", "improvable.web.preview"
@@ -68,6 +69,14 @@ async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Fini
             process.kill()
             await process.wait()
     return Finished(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+async def output(words: Sequence[str], folder: Path, otherwise: str, module: str = COMMAND) -> str:
+    """What a short command prints; where it refuses, its refusal is raised, or `otherwise` if it says nothing."""
+    done = await run(words, folder, module)
+    if done.code:
+        raise OptionError(done.refusal or otherwise)
+    return done.out
 
 
 def shown(words: Sequence[str]) -> str:

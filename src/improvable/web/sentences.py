@@ -7,17 +7,7 @@ from typing import Any
 
 from improvable.question.argument_names import KNOWN, respell
 from improvable.question.options import FLAG
-from improvable.web.answers import (
-    FOR_THE_REPORT,
-    OTHERS,
-    PROCEDURES,
-    RULES,
-    SINGLE,
-    Roles,
-    asked_of,
-    kinds,
-    roles_of,
-)
+from improvable.web.answers import FOR_THE_REPORT, OTHERS, PROCEDURES, RULES, SINGLE, Roles, asked_of, kinds, roles_of
 
 MAX_LISTED = 12
 CONTROLS = {
