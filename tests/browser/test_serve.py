@@ -38,7 +38,7 @@ def to_question(visitor: Visitor, percent: str = "43") -> None:
 
 
 def to_run(visitor: Visitor, rule: str = "linear") -> None:
-    """Seal and start an audit in the paper's split, which fits a rule once a repetition and not nine times."""
+    """Seal and start an audit in the paper's split, which fits a rule once a repetition and not four times."""
     to_question(visitor)
     visitor.page.get_by_label("As in the paper").check()
     visitor.page.locator("summary").first.click()

@@ -59,6 +59,7 @@ def game(
       {run}
       improvable game --run run
     """
+    import improvable
     from improvable.inference.reruns import estimate_correlation, rerun_risk
     from improvable.question.options import check_choice
     from improvable.report.layout import paragraph
@@ -69,7 +70,12 @@ def game(
         price: float | str = float(cost)
     except ValueError:
         price = cost
-    audit = None if run is None else _load(run, alpha)
+    audit: Audit | None = None
+    if run is not None:
+        loaded = improvable.load(run)
+        if not isinstance(loaded, improvable.Audit):
+            raise OptionError(f"'{run}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
+        audit = loaded if alpha is None else loaded.reconsider(alpha=alpha)
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
     p_values = [] if audit is None else [repetition.p_value for repetition in audit.repetitions]
     # An audit of one repetition is procedure s1; the other procedure is then the default audit.
@@ -113,15 +119,6 @@ def game(
         words = [*_words(games, facts), *_run_words(audit, found, None if risk is None else risk.enough)]
         say("\n\n".join([_table(games, facts), *map(paragraph, words)]))
     return 0
-
-
-def _load(folder: str, alpha: float | None) -> "Audit":
-    import improvable
-
-    result = improvable.load(folder)
-    if not isinstance(result, improvable.Audit):
-        raise OptionError(f"'{folder}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
-    return result if alpha is None else result.reconsider(alpha=alpha)
 
 
 def _first(given: float | None, estimated: float | None, default: float) -> float:

@@ -9,7 +9,7 @@ from improvable._text import shown
 from improvable.algorithms.rules import own_modules
 from improvable.cli.bundle import check_bundle
 from improvable.cli.options import Jobs
-from improvable.cli.output import CHECKED, quietly, say, say_checks, warn_of_code
+from improvable.cli.output import CHECKED, quietly, say, say_checks, warn, warn_of_code
 from improvable.data.io.safe import nearest_file
 from improvable.errors import OptionError, StorageError
 from improvable.results.wording import seal_words
@@ -27,10 +27,7 @@ def verify(
     data: str | None = Option(None, metavar="FILE", help="Your copy of the data; only a bundle needs none."),
     protocol: str | None = Option(None, metavar="FILE", help="The agreed protocol; it must be the result's own."),
     seal: str | None = Option(
-        None,
-        metavar="FILE|DIGEST",
-        help="The seal you agreed to.",
-        show_default="that beside the protocol, if any",
+        None, metavar="FILE|DIGEST", help="The seal you agreed to.", show_default="that beside the protocol, if any"
     ),
     challenge: str | None = Option(
         None, help="The public value that the protocol names, as you looked it up yourself."
@@ -109,7 +106,14 @@ def verify(
         changed = "this is not the report of this result: the page was changed"
         failed.insert(0, changed if page and not found.differences else "a number, text or file differs")
     if place is not None:
-        _record(place, facts, found.same, found_words(found, facts, mine, failed))
+        # A line in the ledger that was checked; one that cannot be written to stays as it is, and that is said.
+        stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
+        words = found_words(found, facts, mine, failed)
+        try:
+            recorder = Recorder(place, read_ledger(place)[0].facts["data"])
+            recorder.add(VERIFIED, {"kind": "verify", **stated, "same": found.same, "found": words})
+        except (StorageError, IndexError) as error:
+            warn(f"this verification is not recorded: {error}")
     return _conclude(found, facts, mine, failed, runs, page)
 
 
@@ -137,16 +141,6 @@ def _say_numbers(found: trust.Verification, every: bool) -> None:
         say(f"{word:<11}files: {equal} of {len(found.files)} are the same to the byte")
     if found.unchecked:
         say(f"{CHECKED[None]:<11}not part of the result: {shown(', '.join(found.unchecked))}")
-
-
-def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
-    """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
-    stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
-    try:
-        data = read_ledger(place)[0].facts["data"]
-        Recorder(place, data).add(VERIFIED, {"kind": "verify", **stated, "same": same, "found": found})
-    except (StorageError, IndexError) as error:
-        say(f"warning: this verification is not recorded: {error}", err=True)
 
 
 def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str]) -> str:

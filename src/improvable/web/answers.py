@@ -155,7 +155,12 @@ def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str,
             raise OptionError(f"{names} are both '{OTHERS[role]}'.", "Choose one of them.")
     reading = {name: form.get(name, "").strip() for name in READING}
     for column in (outcome, group, algorithm):
-        _check_spelling(column, reading)
+        alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
+        if alike and reading["spelling"] not in ("one", "apart"):
+            raise OptionError(
+                f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
+                "Say below whether they are one value.",
+            )
     positive: dict[str, str] = {}
     score: dict[str, str] = {}
     better, two = "", kinds(outcome, reading)
@@ -191,15 +196,6 @@ def kinds(column: Mapping[str, Any], reading: Mapping[str, str]) -> list[str]:
 
 def _is_missing(text: str, reading: Mapping[str, str]) -> bool:
     return any(same_value(gone, text) for gone in parse_names(reading.get("na")))
-
-
-def _check_spelling(column: Mapping[str, Any], reading: Mapping[str, str]) -> None:
-    alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
-    if alike and reading["spelling"] not in ("one", "apart"):
-        raise OptionError(
-            f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
-            "Say below whether they are one value.",
-        )
 
 
 def has_two(column: Mapping[str, Any], two: Sequence[str], role: str) -> bool:
@@ -309,12 +305,20 @@ def options(answers: Mapping[str, Any]) -> list[str]:
     # A column of 0 and 1 already says that 1 is meant.
     plain = [name for name in answers.get("flags", ()) if roles.positive.get(name) == "1"]
     meant = [quoted(f"{name}={value}") for name, value in roles.positive.items() if name not in plain]
+    if roles.one("decision"):
+        algorithm = [("--decision", roles.one("decision"))]
+    elif roles.score.get("cut") == "least":
+        algorithm = [("--score", roles.one("score")), ("--above", roles.score.get("above", roles.score["least"]))]
+    else:
+        algorithm = [("--score", roles.one("score")), ("--capacity", _share(roles.score.get("top", "0")))]
+    if asked["share"] == "same" and algorithm[-1][0] != "--capacity":
+        algorithm.append(("--capacity", "same"))
     return _words(
         ("--outcome", roles.one("outcome")),
         *(("--group", quoted(name)) for name in roles.of("group")),
         ("--positive", ",".join(meant)),
         ("--lower-is-better", roles.better == "lower"),
-        *_algorithm(roles, asked["share"] == "same"),
+        *algorithm,
         *((f"--{role}", roles.one(role)) for role in ("weight", "cluster", "stratum")),
         *((f"--{name}", file_format.get(name, "")) for name in FORMAT),
         *(("--na", quoted(value)) for value in parse_names(reading.get("na"))),
@@ -350,16 +354,6 @@ def audit_options(answers: Mapping[str, Any]) -> list[str]:
 def _words(*given: tuple[str, str | bool]) -> list[str]:
     """Options as words: one that has no value, or is off, is left out."""
     return [word for flag, value in given if value for word in ((flag,) if value is True else (flag, value))]
-
-
-def _algorithm(roles: Roles, same_share: bool) -> list[tuple[str, str]]:
-    same = [("--capacity", "same")] if same_share else []
-    if roles.one("decision"):
-        return [("--decision", roles.one("decision")), *same]
-    score = ("--score", roles.one("score"))
-    if roles.score.get("cut") == "least":
-        return [score, ("--above", roles.score.get("above", roles.score["least"])), *same]
-    return [score, ("--capacity", _share(roles.score.get("top", "0")))]
 
 
 def quoted(name: str) -> str:

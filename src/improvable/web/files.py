@@ -210,10 +210,6 @@ class Case:
     def finished(self) -> bool:
         return self.has("result.json") and self.has("report.html")
 
-    @property
-    def repetitions_done(self) -> int:
-        return len(list((self.home / "run").glob("repetition-*.npz")))
-
 
 def open_case(folder: Folder, file: str) -> Case:
     """Begin an audit of a data file."""

@@ -68,7 +68,11 @@ def _column(rows: Rows, name: str) -> dict[str, Any]:
         numbers = rows.numbers(name)
         finite = numbers[np.isfinite(numbers)]
         facts |= {"least": float(finite.min()), "most": float(finite.max())} if len(finite) else {}
-    facts["id"] = len(distinct) == len(rows) - missing > MAX_LEVELS and _is_id(facts)
+    if len(distinct) == len(rows) - missing > MAX_LEVELS:
+        # It differs in every row: an id, if it is text, has the name of one, or counts the rows.
+        counts_rows = kind == "number" and facts["most"] - facts["least"] + 1 == len(distinct)
+        named = kind == "number" and re.fullmatch(NAMES["row_id"], name.lower()) is not None
+        facts["id"] = kind == "text" or counts_rows or named
     return facts
 
 
@@ -78,14 +82,6 @@ def _spelled(counts: Mapping[str, int]) -> tuple[list[str], list[list[str]]]:
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
         alike.setdefault(plain_spelling(text), []).append(text)
     return sorted(texts[0] for texts in alike.values()), [texts for texts in alike.values() if len(texts) > 1]
-
-
-def _is_id(facts: Mapping[str, Any]) -> bool:
-    """Whether a column that differs in every row numbers them: a text, a telling name, or whole numbers in turn."""
-    if facts["kind"] != "number":
-        return bool(facts["kind"] == "text")
-    in_turn = facts["most"] - facts["least"] + 1 == facts["values"]
-    return in_turn or re.fullmatch(NAMES["row_id"], str(facts["name"]).lower()) is not None
 
 
 def _short(text: str) -> str:
@@ -148,7 +144,19 @@ def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
         "groups": [one for name in asked["group"] for one in _by_group(rows, name, left_out)],
     }
     if asked["least"] is not None:
-        counted["above"] = _above(rows.numbers(asked["score"]), asked["score"], asked["least"])
+        # The highest score that is not selected: above it is `least` or more, for every row of this file.
+        name, least, scores = asked["score"], asked["least"], rows.numbers(asked["score"])
+        known = scores[np.isfinite(scores)]
+        below = known[known < least]
+        if len(below) == len(known):
+            raise DataError(
+                f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
+            )
+        if not len(below):
+            raise DataError(
+                f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
+            )
+        counted["above"] = float(below.max())
     return counted
 
 
@@ -158,21 +166,6 @@ def _by_group(rows: Rows, name: str, left_out: Any) -> list[dict[str, Any]]:
     sizes, gone = (np.bincount(some, minlength=len(levels)).tolist() for some in (codes, codes[left_out[known]]))
     counts = zip(levels, sizes, gone, strict=True)
     return [{"group": level, "rows": size, "left_out": lost} for level, size, lost in counts]
-
-
-def _above(scores: Any, name: str, least: float) -> float:
-    """The highest score that is not selected: above it is `least` or more, for every row of this file."""
-    known = scores[np.isfinite(scores)]
-    below = known[known < least]
-    if len(below) == len(known):
-        raise DataError(
-            f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
-        )
-    if not len(below):
-        raise DataError(
-            f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
-        )
-    return float(below.max())
 
 
 def main(path: str, asked: Mapping[str, Any]) -> int:
