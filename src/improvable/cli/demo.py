@@ -10,7 +10,7 @@ from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, say, spelled, write_documents
 from improvable.errors import OptionError
 from improvable.question.options import check_folder, check_integer
-from improvable.question.settings import SETTINGS
+from improvable.question.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from improvable import Audit
@@ -57,10 +57,10 @@ def demo(
     return _care_program(rows, draws, seed, report) if simulated else _screening(draws, seed, report)
 
 
-def _audit(people: Any, asked: dict[str, Any]) -> "Audit":
-    import improvable
+def _audit(people: Any, settings: Settings) -> "Audit":
+    from improvable.procedure.run import run_audit
 
-    return quietly(lambda: improvable.audit(people, **asked, n_jobs=-1))
+    return quietly(lambda: run_audit(people, settings, n_jobs=-1))
 
 
 def _screening(draws: int, seed: int, report: str | None) -> int:
@@ -77,15 +77,15 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
         "of age, sex, body measures and family history that screens the same share of people find more of them in "
         "all four groups, and more evenly?"
     )
-    asked = {**DIABETES_SCREENING, "draws": draws, "seed": seed}
-    result = _audit(people, asked)
+    settings = Settings(**DIABETES_SCREENING, draws=draws, seed=seed)
+    result = _audit(people, settings)
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
     say(summary(result, spell=spelled))
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("")
-    _tell(both_in_words(result, _audit(unknown, asked), int(unknown["diabetes"].sum())))
+    _tell(both_in_words(result, _audit(unknown, settings), int(unknown["diabetes"].sum())))
     say(
         "Next, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
@@ -125,7 +125,7 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
 
 
 def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
-    import improvable
+    from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
     from improvable.report.text import summary
 
     _tell(
@@ -133,12 +133,12 @@ def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
         "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following year. "
         "Could the hospital reach sicker patients in both groups, and more evenly?"
     )
-    asked = {
-        "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.03),
-        "rule": "linear", "features": improvable.datasets.CARE_MANAGEMENT_COVARIATES, "draws": draws, "seed": seed,
-        "system": "the care score", "simulated": True,
-    }  # fmt: skip
-    result = _audit(improvable.datasets.care_management(rows, seed=seed), asked)
+    status_quo = {"score": "risk_score_t", "capacity": 0.03}
+    settings = Settings(
+        outcome="gagne_sum_t", group="race", status_quo=status_quo, rule="linear", features=CARE_MANAGEMENT_COVARIATES,
+        draws=draws, seed=seed, system="the care score", simulated=True,
+    )  # fmt: skip
+    result = _audit(care_management(rows, seed=seed), settings)
     write_documents(result, report, None, made_here())
     say(summary(result, spell=spelled))
     say(

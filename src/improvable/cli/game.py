@@ -75,7 +75,7 @@ def game(
         loaded = improvable.load(run)
         if not isinstance(loaded, improvable.Audit):
             raise OptionError(f"'{run}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
-        audit = loaded if alpha is None else loaded.reconsider(alpha=alpha)
+        audit = loaded if alpha is None else loaded.with_claim(alpha=alpha)
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
     p_values = [] if audit is None else [repetition.p_value for repetition in audit.repetitions]
     # An audit of one repetition is procedure s1; the other procedure is then the default audit.
@@ -194,7 +194,7 @@ def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int |
     decided = f"This audit {'rejected' if audit.reject else 'did not reject'}"
     if len(audit.repetitions) == 1:
         return [*out, f"{decided}. {rerun_words(audit.facts)}"]
-    rejecting = sum(repetition.p_value < audit.threshold for repetition in audit.repetitions)
+    rejecting = sum(repetition.p_value < audit.level for repetition in audit.repetitions)
     last = (
         "So few repetitions cannot exclude that half of all repetitions reject, and then no number of them is enough."
         if enough is None
@@ -202,6 +202,6 @@ def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int |
     )
     return [
         *out,
-        f"{decided}: {rejecting} of {len(audit.repetitions)} repetitions have a p-value below {audit.threshold:g}. "
+        f"{decided}: {rejecting} of {len(audit.repetitions)} repetitions have a p-value below {audit.level:g}. "
         f"{rerun_words(audit.facts)} {last}",
     ]

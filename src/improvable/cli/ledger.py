@@ -12,7 +12,7 @@ from improvable.data.io.csv import FileFormat
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.question.argument_names import as_options
-from improvable.question.design import FEWEST_DRAWS
+from improvable.question.design import MIN_DRAWS
 from improvable.report.layout import paragraph
 from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
@@ -71,7 +71,7 @@ def _parts(line: trust.Line) -> list[str]:
     facts, event = line.facts, line.event
     parts = [f"{line.number:>4}", facts["when"], facts.get("kind", ""), event]
     if "verdict" in facts:
-        p_value = p_text(facts["p_value"], facts.get("draws", FEWEST_DRAWS))
+        p_value = p_text(facts["p_value"], facts.get("draws", MIN_DRAWS))
         parts.append(f"{p_equals(p_value)}, {facts['verdict']}")
     if event != trust.RESUMED and facts.get(trust.RESUMED):
         parts.append(trust.RESUMED)

@@ -53,10 +53,10 @@ def seal(
     made = make_seal(declared, rows, challenge)
     if not challenge and not made.challenge_source:
         warn("without a challenge from the other side, whoever holds the data could try the audit first.")
-    if "row_id" not in declared.get("test", {}):
+    if "row_id" not in declared.get("columns", {}):
         warn(
             "without a row id, the features that are read also decide the order of the rows. If the data have "
-            "a column that differs in every row, declare it: [test] row_id."
+            "a column that differs in every row, declare it: [columns] row_id."
         )
     place = seal_path(protocol)
     refuse_other_seal(made, place)
