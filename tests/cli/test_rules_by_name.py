@@ -22,12 +22,21 @@ ON_RATES = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the data of a simulated care program."""
+    place = tmp_path_factory.mktemp("patients")
+    improvable.datasets.care_management(1_500, seed=1).with_columns(
+        high_cost=(pl.col("cost_t") > pl.col("cost_t").median()).cast(int)
+    ).write_csv(place / "patients.csv")
+    return place
+
+
 @pytest.mark.parametrize("rule", ON_COUNTS)
-def test_on_the_simulated_programme(
-    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_on_the_simulated_program(
+    rule: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    improvable.datasets.care_management(3_000, seed=1).write_csv("patients.csv")
+    monkeypatch.chdir(folder)
     command = (
         "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --repetitions 1"
     )
@@ -87,12 +96,10 @@ def test_a_rule_that_needs_the_group_runs_only_when_allowed(
 
 @pytest.mark.parametrize("target", ["gagne_sum_t", "high_cost"])
 def test_a_tournament_needs_no_names(
-    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    target: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its own contenders take counts and 0/1."""
-    monkeypatch.chdir(tmp_path)
-    people = improvable.datasets.care_management(2_000, seed=1)
-    people.with_columns(high_cost=(pl.col("cost_t") > pl.col("cost_t").median()).cast(int)).write_csv("patients.csv")
+    monkeypatch.chdir(folder)
     command = (
         "audit patients.csv --outcome gagne_sum_t --group race --score risk_score_t --capacity 0.1 --repetitions 1"
     )

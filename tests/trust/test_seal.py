@@ -62,6 +62,16 @@ def test_the_order_of_rows_follows_from_data_and_challenge_alone() -> None:
 
 
 @pytest.mark.usefixtures("room")
+def test_sealing_without_a_row_id_is_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["seal", "care.toml", "--data", "people.csv", "--challenge", "docket 1"]) == 0
+    assert "without a row id" in capsys.readouterr().err
+    pl.read_csv("people.csv").with_row_index("person").write_csv("numbered.csv")
+    assert run(["audit", "numbered.csv", *OPTIONS, "--row-id", "person", "--write-protocol", "id.toml"]) == 0
+    assert run(["seal", "id.toml", "--data", "numbered.csv", "--challenge", "docket 1"]) == 0
+    assert "without a row id" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("room")
 def test_every_output_says_whether_a_run_is_sealed(capsys: pytest.CaptureFixture[str]) -> None:
     outputs = ["--report", "r.html", "--json", "r.json", "--table", "r.tex"]
     assert run(["audit", "people.csv", *OPTIONS, "--seed", "5", *outputs]) == 0

@@ -50,8 +50,8 @@ def test_rows_that_lack_a_value_are_counted_by_group() -> None:
     assert counted["missing"] == {"default": 3, "sex": 1}
     assert counted["left_out"] == 3
     assert counted["groups"] == [
-        {"column": "sex", "group": "F", "rows": 2, "left_out": 1},
-        {"column": "sex", "group": "M", "rows": 3, "left_out": 1},
+        {"group": "F", "rows": 2, "left_out": 1},
+        {"group": "M", "rows": 3, "left_out": 1},
     ]
 
 

@@ -6,29 +6,22 @@ on standard error.
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import typer
 
 from improvable._text import shown
-from improvable.cli.audit import audit
-from improvable.cli.check import check
-from improvable.cli.compare import compare
-from improvable.cli.demo import demo
-from improvable.cli.frontier import frontier
-from improvable.cli.game import game
-from improvable.cli.init import init
-from improvable.cli.ledger import ledger
 from improvable.cli.options import add_command
 from improvable.cli.output import say, spelled
-from improvable.cli.power import power
-from improvable.cli.report import report
-from improvable.cli.seal import seal
-from improvable.cli.serve import serve
-from improvable.cli.verify import bundle, verify
 from improvable.errors import ImprovableError, OptionError
 from improvable.question.protocol import GONE, gone
 
+COMMANDS = (
+    "demo", "check", "audit", "compare", "frontier", "report", "power", "init", "seal", "verify", "ledger", "bundle",
+    "game", "serve",
+)  # fmt: skip
+"""Each is the function of that name in the module of that name, in the order that --help lists them."""
 INTERRUPTED = 130
 RENAMED = {"--splits": "--repetitions", "--export-splits": "--export-rows"}
 """Options of earlier versions, and what they are called now."""
@@ -42,23 +35,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (  # in the order that --help lists them
-    demo,
-    check,
-    audit,
-    compare,
-    frontier,
-    report,
-    power,
-    init,
-    seal,
-    verify,
-    ledger,
-    bundle,
-    game,
-    serve,
-):
-    add_command(app, command)
+for name in COMMANDS:
+    add_command(app, getattr(import_module(f"improvable.cli.{name}"), name))
 
 
 def _print_version(asked: bool) -> None:
@@ -74,22 +52,6 @@ def program(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     pass
-
-
-def _refuse_broken(arguments: Sequence[str]) -> None:
-    """Refuse what a shell passed on but no text file can hold: bytes that are not UTF-8, half of a character."""
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise OptionError(f"the argument '{argument}' is not UTF-8 text.", "Rename the file or the column.")
-
-
-def _kept(arguments: Sequence[str]) -> str:
-    """What an interrupted audit leaves behind."""
-    if "audit" not in arguments[:1]:
-        return ""
-    if "--out" in arguments:
-        return " Finished repetitions are kept; run the same command again to resume."
-    return " Nothing was kept; --out FOLDER keeps finished repetitions."
 
 
 def _usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
@@ -115,7 +77,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        _refuse_broken(words)
+        for word in words:
+            # Bytes that are not UTF-8 arrive as half characters, which no text file can hold.
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                raise OptionError(f"the argument '{word}' is not UTF-8 text.", "Rename the file or the column.")
         status = int(app(args=arguments, standalone_mode=False) or 0)
         if status == INTERRUPTED:  # which is what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -134,7 +99,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         message = "not enough memory. Use fewer draws or rows, or an engine: --engine arrow."
     except (KeyboardInterrupt, typer.Abort):
-        say(f"improvable: interrupted.{_kept(words)}", err=True)
+        kept = " Nothing was kept; --out FOLDER keeps finished repetitions."
+        if "--out" in words:
+            kept = " Finished repetitions are kept; run the same command again to resume."
+        say(f"improvable: interrupted.{kept if 'audit' in words[:1] else ''}", err=True)
         return INTERRUPTED
     say(f"improvable: {message}", err=True)
     return 2

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -41,21 +41,18 @@ def audit(
     asked: dict[str, Any],
     candidates: o.Candidates = None,
     jobs: o.Jobs = -1,
-    out: Annotated[
-        str | None, o.of_output(metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume.")
-    ] = None,
-    export: Annotated[
-        str | None, o.of_output(metavar="FILE", help="Write what the rule selects on all rows, as a skops file.")
-    ] = None,
-    export_rows: Annotated[
-        str | None,
-        o.of_output(
-            metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
-        ),
-    ] = None,
-    write_protocol: Annotated[
-        str | None, o.of_output(metavar="FILE", help="Write these options as a protocol, .toml; run nothing.")
-    ] = None,
+    out: str | None = o.of_output(
+        None, metavar="FOLDER", help="Keep finished repetitions in this folder; run again to resume."
+    ),
+    export: str | None = o.of_output(
+        None, metavar="FILE", help="Write what the rule selects on all rows, as a skops file."
+    ),
+    export_rows: str | None = o.of_output(
+        None, metavar="FILE", help="Write every row's block and both decisions, in every repetition: .csv or .parquet."
+    ),
+    write_protocol: str | None = o.of_output(
+        None, metavar="FILE", help="Write these options as a protocol, .toml; run nothing."
+    ),
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,
@@ -106,10 +103,11 @@ def audit(
       improvable audit care.toml --data patients.csv --out care-run --report care.html
     """
     from improvable.algorithms.serialize import export_algorithm
+    from improvable.question.challenge import parse_source
     from improvable.results.audit import check_rows_path
+    from improvable.trust.ledger import now
 
-    for path in (json, export, write_protocol):
-        o.check_writable(path)
+    o.check_writable(json, export, write_protocol)
     if export_rows is not None:
         check_rows_path(export_rows)
     check_documents(report, table)
@@ -117,7 +115,13 @@ def audit(
     settings, seal, file = settings_from(context, source, data, asked, candidates)
     if write_protocol is not None:
         return write_declared(settings, file, write_protocol)
-    warn_of_early_run(settings)
+    if settings.challenge_source is not None and settings.challenge is not None:
+        promised = parse_source(settings.challenge_source)
+        if now() < promised.due:
+            warn(
+                f"the challenge is {promised.words}, which nobody can know yet. The ledger and improvable verify "
+                "will say that this run is out of order."
+            )
     result, made = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
         export_algorithm(result.refit(), export)
@@ -169,21 +173,6 @@ def run_recorded(
     if out is not None and kept is None:
         write_provenance(Path(out), made)
     return result, made
-
-
-def warn_of_early_run(settings: Settings) -> None:
-    """Say that a run is out of order where its challenge is a value that nobody can know yet."""
-    from improvable.question.challenge import parse_source
-    from improvable.trust.ledger import now
-
-    if settings.challenge_source is None or settings.challenge is None:
-        return
-    source = parse_source(settings.challenge_source)
-    if now() < source.due:
-        warn(
-            f"the challenge is {source.words}, which nobody can know yet. The ledger and improvable verify "
-            "will say that this run is out of order."
-        )
 
 
 def settings_from(

@@ -1,7 +1,7 @@
 """`improvable compare`."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
@@ -9,21 +9,17 @@ from improvable.errors import OptionError
 from improvable.trust.recorder import open_recorder, reading_facts
 
 
-def _column(words: str) -> Any:
-    return o.of_status_quo(metavar="COLUMN", help=f"Column with the {words}.")
-
-
 @o.with_settings("compare", required=True)
 def compare(
     data: o.Data,
     *,
-    status_quo: Annotated[str | None, _column("status quo's decisions")] = None,
-    candidate: Annotated[str | None, _column("candidate's decisions")] = None,
-    status_quo_score: Annotated[str | None, _column("status quo's score")] = None,
-    candidate_score: Annotated[str | None, _column("candidate's score")] = None,
-    capacity: Annotated[float | None, o.of_status_quo(help="With scores: share of rows to select.")] = None,
+    status_quo: str | None = o.of_status_quo(None, metavar="COLUMN", help="Column with the status quo's decisions."),
+    candidate: str | None = o.of_status_quo(None, metavar="COLUMN", help="Column with the candidate's decisions."),
+    status_quo_score: str | None = o.of_status_quo(None, metavar="COLUMN", help="Column with the status quo's score."),
+    candidate_score: str | None = o.of_status_quo(None, metavar="COLUMN", help="Column with the candidate's score."),
+    capacity: float | None = o.of_status_quo(None, help="With scores: share of rows to select."),
     asked: dict[str, Any],
-    jobs: Annotated[int | None, o.of_test(help="Threads that draw.", show_default="all cores")] = None,
+    jobs: int | None = o.of_test(None, help="Threads that draw.", show_default="all cores"),
     ledger: o.Ledger = None,
     report: o.Report = None,
     table: o.Table = None,

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, say, spelled, write_documents
+from improvable.errors import OptionError
+from improvable.question.options import check_folder, check_integer
+from improvable.question.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from improvable import Audit
@@ -28,13 +31,11 @@ SCREENING_WORDS: dict[str, Any] = {
 
 
 def demo(
-    simulated: Annotated[
-        bool, typer.Option("--simulated", help="A simulated care program instead of real data.")
-    ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws (and simulated rows): a few seconds.")] = False,
-    write: Annotated[str | None, typer.Option(metavar="FILE", help="Only write the data, CSV or Parquet.")] = None,
+    simulated: bool = Option(False, "--simulated", help="A simulated care program instead of real data."),
+    quick: bool = Option(False, "--quick", help="Fewer draws (and simulated rows): a few seconds."),
+    write: str | None = Option(None, metavar="FILE", help="Only write the data, CSV or Parquet."),
     report: o.Report = None,
-    seed: o.Seed = 0,
+    seed: int = Option(0, help=SETTINGS["seed"].help),
 ) -> int:
     """Audit a guideline on real data: who is screened for diabetes?
 
@@ -47,9 +48,7 @@ def demo(
       improvable demo --write screening.csv
       improvable demo --simulated
     """
-    from improvable.question.options import check_integer
-
-    check_documents(report, None)
+    check_documents(report)
     check_integer("seed", seed, 0)
     rows = FEWER_PATIENTS if quick else PATIENTS
     if write is not None:
@@ -58,12 +57,17 @@ def demo(
     return _care_program(rows, draws, seed, report) if simulated else _screening(draws, seed, report)
 
 
+def _audit(people: Any, settings: Settings) -> "Audit":
+    from improvable.procedure.run import run_audit
+
+    return quietly(lambda: run_audit(people, settings, n_jobs=-1))
+
+
 def _screening(draws: int, seed: int, report: str | None) -> int:
     import polars as pl
 
     from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
-    from improvable.procedure.run import run_audit
-    from improvable.question.settings import Settings
+    from improvable.report.text import summary
 
     people = diabetes_screening()
     _tell(
@@ -74,15 +78,14 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
         "all four groups, and more evenly?"
     )
     settings = Settings(**DIABETES_SCREENING, draws=draws, seed=seed)
-    result = quietly(lambda: run_audit(people, settings, n_jobs=-1))
+    result = _audit(people, settings)
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
-    _say_summary(result)
+    say(summary(result, spell=spelled))
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("")
-    without = quietly(lambda: run_audit(unknown, settings, n_jobs=-1))
-    _tell(both_in_words(result, without, int(unknown["diabetes"].sum())))
+    _tell(both_in_words(result, _audit(unknown, settings), int(unknown["diabetes"].sum())))
     say(
         "Next, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
@@ -123,29 +126,21 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
 
 def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
     from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
-    from improvable.procedure.run import run_audit
-    from improvable.question.settings import Settings
+    from improvable.report.text import summary
 
     _tell(
         f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
         "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following year. "
         "Could the hospital reach sicker patients in both groups, and more evenly?"
     )
+    status_quo = {"score": "risk_score_t", "capacity": 0.03}
     settings = Settings(
-        outcome="gagne_sum_t",
-        group="race",
-        status_quo={"score": "risk_score_t", "capacity": 0.03},
-        rule="linear",
-        features=CARE_MANAGEMENT_COVARIATES,
-        draws=draws,
-        seed=seed,
-        system="the care score",
-        simulated=True,
-    )
-    people = care_management(rows, seed=seed)
-    result = quietly(lambda: run_audit(people, settings, n_jobs=-1))
+        outcome="gagne_sum_t", group="race", status_quo=status_quo, rule="linear", features=CARE_MANAGEMENT_COVARIATES,
+        draws=draws, seed=seed, system="the care score", simulated=True,
+    )  # fmt: skip
+    result = _audit(care_management(rows, seed=seed), settings)
     write_documents(result, report, None, made_here())
-    _say_summary(result)
+    say(summary(result, spell=spelled))
     say(
         "\nNext, on a file of your own (here the simulated one):\n"
         "  improvable demo --simulated --write patients.csv\n"
@@ -163,17 +158,10 @@ def _tell(text: str) -> None:
     say(f"{paragraph(text)}\n")
 
 
-def _say_summary(result: "Audit") -> None:
-    from improvable.report.text import summary
-
-    say(summary(result, spell=spelled))
-
-
 def _write(file: str, simulated_rows: int | None, seed: int) -> int:
     from improvable.datasets import care_management, diabetes_screening
-    from improvable.errors import OptionError
 
-    o.check_writable(file)
+    check_folder(file)
     path = Path(file)
     if path.suffix not in (".csv", ".parquet"):
         raise OptionError(f"'{file}' is not a kind of file we write.", "Write to a file that ends in .csv or .parquet.")
@@ -181,9 +169,6 @@ def _write(file: str, simulated_rows: int | None, seed: int) -> int:
         people, whom = diabetes_screening(), "adults of a real survey"
     else:
         people, whom = care_management(simulated_rows, seed=seed), "simulated patients"
-    if path.suffix == ".csv":
-        people.write_csv(path)
-    else:
-        people.write_parquet(path)
+    (people.write_csv if path.suffix == ".csv" else people.write_parquet)(path)
     say(f"Wrote {len(people):,} {whom} to {path}.", err=True)
     return 0

@@ -2,9 +2,9 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from typer import Argument, Option
 
 from improvable.cli import options as o
 from improvable.cli.output import put_json, say
@@ -17,26 +17,18 @@ if TYPE_CHECKING:
 
 
 def frontier(
-    folder: Annotated[str, typer.Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out.")],
-    form: Annotated[
-        str | None,
-        typer.Option(metavar="[ratio|difference]", help=SETTINGS["form"].help, show_default="as run"),
-    ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Another level.", show_default="as run")] = None,
-    protected: o.Protected = None,
-    gap: Annotated[
-        str | None,
-        typer.Option(metavar="[signed|absolute]", help="The statistic for --at and --plot.", show_default="as run"),
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option(metavar="DELTA_A,DELTA_F", help="Print the p-value of one size of improvement.")
-    ] = None,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html.")
-    ] = None,
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Bounds and edge that hold all at once, not each separately.")
-    ] = False,
+    folder: str = Argument(metavar="RUN_FOLDER", help="A folder of improvable audit --out."),
+    form: str | None = Option(None, metavar="[ratio|difference]", help=SETTINGS["form"].help, show_default="as run"),
+    alpha: float | None = Option(None, help="Another level.", show_default="as run"),
+    protected: str | None = Option(None, help=SETTINGS["protected"].help),
+    gap: str | None = Option(
+        None, metavar="[signed|absolute]", help="The statistic for --at and --plot.", show_default="as run"
+    ),
+    at: str | None = Option(None, metavar="DELTA_A,DELTA_F", help="Print the p-value of one size of improvement."),
+    plot: str | None = Option(None, metavar="FILE", help="Draw Figure 3: .svg, .png, .pdf or .html."),
+    simultaneous: bool = Option(
+        False, "--simultaneous", help="Bounds and edge that hold all at once, not each separately."
+    ),
     json: o.Json = None,
 ) -> int:
     """Say how large an improvement a finished audit supports.
@@ -47,9 +39,7 @@ def frontier(
     Example:
 
     \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      {run}
       improvable frontier run --plot frontier.svg
       improvable frontier run --at 0.05,0.25
     """
@@ -57,8 +47,7 @@ def frontier(
     from improvable._text import shown
     from improvable.report.layout import paragraph
 
-    for path in (json, plot):
-        o.check_writable(path)
+    o.check_writable(json, plot)
     for name, value in (("gap", gap), ("form", form)):
         if value is not None:
             check_choice(f"--{name}", value, SETTINGS[name].choices)
@@ -83,13 +72,11 @@ def frontier(
     for gap, corners in facts["edge"].items():
         edge = "  ".join(f"({_short(a)}, {_short(f)})" for a, f in corners) or "nothing is rejected"
         say(paragraph(f"{gap}: {edge}"))
-    say(
-        "\n"
-        + paragraph(
-            "The absolute edge is the paper's. It folds the gap at zero, and near perfect fairness claims more than "
-            "the data allow; the signed edge does not."
-        )
+    absolute = (
+        "The absolute edge is the paper's. It folds the gap at zero, and near perfect fairness claims more than "
+        "the data allow; the signed edge does not."
     )
+    say(f"\n{paragraph(absolute)}")
     return 0
 
 
@@ -108,11 +95,8 @@ def _one_point(found: "Frontier", at: str, draws: int, json: str | None) -> int:
         raise OptionError(f"--at is '{at}'.", "Write two numbers, such as --at 0.05,0.25.") from None
     p = found.p_value(accuracy, fairness)
     facts = {"delta_accuracy": accuracy, "delta_fairness": fairness, "p_value": p, "gap_statistic": found.gap}
-    if put_json(facts, json):
-        return 0
-    words = (
-        f"{p_equals(p_text(p, draws))} for accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
-    )
-    verdict = "rejected" if p < found.level else "not rejected"
-    say(f"{words}: {verdict} at {found.level:g}.")
+    if not put_json(facts, json):
+        claim = f"accuracy {accuracy:g} and gap {fairness:g} ({found.form}, {found.gap} gap)"
+        verdict = "rejected" if p < found.level else "not rejected"
+        say(f"{p_equals(p_text(p, draws))} for {claim}: {verdict} at {found.level:g}.")
     return 0

@@ -1,60 +1,45 @@
 """`improvable game`."""
 
-import json as json_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from improvable.cli.options import Json, check_writable
-from improvable.cli.output import say, warn
+from improvable.cli.output import put_json, say, warn
+from improvable.errors import OptionError
 
 if TYPE_CHECKING:
     from improvable.inference.reruns import Correlation
     from improvable.results.audit import Audit
-    from improvable.studies.game import Game, Mixing
+    from improvable.studies.game import Game
 
 
 def game(
-    repetitions: Annotated[
-        int | None,
-        typer.Option(help="K, the repetitions whose lower median p-value decides.", show_default="7, or as run"),
-    ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Level of the test.", show_default="0.05, or as run")] = None,
-    cost: Annotated[
-        str,
-        typer.Option(
-            metavar="COST",
-            help="What one repetition costs the analyst, to whom a rejection is worth 1; or what m cost: 0.001*m**1.5.",
-        ),
-    ] = "0.001",
-    correlation: Annotated[
-        float | None,
-        typer.Option(
-            help="Correlation of p-values across the paper's splits.", show_default="0, or that of a run by split"
-        ),
-    ] = None,
-    forward_correlation: Annotated[
-        float | None,
-        typer.Option(
-            help="Correlation of normal scores across forward repetitions.",
-            show_default="0.8, or that of a forward run",
-        ),
-    ] = None,
-    mixing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[beta|normal]",
-            help="Of splits; beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
-            show_default="beta, or normal with a run by split",
-        ),
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN_FOLDER", help="A folder of improvable audit --out.")
-    ] = None,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Write the picture: .svg, .png, .pdf or .html.")
-    ] = None,
+    repetitions: int | None = Option(
+        None, help="K, the repetitions whose lower median p-value decides.", show_default="7, or as run"
+    ),
+    alpha: float | None = Option(None, help="Level of the test.", show_default="0.05, or as run"),
+    cost: str = Option(
+        "0.001",
+        metavar="COST",
+        help="What one repetition costs the analyst, to whom a rejection is worth 1; or what m cost: 0.001*m**1.5.",
+    ),
+    correlation: float | None = Option(
+        None, help="Correlation of p-values across the paper's splits.", show_default="0, or that of a run by split"
+    ),
+    forward_correlation: float | None = Option(
+        None,
+        help="Correlation of normal scores across forward repetitions.",
+        show_default="0.8, or that of a forward run",
+    ),
+    mixing: str | None = Option(
+        None,
+        metavar="[beta|normal]",
+        help="Of splits; beta: the correlation is that of rejections; normal: that of the p-values' normal scores.",
+        show_default="beta, or normal with a run by split",
+    ),
+    run: str | None = Option(None, metavar="RUN_FOLDER", help="A folder of improvable audit --out."),
+    plot: str | None = Option(None, metavar="FILE", help="Write the picture: .svg, .png, .pdf or .html."),
     json: Json = None,
 ) -> int:
     """Say how well an audit resists secret repetition.
@@ -71,35 +56,48 @@ def game(
     \b
       improvable game --repetitions 7 --cost 0.001 --correlation 0.3 --plot game.svg
       improvable game --cost '0.001*m**1.5'
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      {run}
       improvable game --run run
     """
-    from improvable.data.io.safe import write_whole
-    from improvable.inference.reruns import rerun_risk
+    import improvable
+    from improvable.inference.reruns import estimate_correlation, rerun_risk
+    from improvable.question.options import check_choice
     from improvable.report.layout import paragraph
     from improvable.studies import game as g
 
-    for path in (json, plot):
-        check_writable(path)
-    price = _price(cost)
-    audit = None if run is None else _load(run, alpha)
+    check_writable(json, plot)
+    try:
+        price: float | str = float(cost)
+    except ValueError:
+        price = cost
+    audit: Audit | None = None
+    if run is not None:
+        loaded = improvable.load(run)
+        if not isinstance(loaded, improvable.Audit):
+            raise OptionError(f"'{run}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
+        audit = loaded if alpha is None else loaded.with_claim(alpha=alpha)
     level = audit.question.alpha if audit is not None else 0.05 if alpha is None else alpha
     p_values = [] if audit is None else [repetition.p_value for repetition in audit.repetitions]
     # An audit of one repetition is procedure s1; the other procedure is then the default audit.
     count = repetitions if repetitions is not None else len(p_values) if len(p_values) > 1 else 7
     # Where data are small, a forward repetition is the paper's split.
     is_forward = audit is not None and len(audit.facts["blocks"]["cuts"]) > 1
-    given = forward_correlation if is_forward else correlation
-    found = _estimate(p_values, audit.question.draws) if audit is not None and given is None else None
-    forward = g.FORWARD_CORRELATION if found is None or not is_forward else found.estimate
-    mixings: dict[str, Mixing] = {
-        "split": _split_mixing(correlation, None if is_forward else found, mixing),
-        "forward": g.GaussianMixing(forward if forward_correlation is None else forward_correlation),
-    }
-    both = g.costs_of(price, count)
-    games = {scheme: g.play(*both, repetitions=count, alpha=level, mixing=mixed) for scheme, mixed in mixings.items()}
+    found: Correlation | None = None
+    if audit is not None and (forward_correlation if is_forward else correlation) is None:
+        try:
+            found = estimate_correlation(p_values, audit.question.draws)
+        except OptionError as error:
+            warn(f"the default correlation is assumed, since {error}")
+    estimate = None if found is None else found.estimate
+    family = mixing or ("beta" if found is None or is_forward else "normal")
+    check_choice("--mixing", family, ("beta", "normal"))
+    of_splits = _first(correlation, None if is_forward else estimate, 0.0)
+    of_forward = _first(forward_correlation, estimate if is_forward else None, g.FORWARD_CORRELATION)
+    mixings: dict[str, g.Mixing] = {"split": g.INDEPENDENT, "forward": g.GaussianMixing(of_forward)}
+    if of_splits != 0:
+        mixings["split"] = g.BetaMixing(of_splits) if family == "beta" else g.GaussianMixing(of_splits)
+    costs = g.costs_of(price, count)
+    games = {scheme: g.play(*costs, repetitions=count, alpha=level, mixing=mixed) for scheme, mixed in mixings.items()}
     risk = rerun_risk(p_values, draws=audit.question.draws, alpha=level) if audit and len(p_values) > 1 else None
     facts = games["split"].to_dict() | {
         "cost": f"m repetitions cost {price}" if isinstance(price, str) else f"one repetition costs {price:g}",
@@ -117,56 +115,15 @@ def game(
         from improvable.report.plots import attempts, save_chart
 
         save_chart(attempts(games), plot)
-    document = json_module.dumps(facts, indent=2)
-    if json == "-":
-        say(document)
-        return 0
-    if json is not None:
-        write_whole(Path(json), f"{document}\n".encode())
-    words = [*_words(games, facts), *_run_words(audit, found, None if risk is None else risk.enough)]
-    say("\n\n".join([_table(games, facts), *map(paragraph, words)]))
+    if not put_json(facts, json):
+        words = [*_words(games, facts), *_run_words(audit, found, None if risk is None else risk.enough)]
+        say("\n\n".join([_table(games, facts), *map(paragraph, words)]))
     return 0
 
 
-def _price(cost: str) -> float | str:
-    try:
-        return float(cost)
-    except ValueError:
-        return cost
-
-
-def _load(folder: str, alpha: float | None) -> "Audit":
-    import improvable
-    from improvable.errors import OptionError
-
-    result = improvable.load(folder)
-    if not isinstance(result, improvable.Audit):
-        raise OptionError(f"'{folder}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
-    return result if alpha is None else result.with_claim(alpha=alpha)
-
-
-def _estimate(p_values: list[float], draws: int) -> "Correlation | None":
-    """The correlation of p-values across a run's repetitions; None, with a warning, where they do not tell."""
-    from improvable.errors import OptionError
-    from improvable.inference.reruns import estimate_correlation
-
-    try:
-        return estimate_correlation(p_values, draws)
-    except OptionError as error:
-        warn(f"the default correlation is assumed, since {error}")
-        return None
-
-
-def _split_mixing(correlation: float | None, found: "Correlation | None", name: str | None) -> "Mixing":
-    from improvable.question.options import check_choice
-    from improvable.studies.game import INDEPENDENT, BetaMixing, GaussianMixing
-
-    family = name or ("beta" if found is None else "normal")
-    check_choice("--mixing", family, ("beta", "normal"))
-    shared = correlation if correlation is not None else 0.0 if found is None else found.estimate
-    if shared == 0:
-        return INDEPENDENT
-    return BetaMixing(shared) if family == "beta" else GaussianMixing(shared)
+def _first(given: float | None, estimated: float | None, default: float) -> float:
+    """The correlation that was given, else that of a run, else the default."""
+    return given if given is not None else default if estimated is None else estimated
 
 
 def _table(games: "dict[str, Game]", facts: dict[str, Any]) -> str:
@@ -199,13 +156,13 @@ def _words(games: "dict[str, Game]", facts: dict[str, Any]) -> list[str]:
     """Which procedure is more robust, whether Assumption 4 holds, and how many splits are needed."""
     out = []
     for scheme, game in games.items():
-        setting = f"to manipulation (p-values of one data set: {game.mixing.name}; {facts['cost']})."
         robust = {
             "s1": "one repetition is more robust",
             "s2": f"the median of {game.repetitions} repetitions is more robust",
             None: "both procedures are equally robust",
         }[game.more_robust]
-        out.append(f"{scheme.capitalize()}: {robust} {setting}")
+        assumed = f"p-values of one data set: {game.mixing.name}; {facts['cost']}"
+        out.append(f"{scheme.capitalize()}: {robust} to manipulation ({assumed}).")
     assumption, needed = games["split"].low_cost, facts["repetitions_needed"]
     here = f"{'over 99' if needed['here'] is None else needed['here']} at this cost and correlation"
     if games["split"].single.attempts == 0:

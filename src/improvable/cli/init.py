@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from typer import Argument, Option
 
 from improvable._text import shown
 from improvable.cli.options import check_writable
@@ -32,8 +32,8 @@ Places = dict[tuple[str, str], Any]
 
 
 def init(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The protocol to write, such as care.toml.")],
-    data: Annotated[str | None, typer.Option(metavar="FILE", help="The data, to guess which column is which.")] = None,
+    file: str = Argument(metavar="FILE", help="The protocol to write, such as care.toml."),
+    data: str | None = Option(None, metavar="FILE", help="The data, to guess which column is which."),
 ) -> int:
     """Write a commented protocol, with the roles of columns guessed.
 

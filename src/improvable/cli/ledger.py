@@ -1,17 +1,14 @@
 """`improvable ledger`."""
 
-import json as json_module
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from improvable._text import shown
 from improvable.cli.options import Json, check_writable
-from improvable.cli.output import say
+from improvable.cli.output import put_json, say
 from improvable.data.engines import as_engine
 from improvable.data.io.csv import FileFormat
-from improvable.data.io.safe import write_whole
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.question.argument_names import as_options
@@ -22,11 +19,8 @@ from improvable.trust import ledger as trust
 
 
 def ledger(
-    file: Annotated[str, typer.Argument(metavar="DATA|LEDGER", help="A data file, or its ledger.")],
-    entry: Annotated[
-        str | None,
-        typer.Option(metavar="HASH", help="Check that a line whose hash begins with this exists."),
-    ] = None,
+    file: str = Argument(metavar="DATA|LEDGER", help="A data file, or its ledger."),
+    entry: str | None = Option(None, metavar="HASH", help="Check that a line whose hash begins with this exists."),
     json: Json = None,
 ) -> int:
     """List the runs on a data file, and check that none was changed.
@@ -60,14 +54,10 @@ def ledger(
         )
     order = trust.orders(lines)
     status = 1 if trust.turned_back(lines) or any(trust.OUT_OF_ORDER in words for words in order) else 0
-    document = json_module.dumps([{"line": line.number, **line.facts, "hash": line.hash} for line in lines], indent=2)
-    if json == "-":
-        say(document)
+    if put_json([{"line": line.number, **line.facts, "hash": line.hash} for line in lines], json):
         return status
-    if json is not None:
-        write_whole(Path(json), f"{document}\n".encode())
     for line in lines:
-        say("  ".join(map(shown, _told(line))))
+        say("  ".join(map(shown, _parts(line))))
     say(paragraph(f"The chain of {len(lines)} lines is intact: {trust.runs_words(lines)}."))
     if torn := trust.torn_end(path.read_bytes()):
         say(f"The last line is torn after {len(torn):,} bytes: it was not written to its end. A run repairs it.")
@@ -76,25 +66,25 @@ def ledger(
     return status
 
 
-def _told(line: trust.Line) -> list[str]:
+def _parts(line: trust.Line) -> list[str]:
     """What a line says, in words that stand beside each other."""
-    facts = line.facts
-    told = [f"{line.number:>4}", facts["when"], facts.get("kind", ""), line.event]
+    facts, event = line.facts, line.event
+    parts = [f"{line.number:>4}", facts["when"], facts.get("kind", ""), event]
     if "verdict" in facts:
         p_value = p_text(facts["p_value"], facts.get("draws", MIN_DRAWS))
-        told.append(f"{p_equals(p_value)}, {facts['verdict']}")
-    if line.event != trust.RESUMED and facts.get(trust.RESUMED):
-        told.append(trust.RESUMED)
-    if line.event == trust.RESUMED:
-        told.append(f"run of line {facts.get('run')}")
-    if line.event == trust.REFUSED:
-        told[-1] = f"refused: {as_options(str(facts.get('why')))}"
-    if line.event == trust.VERIFIED:
-        told.append(facts.get("found", "everything the same" if facts.get("same") else "NOT the same"))
-    if line.event == trust.REPAIRED:
-        told.append(f"{facts.get('bytes')} bytes were torn")
-    if line.event in (trust.BEGUN, trust.RESUMED, trust.FINISHED, trust.PLANNED):
-        told.append("sealed" if facts.get("seal") is not None else f"not sealed, seed {facts.get('seed')}")
+        parts.append(f"{p_equals(p_value)}, {facts['verdict']}")
+    if event != trust.RESUMED and facts.get(trust.RESUMED):
+        parts.append(trust.RESUMED)
+    if event == trust.RESUMED:
+        parts.append(f"run of line {facts.get('run')}")
+    elif event == trust.REFUSED:
+        parts[-1] = f"refused: {as_options(str(facts.get('why')))}"
+    elif event == trust.VERIFIED:
+        parts.append(facts.get("found", "everything the same" if facts.get("same") else "NOT the same"))
+    elif event == trust.REPAIRED:
+        parts.append(f"{facts.get('bytes')} bytes were torn")
+    if event in (trust.BEGUN, trust.RESUMED, trust.FINISHED, trust.PLANNED):
+        parts.append("sealed" if facts.get("seal") is not None else f"not sealed, seed {facts.get('seed')}")
     if facts.get("protocol"):
-        told.append(f"protocol {facts['protocol'][:12]}...")
-    return told
+        parts.append(f"protocol {facts['protocol'][:12]}...")
+    return parts

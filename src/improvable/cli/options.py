@@ -43,6 +43,12 @@ METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": 
 """What typer calls kinds of values, and what readers do."""
 
 
+EXAMPLE_RUN = """improvable demo --simulated --write patients.csv
+  improvable audit patients.csv --outcome gagne_sum_t --group race \\
+      --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run"""
+"""What stands for {run} in the example of a command that takes a finished run."""
+
+
 class Paneled(TyperCommand):
     """A command whose help has a panel for each kind of option."""
 
@@ -67,28 +73,21 @@ class Paneled(TyperCommand):
 
 def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
     """Make a function a command; the first line of its help is what the list of commands says of it, uncut."""
-    words = inspect.cleandoc(command.__doc__ or "").replace("{utilities}", utilities_help())
+    words = (
+        inspect.cleandoc(command.__doc__ or "").replace("{utilities}", utilities_help()).replace("{run}", EXAMPLE_RUN)
+    )
     app.command(cls=Paneled, short_help=words.partition("\n")[0], help=words)(command)
 
 
 def utilities_help() -> str:
     """Every utility with what it is, one below the other."""
-    lines = [
-        textwrap.fill(
-            f"{one.words}{', as a ratio between groups' if one.between == 'ratio' else ''}",
-            76,
-            initial_indent=f"  {name:<26} ",
-            subsequent_indent=" " * 29,
-        )
-        for name, one in UTILITIES.items()
-    ]
-    return "\n".join(
-        [
-            "\b\nUtilities:",
-            *lines,
-            "\nProfit is for decisions that are prices: the price where the outcome, the most that a person would pay,",
-            "reaches it, and otherwise 0.",
-        ]
+    lines = ["\b\nUtilities:"]
+    for name, utility in UTILITIES.items():
+        words = f"{utility.words}{', as a ratio between groups' if utility.between == 'ratio' else ''}"
+        lines.append(textwrap.fill(words, 76, initial_indent=f"  {name:<26} ", subsequent_indent=" " * 29))
+    return "\n".join(lines) + (
+        "\n\nProfit is for decisions that are prices: the price where the outcome, the most that a person would pay,\n"
+        "reaches it, and otherwise 0."
     )
 
 
@@ -114,8 +113,6 @@ Verbose = Annotated[
     bool, of_output("--verbose", help="Print definitions, every repetition and the theory's conditions too.")
 ]
 Quiet = Annotated[bool, of_output("--quiet", help="Print the verdict line alone.")]
-Seed = Annotated[int, typer.Option(help=SETTINGS["seed"].help)]
-Protected = Annotated[str | None, typer.Option(help=SETTINGS["protected"].help)]
 
 
 def check_loudness(verbose: bool, quiet: bool) -> None:
@@ -124,10 +121,11 @@ def check_loudness(verbose: bool, quiet: bool) -> None:
         raise OptionError("--verbose and --quiet contradict each other.", "Give one of them.")
 
 
-def check_writable(path: str | None) -> None:
-    """Refuse a file in a missing folder before the work is done, not after."""
-    if path is not None and path != "-":
-        check_folder(path)
+def check_writable(*paths: str | None) -> None:
+    """Refuse files in a missing folder before the work is done, not after."""
+    for path in paths:
+        if path is not None and path != "-":
+            check_folder(path)
 
 
 # Settings as options. ----
@@ -139,12 +137,7 @@ ASKED = "asked"
 def with_settings(command: str, *, required: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of the settings that it takes, in place of its parameter `asked`.
 
-    Parameters
-    ----------
-    command : str
-        Which settings: those that say they belong to it.
-    required : bool
-        Whether settings without a default must be given. Otherwise they are missing from `asked` where they are not.
+    A setting that has no default must be given if `required`; otherwise it may be missing from `asked`.
     """
     taken = options_of(command)
 
@@ -154,13 +147,13 @@ def with_settings(command: str, *, required: bool = False) -> Callable[[Callable
             texts = {setting.name: given.pop(setting.name) for setting in taken}
             return function(**given, **{ASKED: parsed(taken, texts)})
 
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(function).parameters.values():
-            here = parameter.name == ASKED
-            parameters += [_option(one, required) for one in taken] if here else [parameter]
-        in_any_order = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-        vars(run)["__signature__"] = inspect.Signature(in_any_order, return_annotation=int)
-        run.__annotations__ = {one.name: one.annotation for one in in_any_order} | {"return": int}
+        parameters = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in inspect.signature(function).parameters.values()
+            for one in ([_option(one, required) for one in taken] if parameter.name == ASKED else [parameter])
+        ]
+        vars(run)["__signature__"] = inspect.Signature(parameters, return_annotation=int)
+        run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": int}
         return run
 
     return decorate

@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SPELLING = "IMPROVABLE_SPELLING"
 """The variable of the environment by which a page asks for messages as Python has them."""
+
+CHECKED = {True: "same", False: "DIFFERENT", None: "unchecked"}
 
 
 def say(text: str, err: bool = False, nl: bool = True) -> None:
@@ -65,6 +67,16 @@ def quietly(work: Callable[[], Result]) -> Result:
         return work()
 
 
+def say_checks(checks: Iterable[tuple[bool | None, str]]) -> list[str]:
+    """Print what was checked, line by line; what failed."""
+    failed = []
+    for good, words in checks:
+        say(f"{CHECKED[good]:<11}{shown(words)}")
+        if good is False:
+            failed.append(words)
+    return failed
+
+
 def put_json(facts: Any, path: str | None) -> bool:
     """Write facts where --json says; whether they are all that is to be printed."""
     if path == "-":
@@ -80,25 +92,23 @@ def show(
     result: "Audit | Comparison", json: str | None, exit_code: bool, runs: str, *, verbose: bool, quiet: bool
 ) -> int:
     """Print or write a result, its cautions last; the exit status."""
-    facts = result.facts
-    alone = put_json(facts, json)
-    if not alone:
-        from improvable.report.layout import paragraph
-        from improvable.report.text import summary
-        from improvable.results.wording import verdict_line
+    from improvable.report.layout import paragraph
+    from improvable.report.text import summary
+    from improvable.results.wording import verdict_line
 
-        if quiet:
-            say(verdict_line(shown_all(facts)))
-        else:
-            say(summary(result, verbose=verbose, cautions=False, spell=spelled))
-            if runs:
-                say(paragraph(shown(runs)))
+    facts = result.facts
+    only_json = put_json(facts, json)
+    if not only_json:
+        say(
+            verdict_line(shown_all(facts)) if quiet else summary(result, verbose=verbose, cautions=False, spell=spelled)
+        )
+        if runs and not quiet:
+            say(paragraph(shown(runs)))
     sys.stdout.flush()
-    if not quiet:
-        for text in facts["warnings"]:
-            # What stands beside the verdict is not said twice.
-            if alone or text not in facts["verdict_warnings"]:
-                warn(text)
+    for text in () if quiet else facts["warnings"]:
+        # What stands beside the verdict is not said twice.
+        if only_json or text not in facts["verdict_warnings"]:
+            warn(text)
     return 1 if exit_code and result.reject else 0
 
 

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from improvable.cli import options as o
-from improvable.cli.options import completed, with_settings
-from improvable.cli.output import quietly, say, warn
+from improvable.cli.output import put_json, quietly, say, warn
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
 from improvable.trust.recorder import open_recorder, reading_facts
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from improvable.studies.power import AssumedGroup, PowerPlan
 
 ASSUMED = "black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4"
-
 OF_ASSUMPTIONS = (
     "delta_accuracy", "delta_fairness", "form", "gap", "protected", "overall", "ask", "no_worse", "scheme",
     "repetitions", "train_fraction", "alpha", "seed",
@@ -24,37 +22,31 @@ OF_ASSUMPTIONS = (
 """Settings that mean something without rows."""
 
 
-@with_settings("power")
+@o.with_settings("power")
 def power(
-    data: Annotated[
-        str | None, typer.Argument(metavar="[PILOT]", help="A data file of rows like those to come.")
-    ] = None,
+    data: str | None = Argument(None, metavar="[PILOT]", help="A data file of rows like those to come."),
     *,
     asked: dict[str, Any],
     candidates: o.Candidates = None,
     assume: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
+        Option(metavar="GROUP:...", help="Instead of a pilot, what you assume about a group; repeat for each."),
     ] = None,
-    rows: Annotated[
-        int | None, typer.Option(help="Rows the audit will have.", show_default="those of the pilot")
-    ] = None,
-    wanted: Annotated[float, typer.Option("--power", help="Power to find a sample size for.")] = 0.8,
-    try_rows: Annotated[str | None, typer.Option(help="Rows to try: 10000,20000,40000.")] = None,
-    try_train_fractions: Annotated[str | None, typer.Option(help="Train fractions to try: 0.1,0.2,0.3.")] = None,
-    try_repetitions: Annotated[str | None, typer.Option(help="Numbers of repetitions to try: 1,7,21.")] = None,
-    try_deltas_accuracy: Annotated[str | None, typer.Option(help="Accuracy deltas to try: 0,0.05.")] = None,
-    try_deltas_fairness: Annotated[str | None, typer.Option(help="Fairness deltas to try: 0,0.25.")] = None,
-    simulations: Annotated[int, typer.Option(help="Simulated audits behind each number.")] = 2_000,
-    fits: Annotated[int, typer.Option(help="Fits of the rule at each of six numbers of training rows.")] = 30,
+    rows: int | None = Option(None, help="Rows the audit will have.", show_default="those of the pilot"),
+    wanted: float = Option(0.8, "--power", help="Power to find a sample size for."),
+    try_rows: str | None = Option(None, help="Rows to try: 10000,20000,40000."),
+    try_train_fractions: str | None = Option(None, help="Train fractions to try: 0.1,0.2,0.3."),
+    try_repetitions: str | None = Option(None, help="Numbers of repetitions to try: 1,7,21."),
+    try_deltas_accuracy: str | None = Option(None, help="Accuracy deltas to try: 0,0.05."),
+    try_deltas_fairness: str | None = Option(None, help="Fairness deltas to try: 0,0.25."),
+    simulations: int = Option(2_000, help="Simulated audits behind each number."),
+    fits: int = Option(30, help="Fits of the rule at each of six numbers of training rows."),
     jobs: o.Jobs = -1,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html.")
-    ] = None,
-    plot_learning: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the candidate's utilities and gap against training rows.")
-    ] = None,
-    table: Annotated[str | None, typer.Option(metavar="FILE", help="Write all points: .csv.")] = None,
+    plot: str | None = Option(None, metavar="FILE", help="Draw power against rows: .svg, .png, .pdf or .html."),
+    plot_learning: str | None = Option(
+        None, metavar="FILE", help="Draw the candidate's utilities and gap against training rows."
+    ),
+    table: str | None = Option(None, metavar="FILE", help="Write all points: .csv."),
     ledger: o.Ledger = None,
     json: o.Json = None,
 ) -> int:
@@ -80,9 +72,18 @@ def power(
           --assume black:share=0.12,rates=0.05/0.07,means=6.5/7.4,spread=3.5,overlap=0.4 \\
           --assume white:share=0.88,rates=0.027/0.024,means=5.1/7.3,spread=3.5,overlap=0.3
     """
+    from improvable.data.io.safe import write_whole
+    from improvable.report.plots import save_chart
+    from improvable.report.plots.style import SUFFIXES
     from improvable.studies.power import Tried, power_from_assumptions
 
-    _check_files(json, table, plot, plot_learning)
+    # Refuse a file that cannot be written before the work is done, not after.
+    o.check_writable(json, table, plot, plot_learning)
+    for path in (plot, plot_learning):
+        if path is not None and Path(path).suffix.lower() not in SUFFIXES:
+            raise OptionError(f"'{path}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
+    if table is not None and Path(table).suffix.lower() != ".csv":
+        raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
     if plot_learning is not None and data is None:
         raise OptionError("--plot-learning needs a pilot.", "Give a file of rows like those to come.")
     tried = Tried(
@@ -103,8 +104,15 @@ def power(
     else:
         if not {"outcome", "group"} <= asked.keys():
             raise OptionError("a pilot needs --outcome and --group.", "Name the columns.")
-        plan = _from_pilot(str(data), completed(asked, candidates), ledger, how | {"fits": fits, "n_jobs": jobs})
-    _show(plan, json, table, plot, plot_learning)
+        plan = _from_pilot(str(data), o.completed(asked, candidates), ledger, how | {"fits": fits, "n_jobs": jobs})
+    if plot_learning is not None:
+        save_chart(plan.learning().plot(), plot_learning)
+    if plot is not None:
+        save_chart(plan.plot(), plot)
+    if table is not None:
+        write_whole(Path(table), plan.csv().encode())
+    if not put_json(plan.to_dict(), json):
+        say(plan.summary())
     return 0
 
 
@@ -126,37 +134,6 @@ def _from_pilot(data: str, question: dict[str, Any], ledger: str | None, how: di
             warn(note.text)
     say(runs, err=True)
     return plan
-
-
-def _check_files(json: str | None, table: str | None, *plots: str | None) -> None:
-    """Refuse a file that cannot be written before the work is done, not after."""
-    from improvable.report.plots.style import SUFFIXES
-
-    for path in (json, table, *plots):
-        o.check_writable(path)
-    for plot in plots:
-        if plot is not None and Path(plot).suffix.lower() not in SUFFIXES:
-            raise OptionError(f"'{plot}' is not a picture we write.", f"Name a file that ends in {one_of(SUFFIXES)}.")
-    if table is not None and Path(table).suffix.lower() != ".csv":
-        raise OptionError(f"'{table}' is not a table we write.", "Name a .csv file.")
-
-
-def _show(plan: "PowerPlan", json: str | None, table: str | None, plot: str | None, plot_learning: str | None) -> None:
-    """Print a plan and write its files."""
-    from improvable._text import json_text
-    from improvable.data.io.safe import write_whole
-    from improvable.report.plots import save_chart
-
-    document = f"{json_text(plan.to_dict())}\n"
-    if plot_learning is not None:
-        save_chart(plan.learning().plot(), plot_learning)
-    if plot is not None:
-        save_chart(plan.plot(), plot)
-    if table is not None:
-        write_whole(Path(table), plan.csv().encode())
-    if json is not None and json != "-":
-        write_whole(Path(json), document.encode())
-    say(document if json == "-" else plan.summary(), nl=json != "-")
 
 
 def parse_tried(flag: str, text: str | None, kind: type) -> tuple[Any, ...]:

@@ -1,15 +1,13 @@
 """`improvable report`."""
 
-from typing import Annotated
-
-import typer
+from typer import Argument, Option
 
 from improvable.cli.output import say
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
-    to: Annotated[str, typer.Option("--to", metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json.")],
+    run: str = Argument(metavar="RUN", help="A run folder of audit --out."),
+    to: str = Option(metavar="FILE", help="The report: .html, .pdf, .docx, .md or .json."),
 ) -> int:
     """Write the report of a finished run, in any format.
 
@@ -20,9 +18,7 @@ def report(
     Example:
 
     \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
+      {run}
       improvable report run --to report.pdf
     """
     from improvable.report.write import checked_report

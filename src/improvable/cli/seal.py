@@ -1,16 +1,12 @@
 """`improvable seal`."""
 
-from pathlib import Path
-from typing import Annotated
+from typer import Argument, Option
 
-import typer
-
-from improvable._text import json_text, shown
+from improvable._text import shown
 from improvable.cli.options import Json, Ledger, check_writable
-from improvable.cli.output import in_command, say, warn_of_code
+from improvable.cli.output import in_command, put_json, say, warn, warn_of_code
 from improvable.data.engines import as_engine
 from improvable.data.io.csv import format_of
-from improvable.data.io.safe import write_whole
 from improvable.question.challenge import parse_source
 from improvable.question.protocol import from_declaration
 from improvable.trust.recorder import open_recorder, reading_facts
@@ -18,12 +14,9 @@ from improvable.trust.seal import make_seal, read_protocol, refuse_other_seal, s
 
 
 def seal(
-    protocol: Annotated[str, typer.Argument(metavar="PROTOCOL.toml", help="What was declared.")],
-    data: Annotated[str, typer.Option(metavar="FILE", help="The data it will run on.")],
-    challenge: Annotated[
-        str,
-        typer.Option(help="A random text from the other side, drawn after the protocol is agreed."),
-    ] = "",
+    protocol: str = Argument(metavar="PROTOCOL.toml", help="What was declared."),
+    data: str = Option(metavar="FILE", help="The data it will run on."),
+    challenge: str = Option("", help="A random text from the other side, drawn after the protocol is agreed."),
     ledger: Ledger = None,
     json: Json = None,
 ) -> int:
@@ -59,15 +52,11 @@ def seal(
     rows = as_engine(data, None, 1, format_)
     made = make_seal(declared, rows, challenge)
     if not challenge and not made.challenge_source:
-        say(
-            "warning: without a challenge from the other side, whoever holds the data could try the audit first.",
-            err=True,
-        )
-    if "row_id" not in declared.get("test", {}):
-        say(
-            "warning: without a row id, the features that are read also decide the order of the rows. If the data have "
-            "a column that differs in every row, declare it: [columns] row_id.",
-            err=True,
+        warn("without a challenge from the other side, whoever holds the data could try the audit first.")
+    if "row_id" not in declared.get("columns", {}):
+        warn(
+            "without a row id, the features that are read also decide the order of the rows. If the data have "
+            "a column that differs in every row, declare it: [columns] row_id."
         )
     place = seal_path(protocol)
     refuse_other_seal(made, place)
@@ -75,26 +64,20 @@ def seal(
     facts |= {"challenge_source": made.challenge_source, "rule_source": made.rule_source}
     runs = open_recorder(rows, data, ledger).seal(facts | reading_facts(format_))
     write_seal(made, place)
-    document = json_text(seal_facts(made))
-    if json == "-":
-        say(document)
+    if put_json(seal_facts(made), json):
         return 0
-    if json is not None:
-        write_whole(Path(json), f"{document}\n".encode())
     say(f"protocol   {made.protocol}")
     say(f"data       {made.data}  ({made.rows:,} rows, {len(made.columns)} columns read)")
     if made.rule_source:
         say(f"rule code  {made.rule_source}")
-    given = ""
     if made.challenge_source:
         source = parse_source(made.challenge_source)
-        given = " --challenge VALUE"
-        say(f"challenge  {source.words}")
-        say(f"           from {source.where}")
+        say(f"challenge  {source.words}\n           from {source.where}")
     else:
         say(f"challenge  {shown(made.challenge) or '(none)'}")
     say(f"seal       {made.digest}")
     say(f"\nKept in {place}. {runs}")
     say("Send the seal to the other side before you run:")
+    given = " --challenge VALUE" if made.challenge_source else ""
     say(f"  improvable audit {in_command(protocol)} --data {in_command(data)} --out RUN_FOLDER{given}")
     return 0

@@ -1,20 +1,18 @@
 """`improvable serve`."""
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+from typer import Argument, Option
 
 from improvable.cli.output import say
 from improvable.errors import OptionError
 
 
 def serve(
-    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="The folder that has your data files.")] = ".",
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Put example data into the folder first, so that you can try it.")
-    ] = False,
-    port: Annotated[int, typer.Option(help="Port on this computer.", show_default="any that is free")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in your browser.")] = True,
+    folder: str = Argument(".", metavar="[FOLDER]", help="The folder that has your data files."),
+    demo: bool = Option(False, "--demo", help="Put example data into the folder first, so that you can try it."),
+    port: int = Option(0, help="Port on this computer.", show_default="any that is free"),
+    browser: bool = Option(True, "--browser/--no-browser", help="Open the page in your browser."),
 ) -> int:
     """Open a page in your browser that needs no programming.
 
@@ -27,8 +25,6 @@ def serve(
     \b
       improvable serve --demo
     """
-    from pathlib import Path
-
     try:
         from improvable.web.app import serve as run
     except ModuleNotFoundError as error:

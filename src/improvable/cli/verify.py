@@ -1,66 +1,48 @@
-"""`improvable verify` and `improvable bundle`."""
+"""`improvable verify`."""
 
-from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from typer import Argument, Option
 
 from improvable._text import shown
 from improvable.algorithms.rules import own_modules
-from improvable.cli.options import Jobs, check_writable
-from improvable.cli.output import in_command, quietly, say, warn_of_code
+from improvable.cli.bundle import check_bundle
+from improvable.cli.options import Jobs
+from improvable.cli.output import CHECKED, quietly, say, say_checks, warn, warn_of_code
 from improvable.data.io.safe import nearest_file
 from improvable.errors import OptionError, StorageError
-from improvable.question.options import check_integer
-from improvable.results.formatting import p_equals, p_text
 from improvable.results.wording import seal_words
 from improvable.trust import verification as trust
-from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
+from improvable.trust.bundle import is_bundle
 from improvable.trust.ledger import VERIFIED, read_ledger
 from improvable.trust.recorder import NOT_WRITABLE, Recorder, check_recorded, ledger_of
 
 MAX_SHOWN = 20
-WORDS = {True: "same", False: "DIFFERENT", None: "unchecked"}
-GAP = " " * 11
+INDENT = " " * 11
 
 
 def verify(
-    result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="A run folder, a file of audit --json, an HTML report, or a bundle.")
-    ],
-    data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Your copy of the data; only a bundle needs none.")
-    ] = None,
-    protocol: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The agreed protocol; it must be the result's own.")
-    ] = None,
-    seal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|DIGEST", help="The seal you agreed to.", show_default="that beside the protocol, if any"
-        ),
-    ] = None,
-    challenge: Annotated[
-        str | None, typer.Option(help="The public value that the protocol names, as you looked it up yourself.")
-    ] = None,
-    unsealed: Annotated[
-        bool, typer.Option("--unsealed", help="Accept a result that nobody sealed: its seed could be chosen.")
-    ] = False,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The ledger that should list the run.",
-            show_default="that beside the data, or else beside the result",
-        ),
-    ] = None,
-    run_code: Annotated[
-        bool,
-        typer.Option("--run-code", help="Run a rule that is its author's Python code, which you have read."),
-    ] = False,
-    every: Annotated[bool, typer.Option("--all", help="List every number, not only those that differ.")] = False,
+    result: str = Argument(metavar="RESULT", help="A run folder, a file of audit --json, an HTML report, or a bundle."),
+    data: str | None = Option(None, metavar="FILE", help="Your copy of the data; only a bundle needs none."),
+    protocol: str | None = Option(None, metavar="FILE", help="The agreed protocol; it must be the result's own."),
+    seal: str | None = Option(
+        None, metavar="FILE|DIGEST", help="The seal you agreed to.", show_default="that beside the protocol, if any"
+    ),
+    challenge: str | None = Option(
+        None, help="The public value that the protocol names, as you looked it up yourself."
+    ),
+    unsealed: bool = Option(False, "--unsealed", help="Accept a result that nobody sealed: its seed could be chosen."),
+    ledger: str | None = Option(
+        None,
+        metavar="FILE",
+        help="The ledger that should list the run.",
+        show_default="that beside the data, or else beside the result",
+    ),
+    run_code: bool = Option(
+        False, "--run-code", help="Run a rule that is its author's Python code, which you have read."
+    ),
+    every: bool = Option(False, "--all", help="List every number, not only those that differ."),
     jobs: Jobs = -1,
 ) -> int:
     """Recompute a result, and say whether each number is the same.
@@ -87,7 +69,7 @@ def verify(
                 f"--{unread[0]} is given beside a bundle, which is checked by itself.",
                 "Leave it out; --protocol, --seal and --challenge are compared. Or verify the run with its data.",
             )
-        return _verify_bundle(result, mine)
+        return check_bundle(result, mine)
     if data is None:
         raise OptionError("verifying needs the data.", "Name your copy: --data FILE. Only a bundle needs none.")
     facts = trust.read_facts(result)
@@ -99,35 +81,43 @@ def verify(
         trust.refuse_code(rule)
     warn_of_code(declared)
     if own_modules(str(rule)) and (wrong := [check for check in trust.checks(mine, facts, None) if check[0] is False]):
-        _tell(wrong)
+        say_checks(wrong)
         say("\nNOT VERIFIED: this is not what you agreed to, so its code was not run.")
         return 1
     found = quietly(lambda: trust.verify(result, data, n_jobs=jobs, run_code=run_code))
     say(shown(seal_words(facts)))
-    failed = _tell(trust.checks(mine, facts, found.seal))
+    failed = say_checks(trust.checks(mine, facts, found.seal))
     say("Numbers and texts of each part, recomputed:")
-    _tell_numbers(found, every)
+    _say_numbers(found, every)
     place = Path(ledger) if ledger is not None else ledger_of(result, data, facts)
-    listed, runs = _check_ledger(place, facts, result)
-    failed += _tell([listed])
+    made = trust.stated_made(result)
+    runs = "no ledger was checked, so nobody knows how many runs did not reject"
+    if place is not None:
+        good, where, runs = check_recorded(place, facts, made, result)
+        listed: trust.Check = good, f"ledger: {where}"
+    elif made.runs not in (None, NOT_WRITABLE):
+        listed = False, "ledger: the result names a line of a ledger that is not here; name it: --ledger FILE"
+    else:
+        own = "; its command and the name of its data are its own words" if made.command else ""
+        listed = None, f"ledger: there is none beside the data or the result{own}"
+    failed += say_checks([listed])
     page = trust.is_page(result)
     if not found.same and not found.by_other_versions:
         changed = "this is not the report of this result: the page was changed"
         failed.insert(0, changed if page and not found.differences else "a number, text or file differs")
     if place is not None:
-        _record(place, facts, found.same, found_words(found, facts, mine, failed))
+        # A line in the ledger that was checked; one that cannot be written to stays as it is, and that is said.
+        stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
+        words = found_words(found, facts, mine, failed)
+        try:
+            recorder = Recorder(place, read_ledger(place)[0].facts["data"])
+            recorder.add(VERIFIED, {"kind": "verify", **stated, "same": found.same, "found": words})
+        except (StorageError, IndexError) as error:
+            warn(f"this verification is not recorded: {error}")
     return _conclude(found, facts, mine, failed, runs, page)
 
 
-def _tell(checks: Iterable[trust.Check]) -> list[str]:
-    """Print what was checked, line by line; what failed."""
-    told = list(checks)
-    for good, words in told:
-        say(f"{WORDS[good]:<11}{shown(words)}")
-    return [words for good, words in told if good is False]
-
-
-def _tell_numbers(found: trust.Verification, every: bool) -> None:
+def _say_numbers(found: trust.Verification, every: bool) -> None:
     """What was recomputed: each part of the result, what differs in it, versions and files."""
     wrong = {difference.where for difference in found.differences}
     parts: dict[str, list[str]] = {}
@@ -135,49 +125,22 @@ def _tell_numbers(found: trust.Verification, every: bool) -> None:
         parts.setdefault(trust.part_of(where), []).append(where)
     for part, places in parts.items():
         bad = sum(where in wrong for where in places)
-        say(f"{WORDS[not bad]:<11}{shown(part)}: " + (f"{bad} of {len(places)}" if bad else f"{len(places)}"))
+        say(f"{CHECKED[not bad]:<11}{shown(part)}: {f'{bad} of ' if bad else ''}{len(places)}")
         for where in places if every else ():
             if where not in wrong:
-                say(f"{GAP}same  {shown(where)} = {found.checked[where]!r}")
+                say(f"{INDENT}same  {shown(where)} = {found.checked[where]!r}")
     for difference in found.differences[: None if every else MAX_SHOWN]:
-        say(f"{GAP}{shown(difference.where)}: stated {difference.stated!r}, found {difference.found!r}")
+        say(f"{INDENT}{shown(difference.where)}: stated {difference.stated!r}, found {difference.found!r}")
     if len(found.differences) > MAX_SHOWN and not every:
-        say(f"{GAP}and {len(found.differences) - MAX_SHOWN:,} more: --all lists them")
-    _tell_versions(found.versions)
+        say(f"{INDENT}and {len(found.differences) - MAX_SHOWN:,} more: --all lists them")
+    for name, (stated, here) in found.versions.items():
+        say(shown(f"version    {name} {stated} made the result; this is {here}"))
     if found.files:
         equal = sum(found.files.values())
-        word = "version" if found.by_other_versions else WORDS[equal == len(found.files)]
+        word = "version" if found.by_other_versions else CHECKED[equal == len(found.files)]
         say(f"{word:<11}files: {equal} of {len(found.files)} are the same to the byte")
     if found.unchecked:
-        say(f"{WORDS[None]:<11}not part of the result: {shown(', '.join(found.unchecked))}")
-
-
-def _tell_versions(versions: dict[str, tuple[str, str]]) -> None:
-    for name, (stated, here) in versions.items():
-        say(shown(f"version    {name} {stated} made the result; this is {here}"))
-
-
-def _check_ledger(place: Path | None, facts: dict[str, Any], result: str) -> tuple[trust.Check, str]:
-    """Whether a ledger lists the result; and in words, how many runs on these data did not reject."""
-    made = trust.stated_made(result)
-    if place is not None:
-        good, where, runs = check_recorded(place, facts, made, result)
-        return (good, f"ledger: {where}"), runs
-    runs = "no ledger was checked, so nobody knows how many runs did not reject"
-    if made.runs not in (None, NOT_WRITABLE):
-        return (False, "ledger: the result names a line of a ledger that is not here; name it: --ledger FILE"), runs
-    own = "; its command and the name of its data are its own words" if made.command else ""
-    return (None, f"ledger: there is none beside the data or the result{own}"), runs
-
-
-def _record(place: Path, facts: dict[str, Any], same: bool, found: str) -> None:
-    """Leave a line in the ledger that was checked; one that cannot be written to stays as it is, and that is said."""
-    stated = {"protocol": facts["protocol"]["digest"], "seed": facts.get("seed"), "seal": facts.get("seal")}
-    try:
-        data = read_ledger(place)[0].facts["data"]
-        Recorder(place, data).add(VERIFIED, {"kind": "verify", **stated, "same": same, "found": found})
-    except (StorageError, IndexError) as error:
-        say(f"warning: this verification is not recorded: {error}", err=True)
+        say(f"{CHECKED[None]:<11}not part of the result: {shown(', '.join(found.unchecked))}")
 
 
 def found_words(found: trust.Verification, facts: dict[str, Any], mine: trust.Agreement, failed: list[str]) -> str:
@@ -217,80 +180,4 @@ def _conclude(
         return 1
     without = "; it has no seal" if facts.get("seal") is None else "; its seal was not compared with one of yours"
     say(f"\nVERIFIED: {total:,} numbers and texts are the same{'' if mine.digest else without}; {runs}.")
-    return 0
-
-
-def bundle(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder of audit --out.")],
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="RUN.bundle.json")
-    ] = None,
-    smallest: Annotated[int, typer.Option(help="Refuse cells of fewer rows than this.")] = SMALLEST,
-    merge: Annotated[bool, typer.Option("--merge", help="Merge smaller cells; the p-values then change.")] = False,
-) -> int:
-    """Write what others need to recompute p-values without any row.
-
-    A bundle has the protocol, the cells (distinct contributions of test rows to the utilities, and how many rows share
-    each), the seed, and digests of the data and the run. improvable verify BUNDLE asks of the cells what the protocol
-    asks, draws again and compares to the bit. That shows that the p-values follow from the cells. Only someone with the
-    data can check that the cells follow from the data.
-
-    Example:
-
-    \b
-      improvable demo --simulated --write patients.csv
-      improvable audit patients.csv --outcome gagne_sum_t --group race \\
-          --score risk_score_t --capacity 0.03 --rule linear --exclude '*_t' --out run
-      improvable bundle run --merge
-      improvable verify run.bundle.json
-    """
-    check_writable(out)
-    check_integer("--smallest", smallest, 1)
-    place, merged = write_bundle(run, out, smallest, merge)
-    say(f"Wrote {place}: {place.stat().st_size:,} bytes, no row. Check it: improvable verify {in_command(place)}")
-    if merged:
-        say(
-            f"warning: {merged} cells of fewer than {smallest} rows were merged with others. Estimates stay; p-values "
-            "are those of the merged cells, and tend to be too small. The run's own stand beside them.",
-            err=True,
-        )
-    return 0
-
-
-def _verify_bundle(path: str, mine: trust.Agreement) -> int:
-    """Recompute a bundle, and compare its protocol and seal with those that were agreed; the exit status."""
-    found = verify_bundle(path)
-    facts, stated, asked = found.facts, found.stated, found.question
-    for name in ("data_fingerprint", "seal", "challenge"):
-        say(shown(f"{name.replace('_', ' ')}: {facts.get(name) or 'none'}"))
-    say(f"protocol: {facts['protocol']['digest']}")
-    what = {"both": "more accurate and less uneven"}.get(asked.claim.ask, f"better in {asked.claim.ask} alone")
-    repetitions = f"{len(stated['repetitions'])} repetitions of {asked.draws:,} draws"
-    say(f"it asks: {what}, at level {asked.alpha:g}, in {repetitions}")
-    # A bundle is for those who were not there, so it needs no seal; what they hold is compared.
-    others = trust.checks(replace(mine, unsealed=mine.digest is None), facts, None)
-    failed = _tell(check for check in others if check[0] is False)
-    _tell_versions(found.versions)
-    for where in found.differences[:MAX_SHOWN]:
-        say(shown(f"DIFFERENT  {where}"))
-    if found.merged:
-        say(
-            f"merged     {found.merged} small cells were merged with others: the p-value below is that of the merged "
-            f"cells and tends to be too small; the run states {p_equals(p_text(found.of_the_run, asked.draws))}"
-        )
-    if not found.same:
-        say(f"\nNOT VERIFIED: {len(found.differences)} of {found.checked} numbers do not follow from the cells.")
-        return 1
-    if failed:
-        say(shown(f"\nNOT VERIFIED: {found.checked} numbers follow from the cells, but {failed[0]}.", lines=True))
-        return 1
-    verdict = "rejected" if stated["reject"] else "not rejected"
-    p_value = p_equals(p_text(stated["p_value"], asked.draws))
-    say(f"\nVERIFIED: {found.checked} numbers follow from the cells, to the bit ({p_value}, {verdict}).")
-    if mine.digest is None and mine.protocol is None:
-        say("Is this the protocol that you agreed to? Compare its digest, or give yours: --protocol FILE.")
-    say(
-        "Not shown here: that the cells come from the data, and the candidates from the rule. Verify the run for that; "
-        "the bundle has the digests of its files."
-    )
     return 0

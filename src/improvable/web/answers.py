@@ -16,6 +16,7 @@ from improvable.data.recode import same_value
 from improvable.datasets import DIABETES_SCREENING
 from improvable.errors import OptionError
 from improvable.question.options import parse_names
+from improvable.question.settings import SETTINGS
 from improvable.web.files import EXAMPLE
 
 OTHERS = {
@@ -35,7 +36,7 @@ BAD_NEWS = (
     "default", "churn", "fraud", "delinquen", "charge", "late", "recid", "rearrest", "arrest", "dropout", "died",
     "death", "bad", "sick", "diabet", "disease", "readmi",
 )  # fmt: skip
-"""How names begin whose yes is no good news; whether it is to be found or to be avoided, only a person knows."""
+"""How names begin whose yes is bad news; whether it is to be found or to be avoided, only a person knows."""
 REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 RULES = {
     "lasso": "LASSO",
@@ -47,13 +48,17 @@ RULES = {
     "linear_search": "search for a linear rule",
 }
 """The rules that the page offers; a rule of one's own needs the command line."""
+REPETITIONS: int = SETTINGS["repetitions"].default
+LEVEL = f"{100 * SETTINGS['alpha'].default:g}"
 PROCEDURES = {
     "forward": (
         "Forward (recommended)",
-        "Learn from the first rows, test on the next, and so on, 7 times. Tests nine tenths of the rows.",
+        f"Learn from the first rows, test on the next, and so on, {REPETITIONS} times. Tests nine tenths of the rows.",
     ),
-    "split": ("As in the paper", "Learn from one half, test on the other, 7 times. Needs more rows."),
+    "split": ("As in the paper", f"Learn from one half, test on the other, {REPETITIONS} times. Needs more rows."),
 }
+# Each measure once: of two values calibration is the predictive value, and rates of error have the same gaps as rates
+# of success. The first is proposed: it is what `audit` measures if nothing is said.
 OF_TWO_VALUES = (
     "positive_predictive_value", "true_positive_rate", "true_negative_rate", "classification_rate", "f_score", "lift",
     "selection_rate",
@@ -64,41 +69,30 @@ GAPS_OF_TWO_VALUES = (
     "classification_rate", "f_score", "lift", "selection_rate", "adverse_impact_ratio",
 )  # fmt: skip
 GAPS_OF_AMOUNTS = ("calibration", "calibration_rejected", "lift", "selection_rate", "adverse_impact_ratio")
-"""Each measure once: of two values calibration is the predictive value, and rates of error have the same gaps as rates
-of success. The first is proposed: it is what `audit` measures if nothing is said."""
-DEFAULTS: dict[str, str] = {
-    "share": "same", "accuracy": "", "fairness": "", "better": "more", "margin": "1", "shrink": "0",
-    "selection": "benefit", "procedure": "forward", "rule": "lasso", "alpha": "5", "allow_group": "",
-    "organization": "", "system": "", "author": "", "date": "",
-}  # fmt: skip
 CHOICES: dict[str, Sequence[str]] = {
-    "share": ("same", "own"), "better": ("more", "no_worse"), "selection": ("benefit", "burden"),
+    "share": ("same", "own"), "better": ("more", "no_worse"), "selection": SETTINGS["selection"].choices,
     "procedure": tuple(PROCEDURES), "rule": tuple(RULES), "allow_group": ("", "yes"),
 }  # fmt: skip
+"""What a question offers; the first is proposed."""
 MAX_PERCENT = {"margin": 100, "shrink": 100, "alpha": 50}
 FOR_THE_REPORT = ("organization", "system", "author", "date")
+DEFAULTS: dict[str, str] = {
+    **{name: choices[0] for name, choices in CHOICES.items()}, "accuracy": "", "fairness": "", "margin": "1",
+    "shrink": "0", "alpha": LEVEL, **dict.fromkeys(FOR_THE_REPORT, ""),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column is.
-
-    Attributes
-    ----------
-    by_name : mapping
-        From a column to its role.
-    positive : mapping
-        From the outcome and the decisions to the value that should be, or is, selected, where they have two.
-    better : str
-        Of an amount, whether those with "higher" or "lower" ones should be selected.
-    score : mapping
-        Of a score: "top" with a percentage, or "least" with a number and the cutoff "above" that amounts to it.
-    """
+    """What each column is."""
 
     by_name: Mapping[str, str]
     positive: Mapping[str, str] = field(default_factory=dict)
+    """Of the outcome and the decisions, where they have two values: the one that should be, or is, selected."""
     better: str = ""
+    """Of an amount, whether those with "higher" or "lower" ones should be selected."""
     score: Mapping[str, str] = field(default_factory=dict)
+    """Of a score: "top" with a percentage, or "least" with a number and the cutoff "above" that amounts to it."""
 
     def of(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -110,7 +104,6 @@ class Roles:
 
     @property
     def algorithm(self) -> str:
-        """The column of the algorithm in use."""
         return self.one("decision") or self.one("score")
 
 
@@ -162,7 +155,12 @@ def answers_from(form: Mapping[str, str], found: Mapping[str, Any]) -> dict[str,
             raise OptionError(f"{names} are both '{OTHERS[role]}'.", "Choose one of them.")
     reading = {name: form.get(name, "").strip() for name in READING}
     for column in (outcome, group, algorithm):
-        _check_spelling(column, reading)
+        alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
+        if alike and reading["spelling"] not in ("one", "apart"):
+            raise OptionError(
+                f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
+                "Say below whether they are one value.",
+            )
     positive: dict[str, str] = {}
     score: dict[str, str] = {}
     better, two = "", kinds(outcome, reading)
@@ -198,15 +196,6 @@ def kinds(column: Mapping[str, Any], reading: Mapping[str, str]) -> list[str]:
 
 def _is_missing(text: str, reading: Mapping[str, str]) -> bool:
     return any(same_value(gone, text) for gone in parse_names(reading.get("na")))
-
-
-def _check_spelling(column: Mapping[str, Any], reading: Mapping[str, str]) -> None:
-    alike = [texts for texts in column["alike"] if not _is_missing(texts[0], reading)]
-    if alike and reading["spelling"] not in ("one", "apart"):
-        raise OptionError(
-            f"{' and '.join(map(repr, alike[0]))} of '{column['name']}' differ only in capitals or spaces.",
-            "Say below whether they are one value.",
-        )
 
 
 def has_two(column: Mapping[str, Any], two: Sequence[str], role: str) -> bool:
@@ -312,36 +301,59 @@ def check_question(given: Mapping[str, str], answers: Mapping[str, Any]) -> dict
 def options(answers: Mapping[str, Any]) -> list[str]:
     """The options of `check`, `power` and `audit` that the answers amount to."""
     roles, asked, reading = roles_of(answers), asked_of(answers), answers.get("reading", {})
-    words = ["--outcome", roles.one("outcome"), *_each("--group", roles.of("group"))]
-    words += _positive(roles, answers)
-    words += ["--lower-is-better"] if roles.better == "lower" else []
-    words += _algorithm(roles, asked)
-    for role in ("weight", "cluster", "stratum"):
-        words += [f"--{role}", roles.one(role)] if roles.one(role) else []
-    said = answers.get("format", {})
-    words += [word for name in FORMAT if said.get(name) for word in (f"--{name}", said[name])]
-    words += _each("--na", parse_names(reading.get("na")))
-    words += ["--strip"] if reading.get("spelling") == "one" else []
-    words += ["--drop-missing"] if reading.get("drop") else []
-    words += ["--direction", "as stated"] if answers.get("stated") else []
-    words += _each("--exclude", [*roles.of("left_out"), *roles.of("row_id")])
-    words += ["--rule", asked["rule"], "--accuracy", asked["accuracy"], "--fairness", asked["fairness"]]
-    words += ["--allow-group"] if asked["allow_group"] else []
-    words += ["--selection", asked["selection"]] if asked["selection"] != "benefit" else []
-    words += ["--no-worse", _share(asked["margin"])] if asked["better"] == "no_worse" else []
-    words += ["--delta-fairness", _share(asked["shrink"])] if float(asked["shrink"]) else []
-    words += ["--scheme", "split"] if asked["procedure"] == "split" else []
-    words += ["--alpha", _share(asked["alpha"])] if float(asked["alpha"]) != 5 else []
-    return words
+    file_format = answers.get("format", {})
+    # A column of 0 and 1 already says that 1 is meant.
+    plain = [name for name in answers.get("flags", ()) if roles.positive.get(name) == "1"]
+    meant = [quoted(f"{name}={value}") for name, value in roles.positive.items() if name not in plain]
+    if roles.one("decision"):
+        algorithm = [("--decision", roles.one("decision"))]
+    elif roles.score.get("cut") == "least":
+        algorithm = [("--score", roles.one("score")), ("--above", roles.score.get("above", roles.score["least"]))]
+    else:
+        algorithm = [("--score", roles.one("score")), ("--capacity", _share(roles.score.get("top", "0")))]
+    if asked["share"] == "same" and algorithm[-1][0] != "--capacity":
+        algorithm.append(("--capacity", "same"))
+    return _words(
+        ("--outcome", roles.one("outcome")),
+        *(("--group", quoted(name)) for name in roles.of("group")),
+        ("--positive", ",".join(meant)),
+        ("--lower-is-better", roles.better == "lower"),
+        *algorithm,
+        *((f"--{role}", roles.one(role)) for role in ("weight", "cluster", "stratum")),
+        *((f"--{name}", file_format.get(name, "")) for name in FORMAT),
+        *(("--na", quoted(value)) for value in parse_names(reading.get("na"))),
+        ("--strip", reading.get("spelling") == "one"),
+        ("--drop-missing", bool(reading.get("drop"))),
+        ("--direction", "as stated" if answers.get("stated") else ""),
+        *(("--exclude", quoted(name)) for name in (*roles.of("left_out"), *roles.of("row_id"))),
+        ("--rule", asked["rule"]),
+        ("--accuracy", asked["accuracy"]),
+        ("--fairness", asked["fairness"]),
+        ("--allow-group", bool(asked["allow_group"])),
+        ("--selection", asked["selection"] if asked["selection"] != DEFAULTS["selection"] else ""),
+        ("--no-worse", _share(asked["margin"]) if asked["better"] == "no_worse" else ""),
+        ("--delta-fairness", _share(asked["shrink"]) if float(asked["shrink"]) else ""),
+        ("--scheme", asked["procedure"] if asked["procedure"] != DEFAULTS["procedure"] else ""),
+        ("--alpha", _share(asked["alpha"]) if float(asked["alpha"]) != float(LEVEL) else ""),
+    )
 
 
 def audit_options(answers: Mapping[str, Any]) -> list[str]:
     """The same with what `audit` and `check` take and `power` does not."""
-    asked, name = asked_of(answers), roles_of(answers).one("row_id")
-    words = [*options(answers), *(["--row-id", name] if name else [])]
-    duplicates = answers.get("reading", {}).get("duplicates")
-    words += ["--duplicates", duplicates] if duplicates in ("keep", "cluster") else []
-    return words + [word for name in FOR_THE_REPORT if asked[name] for word in (f"--{name}", asked[name])]
+    asked, duplicates = asked_of(answers), answers.get("reading", {}).get("duplicates")
+    return [
+        *options(answers),
+        *_words(
+            ("--row-id", roles_of(answers).one("row_id")),
+            ("--duplicates", duplicates if duplicates in ("keep", "cluster") else ""),
+            *((f"--{name}", asked[name]) for name in FOR_THE_REPORT),
+        ),
+    ]
+
+
+def _words(*given: tuple[str, str | bool]) -> list[str]:
+    """Options as words: one that has no value, or is off, is left out."""
+    return [word for flag, value in given if value for word in ((flag,) if value is True else (flag, value))]
 
 
 def quoted(name: str) -> str:
@@ -355,26 +367,6 @@ def quoted(name: str) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow([name])
     return out.getvalue()
-
-
-def _each(flag: str, names: Sequence[str]) -> list[str]:
-    return [word for name in names for word in (flag, quoted(name))]
-
-
-def _positive(roles: Roles, answers: Mapping[str, Any]) -> list[str]:
-    """Which values are meant; a column of 0 and 1 already says that 1 is."""
-    plain = [name for name in answers.get("flags", ()) if roles.positive.get(name) == "1"]
-    pairs = [quoted(f"{name}={value}") for name, value in roles.positive.items() if name not in plain]
-    return ["--positive", ",".join(pairs)] if pairs else []
-
-
-def _algorithm(roles: Roles, asked: Mapping[str, str]) -> list[str]:
-    same = ["--capacity", "same"] if asked["share"] == "same" else []
-    if roles.one("decision"):
-        return ["--decision", roles.one("decision"), *same]
-    if roles.score.get("cut") == "least":
-        return ["--score", roles.one("score"), "--above", roles.score.get("above", roles.score["least"]), *same]
-    return ["--score", roles.one("score"), "--capacity", _share(roles.score.get("top", "0"))]
 
 
 def _share(percent: str) -> str:

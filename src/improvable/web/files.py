@@ -5,6 +5,7 @@ is killed lose nothing.
 """
 
 import asyncio
+import contextlib
 import json
 import re
 import shutil
@@ -111,23 +112,16 @@ def keep(upload: UploadFile, wanted: str, folder: Folder) -> str:
         try:
             shutil.copyfileobj(upload.file, part, 1 << 20)
             part.flush()
-            place = _reserve(folder, wanted)
+            while True:
+                place = folder.root / folder.new_name(wanted)
+                with contextlib.suppress(FileExistsError):
+                    place.open("xb").close()  # taken in one step: of two uploads of one name, neither is lost
+                    break
             Path(part.name).replace(place)
             return place.name
         except BaseException:
             Path(part.name).unlink(missing_ok=True)
             raise
-
-
-def _reserve(folder: Folder, wanted: str) -> Path:
-    """A name that nobody else has, taken in one step: of two uploads of one name, neither is lost."""
-    while True:
-        place = folder.root / folder.new_name(wanted)
-        try:
-            place.open("xb").close()
-        except FileExistsError:
-            continue
-        return place
 
 
 async def _bounded(request: Request) -> AsyncGenerator[bytes, None]:
@@ -199,6 +193,11 @@ class Case:
         self.forget("look.json", "protocol.toml", "power.json", "power.svg", "power-exit.json")
 
     @property
+    def answered(self) -> bool:
+        """Whether the columns have their roles."""
+        return "roles" in self.answers
+
+    @property
     def asked(self) -> bool:
         return bool(self.answers.get("question"))
 
@@ -211,10 +210,6 @@ class Case:
     def finished(self) -> bool:
         return self.has("result.json") and self.has("report.html")
 
-    @property
-    def repetitions_done(self) -> int:
-        return len(list((self.home / "run").glob("repetition-*.npz")))
-
 
 def open_case(folder: Folder, file: str) -> Case:
     """Begin an audit of a data file."""
@@ -222,11 +217,9 @@ def open_case(folder: Folder, file: str) -> Case:
     folder.make_audits()
     for number in count(1):
         case = Case(folder, f"{stem}-{number}")
-        try:
+        with contextlib.suppress(FileExistsError):
             case.home.mkdir(mode=0o700)
             break
-        except FileExistsError:
-            continue
     case.write("answers.json", {"file": file, "page": PAGE})
     return case
 

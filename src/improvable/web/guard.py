@@ -63,7 +63,11 @@ class Guard:
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:
-        if self._knows(Headers(scope=scope).get("cookie", "")):
+        try:
+            cookie = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(self.cookie)
+        except CookieError:
+            cookie = None
+        if cookie is not None and hmac.compare_digest(cookie.value.encode(), self.secret.encode()):
             return None
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         given = asked.pop("token", [""])[0]
@@ -75,13 +79,6 @@ class Guard:
         answer = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if rest else ''}{rest}", 303)
         answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict", path="/")
         return answer
-
-    def _knows(self, cookies: str) -> bool:
-        try:
-            given = SimpleCookie(cookies).get(self.cookie)
-        except CookieError:
-            return False
-        return given is not None and hmac.compare_digest(given.value.encode(), self.secret.encode())
 
 
 def _with_headers(send: Send) -> Any:

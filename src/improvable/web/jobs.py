@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from improvable.algorithms.rules.foreign import REFUSED
+from improvable.errors import OptionError
 from improvable.web.files import Case
 
 COMMAND, PREVIEW = "improvable.web.jobs", "improvable.web.preview"
@@ -48,11 +49,11 @@ async def start(words: Sequence[str], folder: Path, out: int = PIPE, err: int = 
 
     It imports nothing from the folder of the data (-P), and no rule that is code: a file that somebody sent never runs.
     """
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python"}
-    environment[REFUSED] = "1"
+    asked = {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100", "IMPROVABLE_SPELLING": "python", REFUSED: "1"}
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", module, *words, cwd=folder, stdin=PIPE, stdout=out, stderr=err, env=environment
-    )
+        sys.executable, "-P", "-m", module, *words,
+        cwd=folder, stdin=PIPE, stdout=out, stderr=err, env={**os.environ, **asked},
+    )  # fmt: skip
 
 
 async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Finished:
@@ -60,7 +61,7 @@ async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Fini
     process = await start(words, folder, module=module)
     assert process.stdout is not None
     assert process.stderr is not None
-    try:
+    try:  # not communicate(), which closes the child's standard input: it would leave
         out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
         code = await process.wait()
     finally:
@@ -68,6 +69,14 @@ async def run(words: Sequence[str], folder: Path, module: str = COMMAND) -> Fini
             process.kill()
             await process.wait()
     return Finished(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+async def output(words: Sequence[str], folder: Path, otherwise: str, module: str = COMMAND) -> str:
+    """What a short command prints; where it refuses, its refusal is raised, or `otherwise` if it says nothing."""
+    done = await run(words, folder, module)
+    if done.code:
+        raise OptionError(done.refusal or otherwise)
+    return done.out
 
 
 def shown(words: Sequence[str]) -> str:
@@ -93,25 +102,15 @@ def shown(words: Sequence[str]) -> str:
     return " \\\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One command of a case; two of one kind for one audit are the same."""
-
-    case: Case
-    kind: Kind
-    words: tuple[str, ...]
-
-    def is_for(self, case: Case, kind: Kind) -> bool:
-        """Whether it is this job."""
-        return (self.case.name, self.kind) == (case.name, kind)
-
-
 class Jobs:
-    """The queue. A job runs in a process of its own; the next one starts when it has ended."""
+    """The queue. A job runs in a process of its own; the next one starts when it has ended.
+
+    A job is known by its audit and kind: two of one kind for one audit are the same.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[Job] = []
-        self._running: Job | None = None
+        self._waiting: dict[tuple[str, Kind], tuple[Case, Sequence[str]]] = {}
+        self._running: tuple[str, Kind] | None = None
         self._process: Process | None = None
         self._worker: asyncio.Task[None] | None = None
 
@@ -120,15 +119,15 @@ class Jobs:
         if self.state(case, kind) in ("waiting", "running"):
             return
         case.forget(f"{kind}-exit.json")
-        self._waiting.append(Job(case, kind, tuple(words)))
+        self._waiting[case.name, kind] = case, words
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
 
     def state(self, case: Case, kind: Kind) -> State:
         """How a job stands; from the disk where this server does not run it."""
-        if self._running is not None and self._running.is_for(case, kind):
+        if self._running == (case.name, kind):
             return "running"
-        if any(job.is_for(case, kind) for job in self._waiting):
+        if (case.name, kind) in self._waiting:
             return "waiting"
         if case.has(RESULTS[kind]):
             return "finished"
@@ -139,15 +138,14 @@ class Jobs:
 
     def ahead(self, case: Case, kind: Kind) -> int:
         """How many jobs run before this one."""
-        for place, job in enumerate(self._waiting):
-            if job.is_for(case, kind):
-                return place + (self._running is not None)
-        return 0
+        if (case.name, kind) not in self._waiting:
+            return 0
+        return list(self._waiting).index((case.name, kind)) + (self._running is not None)
 
     def stop(self, case: Case, kind: Kind) -> None:
         """Stop a job; what it has finished stays, and it can be resumed."""
-        self._waiting = [job for job in self._waiting if not job.is_for(case, kind)]
-        if self._running is not None and self._running.is_for(case, kind):
+        self._waiting.pop((case.name, kind), None)
+        if self._running == (case.name, kind):
             self._terminate()
 
     async def close(self) -> None:
@@ -164,14 +162,15 @@ class Jobs:
 
     async def _work(self) -> None:
         while self._waiting:
-            job = self._running = self._waiting.pop(0)
-            place = job.case.home / f"{job.kind}.log"
+            self._running = next(iter(self._waiting))
+            (case, words), kind = self._waiting.pop(self._running), self._running[1]
+            place = case.home / f"{kind}.log"
             place.unlink(missing_ok=True)  # made anew: through a link, another file would be lost
             with place.open("xb") as log:
-                self._process = await start(job.words, job.case.folder.root, out=DEVNULL, err=log.fileno())
+                self._process = await start(words, case.folder.root, out=DEVNULL, err=log.fileno())
                 code = await self._process.wait()
             ended = Finished(code, "", place.read_text(encoding="utf-8", errors="replace"))
-            job.case.write(f"{job.kind}-exit.json", {"code": code, "said": ended.refusal})
+            case.write(f"{kind}-exit.json", {"code": code, "said": ended.refusal})
             self._running = self._process = None
 
 

@@ -36,7 +36,7 @@ SEALED = OptionError("this audit is sealed.", "Begin another to ask something el
 
 async def show_files(request: Request) -> Response:
     site = site_of(request)
-    files = [{"name": path.name, "size": _size(path.stat().st_size)} for path in site.folder.files()]
+    files = [{"name": path.name, "bytes": path.stat().st_size} for path in site.folder.files()]
     begun = [site.standing(case) for case in list_cases(site.folder)[:5]]
     return site.page("files.html", files=files, begun=begun, error=site.kept(request).get("error", ""))
 
@@ -51,10 +51,6 @@ async def choose_file(request: Request) -> Response:
     except ImprovableError as error:
         return site.again("/", error=str(error))
     return to(case, "columns")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
 
 
 # Page 2: the columns, and what their values mean. ----
@@ -128,15 +124,13 @@ async def read_again(request: Request) -> Response:
 
 async def preview(case: Case) -> dict[str, Any]:
     """What is in the file, read once."""
-    if case.has("columns.json"):
-        return case.read("columns.json")
-    asked = {"format": case.answers.get("format", {})}
-    read = await jobs.run([case.answers["file"], json.dumps(asked)], case.folder.root, jobs.PREVIEW)
-    if read.code:
-        return {"error": read.refusal or "the file could not be read."}
-    found: dict[str, Any] = json.loads(read.out)
-    case.write("columns.json", found)
-    return found
+    if not case.has("columns.json"):
+        try:
+            found = await _read_file(case, {"format": case.answers.get("format", {})}, "the file could not be read.")
+        except OptionError as error:
+            return {"error": str(error)}
+        case.write("columns.json", found)
+    return case.read("columns.json")
 
 
 async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
@@ -150,28 +144,28 @@ async def counted(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
         "labels": [name for role in ("group", "cluster", "stratum") for name in roles.of(role)],
         "score": roles.one("score"), "least": float(score["least"]) if score.get("cut") == "least" else None,
     }  # fmt: skip
-    done = await jobs.run([case.answers["file"], json.dumps(asked)], case.folder.root, jobs.PREVIEW)
-    if done.code:
-        raise OptionError(done.refusal or "the rows could not be counted.")
-    return dict(json.loads(done.out))
+    return await _read_file(case, asked, "the rows could not be counted.")
+
+
+async def _read_file(case: Case, asked: dict[str, Any], otherwise: str) -> dict[str, Any]:
+    words = [case.answers["file"], json.dumps(asked)]
+    return dict(json.loads(await jobs.output(words, case.folder.root, otherwise, jobs.PREVIEW)))
 
 
 async def look(case: Case, answers: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """The look of `improvable check`; where it doubts the direction, a question."""
-    noticed = await _check(case, answers)
-    if "refused" not in noticed:
-        return noticed
-    if "direction='as stated'" not in noticed["refused"]:
-        raise OptionError(noticed["refused"])
+    try:
+        return await _check(case, answers)
+    except OptionError as error:
+        if "direction='as stated'" not in str(error):
+            raise
     seen = await _check(case, {**answers, "stated": True})
     raise DirectionError(seen["direction"], _ways(answers, found))
 
 
 async def _check(case: Case, answers: dict[str, Any]) -> dict[str, Any]:
-    checked = await jobs.run(["check", answers["file"], *audit_options(answers), "--json", "-"], case.folder.root)
-    if checked.code:
-        return {"refused": checked.refusal or "the data could not be checked."}
-    return dict(json.loads(checked.out))
+    words = ["check", answers["file"], *audit_options(answers), "--json", "-"]
+    return dict(json.loads(await jobs.output(words, case.folder.root, "the data could not be checked.")))
 
 
 def _ways(answers: dict[str, Any], found: dict[str, Any]) -> dict[str, str]:
@@ -208,7 +202,7 @@ def _turned(form: dict[str, str], found: dict[str, Any]) -> dict[str, str]:
 
 async def show_question(request: Request) -> Response:
     site, case = opened(request)
-    if "roles" not in case.answers:
+    if not case.answered:
         return to(case, "columns")
     kept, answers = site.kept(request), case.answers
     roles, found = roles_of(answers), await preview(case)

@@ -9,9 +9,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from improvable.errors import OptionError
 from improvable.web import jobs
-from improvable.web.answers import audit_options, options
+from improvable.web.answers import REPETITIONS, audit_options, options
 from improvable.web.files import Case
 from improvable.web.guard import REPORT_POLICY
 from improvable.web.pages import preview
@@ -20,7 +19,6 @@ from improvable.web.site import TEMPLATES, Site, address, fields_of, opened, to
 
 FITS = "10"
 EMPTY = "The text that the other side chooses is empty. Ask them for one, or run without a seal."
-REPETITIONS = 7
 EVERY = 0.5
 """Seconds between two looks at the run folder."""
 DOWNLOADS = {
@@ -97,10 +95,14 @@ async def declare(case: Case) -> None:
     """Write the protocol, unless it is written."""
     if case.has("protocol.toml"):
         return
-    words = ["audit", case.answers["file"], *audit_options(case.answers)]
-    written = await jobs.run([*words, "--write-protocol", case.path("protocol.toml")], case.folder.root)
-    if written.code:
-        raise OptionError(written.refusal or "the protocol could not be written.")
+    words = [
+        "audit",
+        case.answers["file"],
+        *audit_options(case.answers),
+        "--write-protocol",
+        case.path("protocol.toml"),
+    ]
+    await jobs.output(words, case.folder.root, "the protocol could not be written.")
 
 
 def _seal_words(case: Case, challenge: str) -> list[str]:
@@ -156,7 +158,7 @@ def _progress(site: Site, case: Case) -> dict[str, Any]:
     return {
         "state": site.jobs.state(case, "audit"),
         "ahead": site.jobs.ahead(case, "audit"),
-        "done": min(case.repetitions_done, REPETITIONS),
+        "done": min(len(list((case.home / "run").glob("repetition-*.npz"))), REPETITIONS),
         "repetitions": REPETITIONS,
         "said": case.read("audit-exit.json").get("said", ""),
     }
@@ -193,9 +195,8 @@ async def download(request: Request) -> Response:
     _, case = opened(request)
     name = request.path_params["file"]
     if name in MADE and case.finished and not case.has(name):
-        made = await jobs.run(["report", case.path("run"), "--to", case.path(name)], case.folder.root)
-        if made.code:
-            raise OptionError(made.refusal or "the report could not be written.")
+        words = ["report", case.path("run"), "--to", case.path(name)]
+        await jobs.output(words, case.folder.root, "the report could not be written.")
     if name not in DOWNLOADS or not case.has(name):
         raise HTTPException(404)
     return FileResponse(case.home / name, media_type=DOWNLOADS[name][1], filename=f"{case.name}-{name}")

@@ -48,31 +48,32 @@ def preview(rows: Rows) -> dict[str, Any]:
 
 
 def _column(rows: Rows, name: str) -> dict[str, Any]:
-    numeric, series = rows.is_numeric(name), rows.frame[name]
+    series = rows.frame[name]
+    facts: dict[str, Any] = {
+        "name": name, "kind": "list", "missing": 0, "values": 0, "levels": [], "kinds": [], "alike": [], "id": False,
+    }  # fmt: skip
     if rows.is_nested(name):
-        return {**_facts(name, "list", 0, 0), "first": [_short(str(one)) for one in series.head(SHOWN).to_list()]}
+        return {**facts, "first": [_short(str(one)) for one in series.head(SHOWN).to_list()]}
     missing = int(missing_labels(rows, name).sum())
     distinct = [one for one in series.unique().to_list() if not is_missing(one)]
-    kind = "number" if numeric else "date" if rows.is_date(name) else "text"
-    facts = _facts(name, kind, missing, len(distinct))
-    facts["first"] = [_short(_text(one)) for one in series.drop_nulls().head(SHOWN).to_list() if not is_missing(one)]
+    kind = "number" if rows.is_numeric(name) else "date" if rows.is_date(name) else "text"
+    first = [one for one in series.drop_nulls().head(SHOWN).to_list() if not is_missing(one)]
+    texts = [f"{one:.6g}" if isinstance(one, float) else labeltext_of(one) for one in first]
+    facts |= {"kind": kind, "missing": missing, "values": len(distinct), "first": [_short(text) for text in texts]}
     if len(distinct) <= MAX_SPELLED:
         counts = Counter(labeltext_of(one) for one in series.to_list() if not is_missing(one))
         facts["levels"] = sorted(counts)
         facts["kinds"], facts["alike"] = _spelled(counts) if kind == "text" else (sorted(counts), [])
-    if numeric and distinct:
+    if kind == "number" and distinct:
         numbers = rows.numbers(name)
         finite = numbers[np.isfinite(numbers)]
         facts |= {"least": float(finite.min()), "most": float(finite.max())} if len(finite) else {}
-    facts["id"] = len(distinct) == len(rows) - missing > MAX_LEVELS and _is_id(facts)
+    if len(distinct) == len(rows) - missing > MAX_LEVELS:
+        # It differs in every row: an id, if it is text, has the name of one, or counts the rows.
+        counts_rows = kind == "number" and facts["most"] - facts["least"] + 1 == len(distinct)
+        named = kind == "number" and re.fullmatch(NAMES["row_id"], name.lower()) is not None
+        facts["id"] = kind == "text" or counts_rows or named
     return facts
-
-
-def _facts(name: str, kind: str, missing: int, values: int) -> dict[str, Any]:
-    return {
-        "name": name, "kind": kind, "missing": missing, "values": values, "levels": [], "kinds": [], "alike": [],
-        "first": [], "id": False,
-    }  # fmt: skip
 
 
 def _spelled(counts: Mapping[str, int]) -> tuple[list[str], list[list[str]]]:
@@ -81,18 +82,6 @@ def _spelled(counts: Mapping[str, int]) -> tuple[list[str], list[list[str]]]:
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
         alike.setdefault(plain_spelling(text), []).append(text)
     return sorted(texts[0] for texts in alike.values()), [texts for texts in alike.values() if len(texts) > 1]
-
-
-def _is_id(facts: Mapping[str, Any]) -> bool:
-    """Whether a column that differs in every row numbers them: a text, a telling name, or whole numbers in turn."""
-    if facts["kind"] != "number":
-        return bool(facts["kind"] == "text")
-    in_turn = facts["most"] - facts["least"] + 1 == facts["values"]
-    return in_turn or re.fullmatch(NAMES["row_id"], str(facts["name"]).lower()) is not None
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else labeltext_of(value)
 
 
 def _short(text: str) -> str:
@@ -148,42 +137,35 @@ def count(rows: Rows, asked: Mapping[str, Any]) -> dict[str, Any]:
     assert isinstance(engine, Memory)
     rows = engine.rows
     lacking = incomplete(rows, asked["numeric"], asked["labels"])
-    left_out = np.zeros(len(rows), dtype=np.bool_)
-    for flags in lacking.values():
-        left_out |= flags
+    left_out = np.any(list(lacking.values()), axis=0) if lacking else np.zeros(len(rows), dtype=np.bool_)
     counted: dict[str, Any] = {
-        "rows": len(rows),
         "missing": {name: int(flags.sum()) for name, flags in lacking.items()},
         "left_out": int(left_out.sum()),
-        "groups": [{"column": name, **one} for name in asked["group"] for one in _by_group(rows, name, left_out)],
+        "groups": [one for name in asked["group"] for one in _by_group(rows, name, left_out)],
     }
     if asked["least"] is not None:
-        counted["above"] = _above(rows.numbers(asked["score"]), asked["score"], asked["least"])
+        # The highest score that is not selected: above it is `least` or more, for every row of this file.
+        name, least, scores = asked["score"], asked["least"], rows.numbers(asked["score"])
+        known = scores[np.isfinite(scores)]
+        below = known[known < least]
+        if len(below) == len(known):
+            raise DataError(
+                f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
+            )
+        if not len(below):
+            raise DataError(
+                f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
+            )
+        counted["above"] = float(below.max())
     return counted
 
 
 def _by_group(rows: Rows, name: str, left_out: Any) -> list[dict[str, Any]]:
     known = ~missing_labels(rows, name)
     levels, codes = labels_of(rows.take(np.flatnonzero(known)), name, MAX_GROUPS + 1)
-    gone = np.bincount(codes[left_out[known]], minlength=len(levels))
-    sizes = np.bincount(codes, minlength=len(levels))
-    counts = zip(levels, sizes.tolist(), gone.tolist(), strict=True)
+    sizes, gone = (np.bincount(some, minlength=len(levels)).tolist() for some in (codes, codes[left_out[known]]))
+    counts = zip(levels, sizes, gone, strict=True)
     return [{"group": level, "rows": size, "left_out": lost} for level, size, lost in counts]
-
-
-def _above(scores: Any, name: str, least: float) -> float:
-    """The highest score that is not selected: above it is `least` or more, for every row of this file."""
-    known = scores[np.isfinite(scores)]
-    below = known[known < least]
-    if len(below) == len(known):
-        raise DataError(
-            f"no '{name}' is {least:g} or more: nobody would be selected.", f"The highest is {known.max():g}."
-        )
-    if not len(below):
-        raise DataError(
-            f"every '{name}' is {least:g} or more: everybody would be selected.", f"The lowest is {known.min():g}."
-        )
-    return float(below.max())
 
 
 def main(path: str, asked: Mapping[str, Any]) -> int:

@@ -2,12 +2,12 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from improvable.question.argument_names import KNOWN, respell
 from improvable.question.options import FLAG
-from improvable.web.answers import PROCEDURES, RULES, Roles, asked_of, kinds, roles_of
+from improvable.web.answers import FOR_THE_REPORT, OTHERS, PROCEDURES, RULES, SINGLE, Roles, asked_of, kinds, roles_of
 
 MAX_LISTED = 12
 CONTROLS = {
@@ -23,12 +23,9 @@ CONTROLS = {
     "score": "The algorithm in use",
     "status_quo": "The algorithm in use",
     "above": "or more",
-    "exclude": "leave it out",
-    "features": "a candidate may read it",
-    "row_id": "id of a row",
-    "weight": "sampling weight",
-    "cluster": "which rows belong together",
-    "stratum": "survey stratum",
+    "exclude": OTHERS["left_out"],
+    "features": OTHERS["feature"],
+    **{role: OTHERS[role] for role in SINGLE},
     "duplicates": "Rows that are the same",
     "sheet": "Sheet",
     "separator": "Separator",
@@ -44,10 +41,7 @@ CONTROLS = {
     "scheme": "How to test",
     "alpha": "Level of the test",
     "group_blind": "A candidate may read the group",
-    "organization": "Organization",
-    "system": "System",
-    "author": "Author",
-    "date": "Date",
+    **{name: name.capitalize() for name in FOR_THE_REPORT},
     "challenge": "A text that the other side chooses",
     "seal": "The seal that you agreed to",
 }
@@ -113,34 +107,31 @@ def should_words(roles: Roles) -> str:
 
 def declared(answers: Mapping[str, Any], found: Mapping[str, Any], noticed: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is declared, as heading and sentence, for people who do not read protocols."""
-    roles, asked = roles_of(answers), asked_of(answers)
+    roles, asked, counts = roles_of(answers), asked_of(answers), answers.get("counts", {})
     words = measure_words(answers, other_value(answers, found, roles.one("outcome")))
-    groups = " and ".join(roles.of("group"))
-    more = f"is nowhere less accurate by more than {asked['margin']}%," if asked["better"] == "no_worse" else ""
-    better = f"{more or 'is more accurate'} for every group"
+    used = ", all of them used."
+    if answers.get("reading", {}).get("drop") and counts.get("left_out"):
+        used = f". {lacking_words(counts)} They are left out."
+    accurate = "is more accurate"
+    if asked["better"] == "no_worse":
+        accurate = f"is nowhere less accurate by more than {asked['margin']}%,"
     stated = " (as stated, though the algorithm in use does the opposite)" if answers.get("stated") else ""
     same = asked["share"] == "same" or roles.score.get("cut") == "top"
     shrink = f"smaller by more than {asked['shrink']}%" if float(asked["shrink"]) else "smaller"
-    features = list(noticed.get("features", {}))
+    features = list(noticed.get("features", {})) or ["no column"]
+    more = f" and {len(features) - MAX_LISTED} more" if len(features) > MAX_LISTED else ""
     return [
-        ("Data", f"{answers['file']}: {_rows(answers, found)}"),
+        ("Data", f"{answers['file']}: {found.get('rows', 0):,} rows{used}"),
         ("Algorithm in use", f"It selects {selects_words(roles)}. Being selected is a {asked['selection']}."),
         ("Aim", f"It should select {should_words(roles)}{stated}."),
-        ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {better} of "
-                     f"{groups}, and has a {shrink} gap between them?"),
+        ("Question", f"Is there a rule that selects {'the same' if same else 'any'} share of people, {accurate} for "
+                     f"every group of {' and '.join(roles.of('group'))}, and has a {shrink} gap between them?"),
         ("Accuracy", f"{upper(words[asked['accuracy']])}."),
         ("Gap", f"{upper(words[asked['fairness']])}."),
         ("Candidates", f"Algorithms that may be better, found by {RULES[asked['rule']]}. They may read "
-                       f"{_listed(features)}{', and the group' if asked['allow_group'] else ''}."),
+                       f"{', '.join(features[:MAX_LISTED])}{more}{', and the group' if asked['allow_group'] else ''}."),
         ("Test", f"{PROCEDURES[asked['procedure']][1]} Level {asked['alpha']}%."),
     ]  # fmt: skip
-
-
-def _rows(answers: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    counts, rows = answers.get("counts", {}), found.get("rows", 0)
-    if not answers.get("reading", {}).get("drop") or not counts.get("left_out"):
-        return f"{rows:,} rows, all of them used."
-    return f"{rows:,} rows. {lacking_words(counts)} They are left out."
 
 
 def lacking_words(counts: Mapping[str, Any]) -> str:
@@ -150,11 +141,6 @@ def lacking_words(counts: Mapping[str, Any]) -> str:
     columns = " and ".join(f"{name} ({count:,})" if len(missing) > 1 else name for name, count in missing.items())
     groups = ", ".join(f"{one['group']} {one['left_out']:,} of {one['rows']:,}" for one in counts["groups"])
     return f"{rows} {columns}; by group, {groups}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return f"{', '.join(names[:MAX_LISTED])}{more}" if names else "no column"
 
 
 def upper(text: str) -> str:

@@ -1,6 +1,7 @@
 """What all pages share: the folder, the queue, the steps, and the one way to draw a page."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,16 @@ from improvable.web.files import Case, Folder, find_case
 from improvable.web.jobs import Jobs, shown
 from improvable.web.sentences import sentence, spoken
 
-STEPS = {
-    "columns": "Columns", "question": "Question", "power": "Enough rows?", "seal": "Declare and seal", "run": "Run",
-    "answer": "Answer",
-}  # fmt: skip
+Step = tuple[str, Callable[[Case], bool], Callable[[Case], bool]]
+STEPS: dict[str, Step] = {
+    "columns": ("Columns", lambda case: True, lambda case: case.answered),
+    "question": ("Question", lambda case: case.answered, lambda case: case.asked),
+    "power": ("Enough rows?", lambda case: case.asked, lambda case: case.has("power.json")),
+    "seal": ("Declare and seal", lambda case: case.asked, lambda case: case.sealed),
+    "run": ("Run", lambda case: case.has("protocol.toml"), lambda case: case.finished),
+    "answer": ("Answer", lambda case: case.finished, lambda case: False),
+}
+"""The steps of an audit after its file: the title of each, whether it can be opened, and whether it is done."""
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -53,7 +60,7 @@ class Site:
     def standing(self, case: Case) -> dict[str, Any]:
         """How an audit stands, and the step at which to go on."""
         state = self.jobs.state(case, "audit")
-        begun = "seal" if case.asked else "question" if "roles" in case.answers else "columns"
+        begun = "seal" if case.asked else "question" if case.answered else "columns"
         step = {"finished": "answer", "new": begun}.get(state, "run")
         return {"case": case, "state": "begun" if state == "new" else state, "step": step}
 
@@ -97,20 +104,14 @@ def to(case: Case, step: str) -> Response:
 
 def steps(case: Case | None) -> list[dict[str, Any]]:
     """The steps of an audit, those that can be opened with an address."""
-    reached, done = dict.fromkeys(STEPS, False), dict.fromkeys(STEPS, False)
-    if case is not None:
-        answered, asked = "roles" in case.answers, case.asked
-        reached = {
-            "columns": True, "question": answered, "power": asked, "seal": asked, "run": case.has("protocol.toml"),
-            "answer": case.finished,
-        }  # fmt: skip
-        done |= {
-            "columns": answered, "question": asked, "power": case.has("power.json"), "seal": case.sealed,
-            "run": case.finished,
-        }  # fmt: skip
     return [
-        {"key": key, "title": title, "address": address(case, key) if case and reached[key] else "", "done": done[key]}
-        for key, title in STEPS.items()
+        {
+            "key": key,
+            "title": title,
+            "address": address(case, key) if case and is_open(case) else "",
+            "done": case is not None and is_done(case),
+        }
+        for key, (title, is_open, is_done) in STEPS.items()
     ]
 
 
