@@ -90,6 +90,8 @@ class Reading:
     keying : Keying
     together : tuple of str
         Without a column of clusters: rows that are the same in these columns are one.
+    complete : bool
+        Whether no row of the data lacks a value, so that no batch need be searched for one.
     """
 
     design: Design
@@ -101,10 +103,11 @@ class Reading:
     clustered: bool
     keying: Keying
     together: tuple[str, ...] = ()
+    complete: bool = False
 
     def sample(self, rows: Rows) -> Sample:
         """The rows of a batch that count, in the order they came."""
-        rows = complete_rows(rows, self.numeric, self.labels)
+        rows = rows if self.complete else complete_rows(rows, self.numeric, self.labels)
         combinations, codes = combinations_of(rows, self.design.question.group)
         stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]
         if (stratum < 0).any():

@@ -1,12 +1,11 @@
-"""A comparison: a survey, cutoffs from all rows, and one pass that counts."""
+"""Run a comparison: survey the rows, take cutoffs from all of them, count in one pass, and test."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from improvable._typing import FloatArray
 from improvable.algorithms.decisions import Algorithm, DecisionColumn, as_algorithm, capacity_of, is_own_code, reads_of
 from improvable.algorithms.models import steady
 from improvable.algorithms.thresholds import Score, ScoreColumn, Threshold, TieBreaking
@@ -30,12 +29,12 @@ from improvable.procedure.plan import tie_breaking
 from improvable.procedure.select import refuse_constant_score
 from improvable.procedure.split import ALL_ROWS, make_splitting
 from improvable.procedure.survey import survey
-from improvable.question.design import Design, make_design
+from improvable.question.design import make_design
 from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
 from improvable.results.comparison import Comparison
 
-MOST_SCORES = 50_000_000
+MAX_SCORES = 50_000_000
 """Distinct scores that fit into the driver's memory, at 16 bytes each and some room to sort."""
 
 
@@ -50,89 +49,97 @@ def run_comparison(
 
     `begun` is called when settings and columns are checked, before anything is counted.
     """
-    design, workers = make_design(settings), worker_count(n_jobs)
-    specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
-    own = any(map(is_own_code, specs)) or any(utility.reads_rows for utility in design.utilities)
-    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=own), format_of(settings))
+    design = make_design(settings)
+    question = design.question
+    specs = [steady(as_algorithm(stated)) for stated in (settings.status_quo, candidate)]
+    own_code = any(map(is_own_code, specs)) or any(utility.reads_rows for utility in design.utilities)
+    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=own_code), format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
     fingerprint = Fingerprint(engine, columns.read)
     decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
-    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.question.group)
+    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], question.group)
     begun()
     surveyed = survey(engine, design, columns, settings.drop_missing)
-    reading, question = surveyed.reading, design.question
+    reading = surveyed.reading
+    before, after = _complete(engine, reading, specs, columns.read, tie_breaking(settings, question.seed))
     keyed = make_splitting(question.seed, (), None, engine.columns)
-    breaking = tie_breaking(settings, question.seed)
-    before, after = (_complete(engine, reading, spec, columns.read, breaking, spec is specs[0]) for spec in specs)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
         engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
-    seed = np.random.SeedSequence(question.seed)
+    seed, workers = np.random.SeedSequence(question.seed), worker_count(n_jobs)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
-    capacities, shares = [*map(capacity_of, specs)], tally.shares()
+
+    capacities, shares = [capacity_of(spec) for spec in specs], tally.shares()
     chance = [0.0 if c is None else float(np.sqrt(c * (1 - c) / tally.rows)) for c in capacities]
-    cautions = note_cautions(getattr(engine, "notes", ()), columns.read)
-    cautions += [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
-    cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
-    per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
-    assert result.crossed is not None
-    binary = any(utility.binary_decision for utility in design.utilities)
-    direction = direction_of_counts(result.crossed, per_unit) if binary else None
-    cautions += check_direction(direction, question, design.utilities, settings.direction)
+    hint = ""
+    if averages_over_selected(design.utilities):
+        hint = f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
+    cautions = [
+        *note_cautions(getattr(engine, "notes", ()), columns.read),
+        *surveyed.cautions,
+        *capacity_cautions(capacities, shares, chance),
+        *share_cautions(shares, tally.rows, hint),
+    ]
+    if any(utility.binary_decision for utility in design.utilities):
+        assert result.crossed is not None
+        rows_per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
+        direction = direction_of_counts(result.crossed, rows_per_unit)
+        cautions += check_direction(direction, question, design.utilities, settings.direction)
     cautions += easy_cautions(question)
     if question.claim.asks("fairness"):
         gaps = disparities(result.evidence, question.claim, question.alpha)
         cautions += gap_cautions(gaps, question.alpha, surveyed.constant)
     cautions += result.cautions
     emit(cautions)
-    return replace(result.with_cautions(cautions), data=fingerprint)
-
-
-def _share_hint(design: Design, shares: Sequence[float]) -> str:
-    if not averages_over_selected(design.utilities):
-        return ""
-    return f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
+    return result.with_cautions(cautions, data=fingerprint)
 
 
 def _complete(
     engine: Engine,
     reading: Reading,
-    spec: Algorithm | Threshold,
+    specs: Sequence[Algorithm | Threshold],
     columns: Sequence[str],
     breaking: TieBreaking | None,
-    first: bool,
-) -> Algorithm:
-    """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
-    spec = steady(spec)
-    if not isinstance(spec, Threshold):
-        return spec
-    cells = run(engine, Scoring(reading, spec.scorer), columns, _merge_scores)
-    scores, weights = (np.repeat(cells.values[:, j], cells.counts) for j in range(2))
-    if first and isinstance(spec.scorer, ScoreColumn):
-        refuse_constant_score(spec.scorer, scores)
-    return spec.complete(scores, weights if reading.weighted else None, breaking)
+) -> list[Algorithm]:
+    """Take cutoffs from the scores of all rows, exactly: distinct scores are counted and brought to the driver."""
+    scorers = {j: spec.scorer for j, spec in enumerate(specs) if isinstance(spec, Threshold)}
+    counted = run(engine, Scoring(reading, tuple(scorers.values())), columns, _merge_scores) if scorers else ()
+    cells, out = dict(zip(scorers, counted, strict=True)), []
+    for j, spec in enumerate(specs):
+        if isinstance(spec, Threshold):
+            scores, *weights = (np.repeat(column, cells[j].counts) for column in cells[j].values.T)
+            if j == 0 and isinstance(spec.scorer, ScoreColumn):
+                refuse_constant_score(spec.scorer, scores)
+            spec = spec.complete(scores, weights[0] if weights else None, breaking)
+        out.append(spec)
+    return out
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """The work of finding a threshold: distinct pairs of score and weight, and how often each occurs."""
+    """The pass that finds cutoffs: of every score its distinct values, beside weights if any, and how often each is."""
 
     reading: Reading
-    scorer: Score
+    scorers: tuple[Score, ...]
 
-    def __call__(self, rows: Rows) -> Cells:
-        sample = self.reading.sample(rows)
-        ones: FloatArray = np.ones(len(sample))
-        scores = self.scorer.score(sample.rows) if len(sample) else ones
-        weights = ones if sample.weights is None else sample.weights
-        return count(np.column_stack([scores + 0.0, weights]), np.zeros(len(sample), dtype=np.int64), 1)
+    def __call__(self, rows: Rows) -> tuple[Cells, ...]:
+        sample, out = self.reading.sample(rows), []
+        for scorer in self.scorers:
+            scores = scorer.score(sample.rows) + 0.0 if len(sample) else np.empty(0)
+            if sample.weights is None:
+                distinct, counts = np.unique(scores, return_counts=True)
+                out.append(Cells(distinct[:, None], np.zeros(len(distinct), dtype=np.int64), counts, 0, 1))
+            else:
+                pairs = np.column_stack([scores, sample.weights])
+                out.append(count(pairs, np.zeros(len(sample), dtype=np.int64), 1))
+        return tuple(out)
 
 
-def _merge_scores(one: Cells, other: Cells) -> Cells:
-    both = merge(one, other)
-    if len(both.counts) > MOST_SCORES:
+def _merge_scores(one: tuple[Cells, ...], other: tuple[Cells, ...]) -> tuple[Cells, ...]:
+    both = tuple(merge(*pair) for pair in zip(one, other, strict=True))
+    if max(len(cells.counts) for cells in both) > MAX_SCORES:
         raise DataError(
-            f"the score has more than {MOST_SCORES:,} distinct values, too many for an exact quantile.",
+            f"a score has more than {MAX_SCORES:,} distinct values, too many for an exact quantile.",
             "Give its cutoff instead: threshold(..., above=...), or round the scores.",
         )
     return both

@@ -16,16 +16,17 @@ LOOKING = "reading and looking at the data"
 
 
 def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
-    """How many workers `n_jobs` means: all cores where it is None, as where it is -1.
+    """How many workers `n_jobs` means: -1 is all cores, -2 all but one, and None all cores too.
 
-    One where it is None and code of the caller's own is called, which may keep state that threads would share.
+    None is one worker where the caller's own code runs, which may keep state that threads would share.
     """
-    from joblib import effective_n_jobs, parallel_config
+    from joblib import cpu_count
 
+    if n_jobs is None:
+        n_jobs = 1 if own_code else -1
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
-    with parallel_config(backend="threading"):
-        return int(effective_n_jobs((1 if own_code else -1) if n_jobs is None else n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
 @contextmanager

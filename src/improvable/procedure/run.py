@@ -278,7 +278,7 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     }
     if repetition == 1 and last.selection.algorithm is not None:
         notes |= _drivers(ready, last)
-    return replace(result, shares=shares, cautions=tuple(cautions), repetition=repetition, notes=notes)
+    return result.with_cautions(cautions, shares=shares, repetition=repetition, notes=notes)
 
 
 def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:

@@ -236,6 +236,7 @@ def survey(
         clustered=False,
         keying=keying,
         together=together,
+        complete=not seen.dropped,
     )
     clusters = None
     if question.cluster is not None or together:
