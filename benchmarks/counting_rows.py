@@ -54,7 +54,7 @@ class Timed(Arrow):
     def fold(self, work: Any, columns: Sequence[str], merge: Any) -> Any:
         start = time.process_time()
         found = super().fold(work, columns, merge)
-        self.passes.append((type(work.work).__name__, time.process_time() - start))
+        self.passes.append((getattr(work.work, "func", type(work.work)).__name__, time.process_time() - start))
         return found
 
 

@@ -19,12 +19,12 @@ from improvable.errors import RuleError, StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Tally
-from improvable.procedure.plan import FEWEST_ROWS, Plan
+from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan
 from improvable.procedure.select import Fitted
 from improvable.results.storage import chain_of
 
 COUNTS = "counts.npz"
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 
 
 def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> None:
@@ -94,9 +94,9 @@ def forget_counts(folder: Path) -> None:
 def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
     """Refuse a rule whose candidates are too heavy, at the first of them, and say from how many rows they are not."""
     weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
-    if weight is None or weight * parts <= MOST_BYTES:
+    if weight is None or weight * parts <= MAX_BYTES:
         return
-    enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * parts)))
+    enough = max(MIN_TRAINING_ROWS, int(0.9 * rows * MAX_BYTES / (weight * parts)))
     raise RuleError(
         f"rule '{plan.rule.name}' makes candidates of {weight / 1e6:,.0f} MB from {rows:,} rows, "
         f"too heavy to send {parts} of them to every worker.",

@@ -22,10 +22,10 @@ from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
-from improvable.procedure.direction import check_direction, direction_of_counts
 from improvable.procedure.evaluate import Contest, conclude, count_contests, draws_ties
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.plan import tie_breaking
+from improvable.procedure.screen import check_direction, direction_of_counts
 from improvable.procedure.select import refuse_constant_score
 from improvable.procedure.split import ALL_ROWS, make_splitting
 from improvable.procedure.survey import survey

@@ -18,50 +18,25 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluate import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.plan import Plan
-from improvable.procedure.split import ALL_ROWS, SELECTING, Drawn, Part, seed_of
+from improvable.procedure.split import ALL_ROWS, SELECTING, Part, TrainingRows, seed_of
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What the training rows of one part gave.
-
-    Attributes
-    ----------
-    part : Part
-    status_quo, candidate : Algorithm
-        Complete; without a candidate the status quo takes its place.
-    name : str
-        How messages call the candidate.
-    sight : tuple of str or None
-        The columns that the candidate is shown when it decides; None, for all, where it is the status quo itself.
-    selection : Selection
-        What the rule says of it.
-    reference : array of shape (strata, utilities, 2), or None
-        The status quo's sums, which choose the reference pair of groups in the paper's split.
-    rows : int
-        How many training rows there were.
-    shares : tuple of two floats
-        Share selected by either.
-    errors : tuple of two floats
-        Standard errors of these shares, over rows or clusters.
-    capacity : float or None
-        The candidate's.
-    reached : dict
-        What the candidate reached of each constraint.
-    """
+    """What was learned from the training rows of one part."""
 
     part: Part
     status_quo: Algorithm
-    candidate: Algorithm
-    name: str
-    sight: tuple[str, ...] | None
+    candidate: Algorithm  # the status quo if the rule found none
+    name: str  # what messages call the candidate
+    sight: tuple[str, ...] | None  # columns that the candidate is shown when it decides; None for all
     selection: Selection
-    reference: FloatArray | None
+    reference: FloatArray | None  # the status quo's sums, which choose the reference pair in the paper's split
     rows: int
-    shares: tuple[float, float]
-    errors: tuple[float, float]
-    capacity: float | None
-    reached: dict[str, float | int]
+    shares: tuple[float, float]  # selected by the status quo and by the candidate
+    errors: tuple[float, float]  # standard errors of these shares, over rows or clusters
+    capacity: float | None  # the candidate's
+    reached: dict[str, float | int]  # what the candidate reached of each constraint
 
 
 def _place_of(plan: Plan, part: Part) -> str:
@@ -109,17 +84,23 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
 
 
 def fit_parts(
-    plan: Plan, features: Features, drawn: Drawn, reading: Reading, parts: Sequence[Part], seed: int, progress: Progress
+    plan: Plan,
+    features: Features,
+    training: TrainingRows,
+    reading: Reading,
+    parts: Sequence[Part],
+    seed: int,
+    progress: Progress,
 ) -> list[Fitted]:
     """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
 
-    In the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
+    They go in the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
     """
     found: dict[Part, Fitted] = {}
     for part in parts:
-        teacher = drawn.teacher(part)
+        teacher = training.teacher(part)
         if teacher not in found:
-            found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)
+            found[teacher] = fit_part(plan, features, training.sample(reading, teacher), teacher, seed, progress)
         found[part] = replace(found[teacher], part=part, name=_name_of(plan, part))
     return [found[part] for part in parts]
 
@@ -155,7 +136,7 @@ def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int
 
 
 def settle_capacity(constraints: Constraints, before: FloatArray, training: Sample, where: str) -> Constraints:
-    """A capacity that is the status quo's own share becomes a number, learned from training rows."""
+    """Turn a capacity that is the status quo's own share into a number, learned from training rows."""
     if not constraints.same_share:
         return constraints
     share = _share(before, training)
