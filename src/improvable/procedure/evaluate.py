@@ -39,7 +39,7 @@ from improvable.inference.tally import (
 )
 from improvable.inference.test import assess
 from improvable.procedure.cautions import component_cautions
-from improvable.procedure.split import Order, Part, Splitting
+from improvable.procedure.split import Part, Splitting
 from improvable.question.claim import Claim
 from improvable.question.design import Design
 from improvable.results.comparison import Comparison
@@ -83,10 +83,9 @@ class Counting:
             sample = replace(sample, rows=Rows(sample.rows.frame, self.keyed.keys(sample)))
         if self.splitting is None:
             return tuple(self._tally(sample, contest) for contest in self.contests)
-        units = self.splitting.units(sample)
-        tallies, order = [], Order(self.splitting, units)
+        tallies, places_in = [], self.splitting.order(self.splitting.units(sample))
         for contest in self.contests:
-            tests = self.splitting.tests(order.places(contest.part), contest.part)
+            tests = self.splitting.tests(places_in(contest.part.repetition), contest.part)
             tallies.append(self._tally(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
         return tuple(tallies)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -39,29 +40,23 @@ class Fitted:
     reached: dict[str, float | int]  # what the candidate reached of each constraint
 
 
-def _place_of(plan: Plan, part: Part) -> str:
-    where = f"repetition {part.repetition}"
-    return where if plan.scheme == "split" else f"{where}, block {part.block}"
+def _where(plan: Plan, part: Part) -> str:
+    return f"repetition {part.repetition}" + (f", block {part.block}" if plan.scheme == "forward" else "")
 
 
-def _name_of(plan: Plan, part: Part) -> str:
-    return f"candidate of rule '{plan.rule.name}' in {_place_of(plan, part)}"
+def _name(plan: Plan, part: Part) -> str:
+    return f"candidate of rule '{plan.rule.name}' in {_where(plan, part)}"
 
 
 def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
     """Complete the status quo and let the rule select, on the training rows of one part."""
-    where, purpose = f"{_place_of(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    where, purpose = f"{_where(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
     progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
-    status_quo = complete_status_quo(plan.status_quo, training, plan.breaking)
-    before = decide(status_quo, training.rows, "status quo")
-    constraints = settle_capacity(plan.constraints, before, training, where)
-    selection = _select(
-        plan, constraints, features, training, status_quo, seed_of(seed, part.repetition, *purpose), where,
-        lambda text: progress.stage(part.repetition, text),
-    )  # fmt: skip
+    rule_seed, report = seed_of(seed, part.repetition, *purpose), partial(progress.stage, part.repetition)
+    status_quo, before, constraints, selection = _select(plan, features, training, rule_seed, where, report)
     candidate = status_quo if selection.algorithm is None else selection.algorithm
     shown = None if candidate is status_quo else _sight(plan, features)
-    sample, name = replace(training, rows=seen(training.rows, shown)), _name_of(plan, part)
+    sample, name = replace(training, rows=seen(training.rows, shown)), _name(plan, part)
     after = decide(candidate, sample.rows, name)
     reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
@@ -101,7 +96,7 @@ def fit_parts(
         teacher = training.teacher(part)
         if teacher not in found:
             found[teacher] = fit_part(plan, features, training.sample(reading, teacher), teacher, seed, progress)
-        found[part] = replace(found[teacher], part=part, name=_name_of(plan, part))
+        found[part] = replace(found[teacher], part=part, name=_name(plan, part))
     return [found[part] for part in parts]
 
 
@@ -124,29 +119,11 @@ def _sight(plan: Plan, features: Features) -> tuple[str, ...]:
 def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
     with limited_threads(workers=1, repetitions=1):
-        status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
-        before = decide(status_quo, sample.rows, "status quo")
-        constraints = settle_capacity(plan.constraints, before, sample, "all rows: ")
-        purpose = seed_of(seed, ALL_ROWS.repetition, SELECTING)
-        found = _select(plan, constraints, features, sample, status_quo, purpose, "all rows: ").algorithm
-    if found is None:
+        *_, selection = _select(plan, features, sample, seed_of(seed, ALL_ROWS.repetition, SELECTING), "all rows: ")
+    algorithm: Algorithm | None = selection.algorithm
+    if algorithm is None:
         raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
-    algorithm: Algorithm = found
     return algorithm
-
-
-def settle_capacity(constraints: Constraints, before: FloatArray, training: Sample, where: str) -> Constraints:
-    """Turn a capacity that is the status quo's own share into a number, learned from training rows."""
-    if not constraints.same_share:
-        return constraints
-    share = _share(before, training)
-    if not 0 < share < 1:
-        raise DataError(
-            f"{where}the status quo selects {'everyone' if share else 'nobody'} among the training rows, and the "
-            "candidate's capacity is to be the same.",
-            "Give the capacity as a number, or leave it out.",
-        )
-    return replace(constraints, capacity=share)
 
 
 def complete_status_quo(algorithm: Algorithm | Threshold, training: Sample, breaking: TieBreaking | None) -> Algorithm:
@@ -181,15 +158,28 @@ def _share_error(decision: FloatArray, sample: Sample) -> float:
 
 def _select(
     plan: Plan,
-    constraints: Constraints,
     features: Features,
     sample: Sample,
-    status_quo: Algorithm,
     seed: np.random.SeedSequence,
     where: str,
     report: Callable[[str], None] = lambda _: None,
-) -> Selection:
-    """Let the rule find a candidate; whatever goes wrong names the repetition and the block."""
+) -> tuple[Algorithm, FloatArray, Constraints, Selection]:
+    """Complete the status quo and let the rule find a candidate; errors name the repetition and the block.
+
+    Returns the status quo, its decisions, the constraints with their capacity as a number, and what the rule found.
+    """
+    status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
+    before = decide(status_quo, sample.rows, "status quo")
+    constraints = plan.constraints
+    if constraints.same_share:
+        share = _share(before, sample)
+        if not 0 < share < 1:
+            raise DataError(
+                f"{where}the status quo selects {'everyone' if share else 'nobody'} among the training rows, and the "
+                "candidate's capacity is to be the same.",
+                "Give the capacity as a number, or leave it out.",
+            )
+        constraints = replace(constraints, capacity=share)
     training = Training(
         sample=sample,
         features=features.columns,
@@ -203,7 +193,7 @@ def _select(
         sight=_sight(plan, features),
     )
     try:
-        return run_rule(plan.rule, training, status_quo)
+        return status_quo, before, constraints, run_rule(plan.rule, training, status_quo)
     except ImprovableError as error:
         raise RuleError(f"{where}{error.message}", error.hint) from error
     except Exception as error:

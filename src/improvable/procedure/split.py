@@ -17,8 +17,9 @@ too low a guess is noticed and corrected.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -101,6 +102,10 @@ class Splitting:
         seed = seed_of(self.keying.seed, repetition, SPLITTING).generate_state(1, np.uint64)[0]
         return np.asarray(mix(units ^ seed))
 
+    def order(self, units: Keys) -> Callable[[int], Keys]:
+        """`places` of these units, computed once for all blocks of a repetition in turn."""
+        return lru_cache(maxsize=1)(partial(self.places, units))
+
     def edge(self, block: int) -> np.uint64:
         """Places below this teach the candidate of a block."""
         return np.uint64(min(int(self.cuts[block - 1] * PLACES), PLACES - 1))
@@ -180,20 +185,6 @@ def first_block(surveyed: Surveyed, capacity: float | None) -> tuple[float, str]
     return max(needs)
 
 
-class Order:
-    """The places of some units, computed once for all blocks of a repetition in turn."""
-
-    def __init__(self, splitting: Splitting, units: Keys) -> None:
-        self._splitting, self._units = splitting, units
-        self._repetition = -1
-
-    def places(self, part: Part) -> Keys:
-        if part.repetition != self._repetition:
-            self._repetition = part.repetition
-            self._places = self._splitting.places(self._units, part.repetition)
-        return self._places
-
-
 @dataclass(frozen=True)
 class Fetched:
     """Rows with low places in some repetition, with their keys; and how many rows teach in each part."""
@@ -216,9 +207,9 @@ class Fetching:
         sample = self.reading.sample(rows)
         keys, units = self.splitting.keys(sample), self.splitting.units(sample)
         wanted = np.zeros(len(keys), dtype=np.bool_)
-        trained, order = [], Order(self.splitting, units)
+        trained, places_in = [], self.splitting.order(units)
         for part, limit in self.limits.items():
-            places = order.places(part)
+            places = places_in(part.repetition)
             trained.append(int(self.splitting.trains(places, part).sum()))
             wanted |= places <= limit
         index = np.flatnonzero(wanted)
@@ -269,8 +260,8 @@ def fetch_training_rows(
         fetched = run(engine, Fetching(reading, splitting, limits), columns, _merge)
         keys, units = np.concatenate(fetched.keys), np.concatenate(fetched.units)
         trained = dict(zip(parts, fetched.trained.tolist(), strict=True))
-        order = Order(splitting, units)
-        if all((order.places(part) <= limits[part]).sum() >= min(most + 1, trained[part]) for part in parts):
+        places_in = splitting.order(units)
+        if all((places_in(part.repetition) <= limits[part]).sum() >= min(most + 1, trained[part]) for part in parts):
             break
         margin *= 4
     filled = [frame for frame in fetched.frames if len(frame)]
@@ -289,9 +280,9 @@ def fetch_training_rows(
 def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, parts: Sequence[Part]) -> dict[Part, IntArray]:
     """At most `most` training rows of each part: those with the lowest places, in the order of their keys."""
     by_key = np.lexsort((keys, units))
-    order, out = Order(splitting, units[by_key]), {}
+    places_in, out = splitting.order(units[by_key]), {}
     for part in parts:
-        places = order.places(part)
+        places = places_in(part.repetition)
         training = np.flatnonzero(splitting.trains(places, part))
         if len(training) > most:
             own = places[training]
