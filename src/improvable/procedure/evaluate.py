@@ -20,11 +20,11 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
-from improvable.inference.corrections import corrections_of, plain
-from improvable.inference.diagnostics import crossed_array
+from improvable.inference.corrections import plain
+from improvable.inference.diagnostics import crossed_array, differing_rows, effective_rows
 from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.moments import Moments, most_cells
-from improvable.inference.reliability import differing_rows, effective_rows, heavy_weights, reliability_cautions
+from improvable.inference.reliability import heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import (
     Clusters,
@@ -196,7 +196,7 @@ def conclude(
             group: {**by_algorithm(*one.sides), "rows": one.rows, "effective": steady(one.effective)}
             for group, one in differing.items()
         },
-        corrections=() if drawable is None else corrections_of(drawable, evidence),
+        corrections=() if drawable is None else drawable.in_words(evidence),
         p_plain=p_plain,
         crossed=crossed_array(tally.crossed),
         cautions=(),

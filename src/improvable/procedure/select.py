@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.constraints import Constraints, reached
+from improvable.algorithms.constraints import Limits, reached
 from improvable.algorithms.decisions import Algorithm, decide, prepare, reads_of
 from improvable.algorithms.rules import blends
 from improvable.algorithms.rules.base import Selection, Training, run_rule, seen
@@ -163,7 +163,7 @@ def _select(
     seed: np.random.SeedSequence,
     where: str,
     report: Callable[[str], None] = lambda _: None,
-) -> tuple[Algorithm, FloatArray, Constraints, Selection]:
+) -> tuple[Algorithm, FloatArray, Limits, Selection]:
     """Complete the status quo and let the rule find a candidate; errors name the repetition and the block.
 
     Returns the status quo, its decisions, the constraints with their capacity as a number, and what the rule found.
