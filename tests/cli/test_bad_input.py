@@ -265,7 +265,7 @@ VALUES = {
     f"audit odd.csv {SCORE} --score all_text": "'all_text' holds text such as",
     f"audit odd.csv {SCORE} --score minus": "'minus' is constant",
     f"audit odd.csv {SCORE} --weight minus": "weights in 'minus' are negative",
-    f"audit odd.csv {SCORE} --weight zero": "are all zero",
+    f"audit odd.csv {SCORE} --weight zero": "all weights in",
     f"audit odd.csv {SCORE} --weight yes": "'no' and 'yes'",
     f"audit odd.csv {SCORE} --weight outcome": "named as weight and as something else",
     f"audit odd.csv {SCORE} --cluster five": "'five' has 5 clusters",

@@ -199,7 +199,7 @@ ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown method": ({"method": "jackknife"}, "`method` is 'jackknife'"),
     "holes": ({"target": "holes"}, "missing or infinite values: "),
     "too many groups": ({"group": "person"}, "levels"),
-    "few rows": ({"scheme": "split", "train_fraction": 0.999}, "for testing. It needs at least 20 of either"),
+    "few rows": ({"scheme": "split", "train_fraction": 0.999}, "for testing. Each needs at least 20"),
     "relations only": ({"engine": "duckdb"}, "engine 'duckdb' reads relations"),
 }
 
@@ -236,7 +236,7 @@ def test_a_function_that_looks_at_other_rows_is_refused(people: pl.DataFrame) ->
 
 
 def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("improvable.procedure.checkpoint.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("improvable.procedure.checkpoint.MAX_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest")
     with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`test=Test.train_rows=\d+.`"):

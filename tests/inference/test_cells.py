@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from improvable._typing import FloatArray
+from improvable.inference import cells
 from improvable.inference.cells import Cells, count, merge
 
 VECTORS = hnp.arrays(
@@ -60,3 +61,12 @@ def test_rows_that_contribute_nothing_are_pooled_over_groups() -> None:
 def test_cells_of_other_groups_do_not_merge() -> None:
     with pytest.raises(ValueError, match="same groups"):
         merge(count(np.ones((1, 1)), np.zeros(1, dtype=int), 1), count(np.ones((1, 1)), np.zeros(1, dtype=int), 2))
+
+
+@given(VECTORS)
+@settings(max_examples=60, deadline=None)
+def test_few_rows_are_sorted_and_many_queried_with_the_same_cells(vectors: FloatArray) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cells, "FEW_ROWS", 0)
+        queried = cells_of(vectors)
+    assert_same(cells_of(vectors), queried)

@@ -10,7 +10,7 @@ from improvable.data.frame import Rows
 from improvable.data.groups import Attribute, Grouping
 from improvable.data.sample import Sample
 from improvable.inference.diagnostics import crossed_array, crossed_sums
-from improvable.procedure.direction import direction_of, direction_of_counts
+from improvable.procedure.screen import direction_of, direction_of_counts
 
 
 @pytest.mark.parametrize("kind", ["0/1", "amounts"])

@@ -63,13 +63,13 @@ def test_the_whole_command_on_a_file_of_the_published_schema(
     assert {name: facts[name] for name in letter} == letter, "the paper to the letter"
 
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    monkeypatch.setattr(sys.modules["improvable.procedure.run"], "_one_by_one", _nothing_to_run)
+    monkeypatch.setattr(sys.modules["improvable.procedure.run"], "in_parallel", _nothing_to_run)
     assert main(arguments) == 0, "a finished replication is read, not run"
     assert {path: path.read_bytes() for path in before} == before
 
 
-def _nothing_to_run(ready: Any, which: Any, *_: Any, **__: Any) -> None:
-    assert not list(which)
+def _nothing_to_run(work: Any, jobs: Any, *_: Any) -> None:
+    assert not list(jobs)
 
 
 @pytest.fixture(scope="module")

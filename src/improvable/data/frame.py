@@ -206,8 +206,9 @@ def _open_frame(data: FrameLike) -> nw.DataFrame[Any]:
     if others:
         refuse_duplicates([others.get(name, name) for name in frame.columns], "the data frame")
         frame = frame.rename(others)
-    numbers = [_unboxed(frame[name]) for name in frame.columns if frame[name].dtype == nw.Object]
-    return frame.with_columns([one for one in numbers if one is not None])
+    unboxed = [_unboxed(frame[name]) for name, dtype in frame.schema.items() if dtype == nw.Object]
+    numbers = [series for series in unboxed if series is not None]
+    return frame.with_columns(numbers) if numbers else frame
 
 
 def _unboxed(series: nw.Series[Any]) -> nw.Series[Any] | None:

@@ -73,10 +73,11 @@ class Reading:
     clustered: bool  # clusters of one row each are none
     keying: Keying
     together: tuple[str, ...] = ()  # without a column of clusters: rows that are the same in these are one
+    complete: bool = False  # no row of the data lacks a value, so that no batch need be searched for one
 
     def sample(self, rows: Rows) -> Sample:
         """The rows of a batch that count, in the order they came."""
-        if bad := incomplete(rows, self.numeric, self.labels):
+        if not self.complete and (bad := incomplete(rows, self.numeric, self.labels)):
             rows = rows.take(np.flatnonzero(~np.logical_or.reduce(list(bad.values()))))
         combinations, codes = combinations_of(rows, self.design.question.group)
         stratum = np.array([self.strata.get(one, -1) for one in combinations], dtype=np.int64)[codes]

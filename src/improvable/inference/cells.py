@@ -20,6 +20,8 @@ U, W = 0, 1
 DIGITS = 53
 SCALE = 1126
 """Exact sums are in units of 2 to the minus this: the last digit of the smallest float64."""
+FEW_ROWS = 10_000
+"""Up to here sorting is faster than a Polars query, which takes a fifth of a millisecond to begin."""
 PART = 18
 """Bits of a number that are added at a time: what is added stays below 2 to the 53rd, for up to 2 to the 35th rows."""
 
@@ -161,9 +163,17 @@ def merge(*parts: Cells) -> Cells:
 
 
 def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int) -> Cells:
+    width = values.shape[1]
+    if 0 < len(values) <= FEW_ROWS:
+        by = (*values.T[::-1], block)
+        order = np.lexsort(by)
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = np.logical_or.reduce([key[order[1:]] != key[order[:-1]] for key in by])
+        first = np.flatnonzero(new)
+        counts, block, values = np.add.reduceat(counts[order], first), block[order[first]], values[order[first]]
+        return Cells(np.asfortranarray(values), block, counts, silent, blocks)
     import polars as pl
 
-    width = values.shape[1]
     columns = {"block": block} | {f"v{j}": np.ascontiguousarray(values[:, j]) for j in range(width)}
     keys = list(columns)
     table = pl.DataFrame(columns | {"count": counts}).group_by(keys).agg(pl.col("count").sum()).sort(keys)

@@ -1,4 +1,4 @@
-"""Warnings: what a reader of a result must know, in words."""
+"""Cautions: what a reader of a result must know, and what each kind means."""
 
 import inspect
 import warnings
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from improvable._text import shown
-from improvable.errors import CAPACITY, LEVER, SHARES, Caution, DataError, ImprovableWarning
+from improvable._typing import IntArray
+from improvable.algorithms.rules import keeps_state, runs_foreign_code
+from improvable.errors import CAPACITY, CODE, LEVER, SHARES, Caution, DataError, ImprovableWarning
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import Disparity
 from improvable.inference.test import Assessment
@@ -14,45 +16,43 @@ from improvable.procedure.plan import Plan
 from improvable.question.claim import every_delta
 from improvable.question.design import Question
 
-FEWEST_SELECTED = 30
+MIN_SELECTED = 30
 CAPACITY_MARGIN, CHANCE = 0.05, 3.0
+MIN_SHARE = 0.1  # of the rows, to learn from and to test on
+MAX_GAP_CUT, MAX_GAIN = 0.75, 0.5
+MAX_ALPHA, MAX_LOSS = 0.2, 0.5
 PACKAGE = str(Path(__file__).parents[1])
 
 
-def component_cautions(
-    evidence: Evidence, assessment: Assessment, occupied: Mapping[str, tuple[int, int]]
-) -> list[Caution]:
-    """What a reader must know of each component.
-
-    `occupied` says of every group how many rows count for the status quo and for the candidate.
-    """
-    out: list[Caution] = []
+def component_cautions(evidence: Evidence, assessment: Assessment, occupied: Mapping[str, IntArray]) -> list[Caution]:
+    """What a reader must know of each component; `occupied` has each group's rows under either algorithm."""
+    out: dict[str, str] = {}
     for group, counts in occupied.items():
         for rows, whose in zip(counts, ("status quo", "candidate"), strict=True):
             if rows == 0:
-                text = f"the candidate selects nobody of group '{group}', so it cannot be shown to improve: p is 1."
-                out.append(Caution(f"nobody {group}", text))
-            elif rows < FEWEST_SELECTED:
-                text = (
-                    f"only {rows} rows of group '{group}' count for the {whose} (fewer than {FEWEST_SELECTED}); "
+                out[f"nobody {group}"] = (
+                    f"the candidate selects nobody of group '{group}', so it cannot be shown to improve: p is 1."
+                )
+            elif rows < MIN_SELECTED:
+                out[f"few {group} {whose}"] = (
+                    f"the {whose}'s mean for group '{group}' rests on {rows} rows (fewer than {MIN_SELECTED}); "
                     "the bootstrap is unreliable with so few."
                 )
-                out.append(Caution(f"few {group} {whose}", text))
     for component in assessment.components:
         if component.tail.degenerate:
-            name = f"accuracy of '{component.group}'" if component.kind == "accuracy" else "fairness"
-            text = (
-                f"no draw moves the {name} statistic (the two algorithms decide alike there), "
-                "so it proves nothing: p is 1."
+            alike, name = ("", "fairness")
+            if component.kind == "accuracy":
+                alike, name = f" for '{component.group}'", f"accuracy of '{component.group}'"
+            out[f"degenerate {name} {component.measure}"] = (
+                f"both algorithms decide alike{alike}, so that no draw moves the {component.kind} statistic; "
+                "its p-value is set to 1."
             )
-            out.append(Caution(f"degenerate {name} {component.measure}", text))
     if assessment.undefined and all(min(counts) > 0 for counts in occupied.values()):
-        text = (
+        out["undefined"] = (
             f"{assessment.undefined:,} of {len(evidence.draws):,} draws had nobody to average over; "
             "they count against rejection."
         )
-        out.append(Caution("undefined", text))
-    return out
+    return [Caution(kind, text) for kind, text in out.items()]
 
 
 def gap_cautions(
@@ -71,21 +71,14 @@ def gap_cautions(
                 "Name an outcome that varies.",
             )
         if gap.estimate == 0 or (gap.one_sided and gap.estimate < 0):
+            message = f"the status quo has no gap at all in '{gap.measure}' between groups of '{gap.attribute}'"
+            hint = "Choose the fairness utility in which the disparity shows"
             if gap.one_sided:
                 message = (
                     f"the protected group '{gap.worse_off}' is not worse off under the status quo in '{gap.measure}'"
                 )
-            else:
-                message = f"the status quo has no gap at all in '{gap.measure}' between groups of '{gap.attribute}'"
-            raise DataError(
-                f"{message}, so no candidate can have a smaller gap.",
-                "Choose the fairness utility in which the disparity shows"
-                + (
-                    ", or say what being selected means (`selection='benefit'` or `selection='burden'`)."
-                    if gap.one_sided
-                    else "."
-                ),
-            )
+                hint += ", or say what being selected means (`selection='benefit'` or `selection='burden'`)"
+            raise DataError(f"{message}, so no candidate can have a smaller gap.", f"{hint}.")
         if gap.low <= 0 <= gap.high:
             text = (
                 f"the status quo's gap in '{gap.measure}' between groups of '{gap.attribute}' may be zero: "
@@ -107,9 +100,11 @@ def capacity_cautions(
     for name, capacity, share, error in zip(ALGORITHMS, capacities, shares, errors, strict=True):
         if capacity is None or abs(share - capacity) <= max(CAPACITY_MARGIN * capacity, CHANCE * error):
             continue
-        whose, over = name.replace("_", " "), "more" if share > capacity else "fewer"
-        reached = f"{share:.2%} of the rows it is judged on, {over} than its capacity of {capacity:.2%}"
-        text = f"the {whose} selects {reached}."
+        over = "more" if share > capacity else "fewer"
+        text = (
+            f"the {name.replace('_', ' ')} selects {share:.2%} of the rows it is judged on, {over} than its capacity "
+            f"of {capacity:.2%}."
+        )
         out.append(Caution(f"{CAPACITY} {name}", text))
     return out
 
@@ -137,13 +132,14 @@ def gather(by_repetition: Sequence[Sequence[Caution]]) -> list[Caution]:
         for caution in cautions:
             first.setdefault(caution.kind, caution)
             where.setdefault(caution.kind, []).append(repetition)
+    if len(by_repetition) == 1:
+        return [*first.values()]
     out = []
     for kind, caution in first.items():
-        repetitions = where[kind]
-        which = f"repetition {repetitions[0]}"
-        if len(repetitions) > 1:
-            which = f"repetitions {', '.join(map(str, repetitions))} (first shown)"
-        out.append(Caution(kind, f"{which}: {caution.text}" if len(by_repetition) > 1 else caution.text))
+        which = f"repetition {where[kind][0]}"
+        if len(where[kind]) > 1:
+            which = f"repetitions {', '.join(map(str, where[kind]))} (first shown)"
+        out.append(Caution(kind, f"{which}: {caution.text}"))
     return out
 
 
@@ -154,6 +150,63 @@ def emit(cautions: Sequence[Caution]) -> None:
         level, frame = level + 1, frame.f_back
     for caution in cautions:
         warnings.warn(shown(caution.text), ImprovableWarning, stacklevel=level)
+
+
+def plan_cautions(plan: Plan, trained: int) -> list[Caution]:
+    """What the plan itself makes hard or easy to show; `trained` is the most rows that there are before a block."""
+    out: dict[str, str] = {}
+    if trained > plan.train_rows:
+        out["train rows"] = (
+            f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {trained:,} rows before a block; "
+            "the test uses all test rows. To let them see more, raise `train_rows`."
+        )
+    if plan.scheme == "split" and plan.train_fraction < MIN_SHARE:
+        out[f"{LEVER} training"] = (
+            f"the rule learns from only {plan.train_fraction:.0%} of the rows, so that it may find little. Not finding "
+            "an improvement then says little; half of the rows is usual."
+        )
+    if plan.scheme == "split" and 1 - plan.train_fraction < MIN_SHARE:
+        out[f"{LEVER} testing"] = (
+            f"candidates are tested on only {1 - plan.train_fraction:.0%} of the rows, so that little can be shown. "
+            "Half of the rows is usual."
+        )
+    claim = plan.design.question.claim
+    cut, gain = (max(every_delta(delta), default=0.0) for delta in (claim.delta_fairness, claim.delta_accuracy))
+    if claim.form == "ratio" and claim.asks("fairness") and cut > MAX_GAP_CUT:
+        out[f"{LEVER} delta fairness"] = (
+            f"the claim asks that the gap shrink by {cut:.0%} or more. Not showing that does not mean "
+            "that a smaller improvement is out of reach."
+        )
+    if claim.form == "ratio" and claim.asks("accuracy") and gain > MAX_GAIN:
+        out[f"{LEVER} delta accuracy"] = (
+            f"the claim asks that accuracy rise by {gain:.0%} or more. Not showing that does not mean that a smaller "
+            "improvement is out of reach."
+        )
+    cautions = [Caution(kind, text) for kind, text in out.items()] + easy_cautions(plan.design.question)
+    if runs_foreign_code(plan.rule):
+        how = (
+            "It ran in this process, so that it may have acted on what it saw in earlier blocks and repetitions: its "
+            "error rate is then simulated, not proven. Named as module:object it would be new in every block."
+            if keeps_state(plan.rule)
+            else "It ran in a new process for every block, from the bytes of its digest."
+        )
+        cautions.append(Caution(CODE, f"code that is not part of this package chose the candidate. {how}"))
+    return cautions
+
+
+def easy_cautions(question: Question) -> list[Caution]:
+    """A level at which chance alone rejects, a margin that allows any loss, a claim that grants what it denies."""
+    out, claim = {}, question.claim
+    if question.alpha > MAX_ALPHA:
+        out["level"] = f"the level is {question.alpha:g}: chance alone shows an improvement that often. 0.05 is usual."
+    if claim.no_worse is not None and claim.no_worse > MAX_LOSS:
+        loss = f"{claim.no_worse:.0%} of its accuracy" if claim.form == "ratio" else f"{claim.no_worse:g} of accuracy"
+        out["margin"] = f"the margin lets every group lose {loss}."
+    elif claim.no_worse is None and min(every_delta(claim.delta_accuracy), default=0.0) < 0:
+        out["accuracy"] = "a delta of accuracy is negative: what is shown allows a loss of accuracy."
+    if claim.asks("fairness") and min(every_delta(claim.delta_fairness), default=0.0) < 0:
+        out["fairness"] = "a delta of fairness is negative: what is shown allows a wider gap."
+    return [Caution(f"{LEVER} easy {what}", text) for what, text in out.items()]
 
 
 MEANINGS = {
@@ -216,66 +269,3 @@ def meaning(kind: str) -> str:
     'The repetition counts against rejection.'
     """
     return next((text for name, text in MEANINGS.items() if f"{kind} ".startswith(f"{name} ")), "")
-
-
-LEAST_TRAINED, LEAST_TESTED = 0.1, 0.1
-MOST_GAP_CUT, MOST_GAIN = 0.75, 0.5
-MOST_ALPHA, MOST_WORSE = 0.2, 0.5
-
-
-def lever_cautions(plan: Plan) -> list[Caution]:
-    """What somebody who wants "not shown", or "shown", would choose."""
-    return [*_hard(plan), *easy_cautions(plan.design.question)]
-
-
-def easy_cautions(question: Question) -> list[Caution]:
-    """A level at which chance alone rejects, a margin that allows any loss, a claim that grants what it denies."""
-    out, claim = [], question.claim
-    if question.alpha > MOST_ALPHA:
-        text = f"the level is {question.alpha:g}: chance alone shows an improvement that often. 0.05 is usual."
-        out.append(Caution(f"{LEVER} easy level", text))
-    if claim.no_worse is not None and claim.no_worse > MOST_WORSE:
-        loss = f"{claim.no_worse:.0%} of its accuracy" if claim.form == "ratio" else f"{claim.no_worse:g} of accuracy"
-        text = f"the margin lets every group lose {loss}."
-        out.append(Caution(f"{LEVER} easy margin", text))
-    elif claim.no_worse is None and min(every_delta(claim.delta_accuracy), default=0.0) < 0:
-        text = "a delta of accuracy is negative: what is shown allows a loss of accuracy."
-        out.append(Caution(f"{LEVER} easy accuracy", text))
-    if claim.asks("fairness") and min(every_delta(claim.delta_fairness), default=0.0) < 0:
-        text = "a delta of fairness is negative: what is shown allows a wider gap."
-        out.append(Caution(f"{LEVER} easy fairness", text))
-    return out
-
-
-def _hard(plan: Plan) -> list[Caution]:
-    """Hardly any rows to learn from or to test on, a huge delta."""
-    out, claim = [], plan.design.question.claim
-    if plan.scheme == "split" and plan.train_fraction < LEAST_TRAINED:
-        text = (
-            f"the rule learns from only {plan.train_fraction:.0%} of the rows, so that it may find little. Not finding "
-            "an improvement then says little; half of the rows is usual."
-        )
-        out.append(Caution(f"{LEVER} training", text))
-    if plan.scheme == "split" and 1 - plan.train_fraction < LEAST_TESTED:
-        text = (
-            f"candidates are tested on only {1 - plan.train_fraction:.0%} of the rows, so that little can be shown. "
-            "Half of the rows is usual."
-        )
-        out.append(Caution(f"{LEVER} testing", text))
-    if claim.form != "ratio":
-        return out
-    most = max(every_delta(claim.delta_fairness), default=0.0)
-    if claim.asks("fairness") and most > MOST_GAP_CUT:
-        text = (
-            f"the claim asks that the gap shrink by {most:.0%} or more. Not showing that does not mean "
-            "that a smaller improvement is out of reach."
-        )
-        out.append(Caution(f"{LEVER} delta fairness", text))
-    most = max(every_delta(claim.delta_accuracy), default=0.0)
-    if claim.asks("accuracy") and most > MOST_GAIN:
-        text = (
-            f"the claim asks that accuracy rise by {most:.0%} or more. Not showing that does not mean that a smaller "
-            "improvement is out of reach."
-        )
-        out.append(Caution(f"{LEVER} delta accuracy", text))
-    return out

@@ -19,16 +19,16 @@ from improvable.errors import RuleError, StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
 from improvable.inference.tally import Tally
-from improvable.procedure.plan import FEWEST_ROWS, Plan
+from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan
 from improvable.procedure.select import Fitted
 from improvable.results.storage import chain_of
 
 COUNTS = "counts.npz"
-MOST_BYTES = 4 << 30
+MAX_BYTES = 4 << 30
 
 
 def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> None:
-    """Keep what was counted, chained to its run."""
+    """Store what was counted, chained to its run."""
     if folder is None:
         return
     arrays: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def keep_counts(folder: Path | None, tallies: dict[int, Tally], run: str) -> Non
 
 
 def kept_counts(folder: Path | None, run: str) -> dict[int, Tally]:
-    """What was counted already, by repetition; what was changed since, or is of another run, is refused."""
+    """What was counted already, by repetition; a file that was changed, or is another run's, is refused."""
     if folder is None or not (folder / COUNTS).exists():
         return {}
     try:
@@ -86,17 +86,16 @@ def _tallies(arrays: dict[str, Any]) -> dict[int, Tally]:
 
 
 def forget_counts(folder: Path) -> None:
-    """Remove what a finished audit no longer needs."""
     (folder / COUNTS).unlink(missing_ok=True)
     sweep(folder)
 
 
 def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
-    """Refuse a rule whose candidates are too heavy, at the first of them, and say from how many rows they are not."""
+    """Refuse a rule whose first candidate is too heavy, and say from how many rows candidates would not be."""
     weight = weight_of(getattr(fitted.candidate, "scorer", fitted.candidate))
-    if weight is None or weight * parts <= MOST_BYTES:
+    if weight is None or weight * parts <= MAX_BYTES:
         return
-    enough = max(FEWEST_ROWS, int(0.9 * rows * MOST_BYTES / (weight * parts)))
+    enough = max(MIN_TRAINING_ROWS, int(0.9 * rows * MAX_BYTES / (weight * parts)))
     raise RuleError(
         f"rule '{plan.rule.name}' makes candidates of {weight / 1e6:,.0f} MB from {rows:,} rows, "
         f"too heavy to send {parts} of them to every worker.",
@@ -105,7 +104,7 @@ def refuse_heavy(plan: Plan, rows: int, parts: int, fitted: Fitted) -> None:
 
 
 def weight_of(thing: Any) -> int | None:
-    """Bytes of a thing when pickled; None of a function of the caller's own, which only an engine can pickle."""
+    """Pickled size in bytes; None for a function of the caller's own, which only an engine can pickle."""
     scale = _Scale()
     try:
         pickle.Pickler(scale, protocol=5).dump(thing)

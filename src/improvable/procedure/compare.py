@@ -1,7 +1,7 @@
-"""A comparison: a survey, cutoffs from all rows, and one pass that counts."""
+"""Run a comparison: survey the rows, take cutoffs from all of them, count in one pass, and test."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,19 +22,19 @@ from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
-from improvable.procedure.direction import check_direction, direction_of_counts
 from improvable.procedure.evaluate import Contest, conclude, count_contests, draws_ties
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.plan import tie_breaking
+from improvable.procedure.screen import check_direction, direction_of_counts
 from improvable.procedure.select import refuse_constant_score
 from improvable.procedure.split import ALL_ROWS, make_splitting
 from improvable.procedure.survey import survey
-from improvable.question.design import Design, make_design
+from improvable.question.design import make_design
 from improvable.question.settings import Settings
 from improvable.question.utility import averages_over_selected
 from improvable.results.comparison import Comparison
 
-MOST_SCORES = 50_000_000
+MAX_SCORES = 50_000_000
 """Distinct scores that fit into the driver's memory, at 16 bytes each and some room to sort."""
 
 
@@ -49,48 +49,49 @@ def run_comparison(
 
     `begun` is called when settings and columns are checked, before anything is counted.
     """
-    design, workers = make_design(settings), worker_count(n_jobs)
-    specs = as_algorithm(settings.status_quo), as_algorithm(candidate)
-    own = any(map(is_own_code, specs)) or any(utility.reads_rows for utility in design.utilities)
-    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=own), format_of(settings))
+    design = make_design(settings)
+    question = design.question
+    specs = [steady(as_algorithm(stated)) for stated in (settings.status_quo, candidate)]
+    own_code = any(map(is_own_code, specs)) or any(utility.reads_rows for utility in design.utilities)
+    engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=own_code), format_of(settings))
     columns = make_columns(engine.columns, design, [reads_of(spec) for spec in specs])
     fingerprint = Fingerprint(engine, columns.read)
     decided = [spec.column for spec in specs if isinstance(spec, DecisionColumn)]
-    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], design.question.group)
+    engine = recode(engine, values_of(settings), [*design.outcome_columns, *decided], question.group)
     begun()
     surveyed = survey(engine, design, columns, settings.drop_missing)
-    reading, question = surveyed.reading, design.question
+    reading = surveyed.reading
+    before, after = _complete(engine, reading, specs, columns.read, tie_breaking(settings, question.seed))
     keyed = make_splitting(question.seed, (), None, engine.columns)
-    breaking = tie_breaking(settings, question.seed)
-    before, after = _complete(engine, reading, specs, columns.read, breaking)
     if isinstance(engine, Memory) and (draws_ties(before) or draws_ties(after)):
         engine = with_keys(engine, keyed.keying, keyed.columns)
     (tally,) = count_contests(engine, reading, None, [Contest(ALL_ROWS, before, after)], columns.read, keyed)
-    seed = np.random.SeedSequence(question.seed)
+    seed, workers = np.random.SeedSequence(question.seed), worker_count(n_jobs)
     result = conclude(design, reading.attributes, tally, surveyed.clusters, None, seed, workers, engine.backend)
-    capacities, shares = [*map(capacity_of, specs)], tally.shares()
+
+    capacities, shares = [capacity_of(spec) for spec in specs], tally.shares()
     chance = [0.0 if c is None else float(np.sqrt(c * (1 - c) / tally.rows)) for c in capacities]
-    cautions = note_cautions(getattr(engine, "notes", ()), columns.read)
-    cautions += [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
-    cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
-    per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
-    assert result.crossed is not None
-    binary = any(utility.binary_decision for utility in design.utilities)
-    direction = direction_of_counts(result.crossed, per_unit) if binary else None
-    cautions += check_direction(direction, question, design.utilities, settings.direction)
+    hint = ""
+    if averages_over_selected(design.utilities):
+        hint = f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
+    cautions = [
+        *note_cautions(getattr(engine, "notes", ()), columns.read),
+        *surveyed.cautions,
+        *capacity_cautions(capacities, shares, chance),
+        *share_cautions(shares, tally.rows, hint),
+    ]
+    if any(utility.binary_decision for utility in design.utilities):
+        assert result.crossed is not None
+        rows_per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
+        direction = direction_of_counts(result.crossed, rows_per_unit)
+        cautions += check_direction(direction, question, design.utilities, settings.direction)
     cautions += easy_cautions(question)
     if question.claim.asks("fairness"):
         gaps = disparities(result.evidence, question.claim, question.alpha)
         cautions += gap_cautions(gaps, question.alpha, surveyed.constant)
     cautions += result.cautions
     emit(cautions)
-    return replace(result.with_cautions(cautions), data=fingerprint)
-
-
-def _share_hint(design: Design, shares: Sequence[float]) -> str:
-    if not averages_over_selected(design.utilities):
-        return ""
-    return f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
+    return result.with_cautions(cautions, data=fingerprint)
 
 
 def _complete(
@@ -100,25 +101,19 @@ def _complete(
     columns: Sequence[str],
     breaking: TieBreaking | None,
 ) -> list[Algorithm]:
-    """Cutoffs come from the scores of all rows, exactly: distinct scores are counted, and brought to the driver."""
-    specs = [steady(spec) for spec in specs]
-    learned = [spec for spec in specs if isinstance(spec, Threshold)]
-    if not learned:
-        return [spec for spec in specs if not isinstance(spec, Threshold)]
-    work = Scoring(reading, tuple(spec.scorer for spec in learned))
-    counted = run(engine, work, columns, _merge_scores)
-    complete: list[Algorithm] = []
-    for place, spec in enumerate(specs):
-        if not isinstance(spec, Threshold):
-            complete.append(spec)
-            continue
-        found, counted = counted[0], counted[1:]
-        scores = np.repeat(found.scores, found.counts)
-        if place == 0 and isinstance(spec.scorer, ScoreColumn):
-            refuse_constant_score(spec.scorer, scores)
-        weights = None if found.weights is None else np.repeat(found.weights, found.counts)
-        complete.append(spec.complete(scores, weights, breaking))
-    return complete
+    """Take cutoffs from the scores of all rows, exactly: distinct scores are counted and brought to the driver."""
+    scorers = {j: spec.scorer for j, spec in enumerate(specs) if isinstance(spec, Threshold)}
+    counted = run(engine, Scoring(reading, tuple(scorers.values())), columns, _merge_scores) if scorers else ()
+    found, out = dict(zip(scorers, counted, strict=True)), []
+    for j, spec in enumerate(specs):
+        if isinstance(spec, Threshold):
+            scores = np.repeat(found[j].scores, found[j].counts)
+            if j == 0 and isinstance(spec.scorer, ScoreColumn):
+                refuse_constant_score(spec.scorer, scores)
+            weights = found[j].weights
+            spec = spec.complete(scores, None if weights is None else np.repeat(weights, found[j].counts), breaking)
+        out.append(spec)
+    return out
 
 
 @dataclass(frozen=True)
@@ -148,7 +143,7 @@ def count_scores(scores: FloatArray, weights: FloatArray | None, counts: IntArra
 
 @dataclass(frozen=True)
 class Scoring:
-    """The work of finding thresholds: the distinct scores of each scorer."""
+    """The pass that finds cutoffs: of every score its distinct values, beside weights if any, and how often each is."""
 
     reading: Reading
     scorers: tuple[Score, ...]
@@ -166,9 +161,9 @@ def _merge_scores(one: tuple[Scores, ...], other: tuple[Scores, ...]) -> tuple[S
         weights = None if a.weights is None or b.weights is None else np.concatenate([a.weights, b.weights])
         scores, counts = np.concatenate([a.scores, b.scores]), np.concatenate([a.counts, b.counts])
         merged.append(count_scores(scores, weights, counts))
-    if any(len(both.counts) > MOST_SCORES for both in merged):
+    if any(len(both.counts) > MAX_SCORES for both in merged):
         raise DataError(
-            f"the score has more than {MOST_SCORES:,} distinct values, too many for an exact quantile.",
+            f"a score has more than {MAX_SCORES:,} distinct values, too many for an exact quantile.",
             "Give its cutoff instead: threshold(..., above=...), or round the scores.",
         )
     return tuple(merged)

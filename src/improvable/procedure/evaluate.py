@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from improvable._typing import FloatArray, IntArray
+from improvable._typing import FloatArray
 from improvable.algorithms.constraints import monotone_falls
 from improvable.algorithms.decisions import Algorithm, decide, is_own_code
 from improvable.algorithms.rules.base import seen
@@ -38,40 +39,27 @@ from improvable.inference.tally import (
 )
 from improvable.inference.test import assess
 from improvable.procedure.cautions import component_cautions
-from improvable.procedure.split import Order, Part, Splitting
-from improvable.question.design import Design, Question
+from improvable.procedure.split import Part, Splitting
+from improvable.question.claim import Claim
+from improvable.question.design import Design
 from improvable.results.comparison import Comparison
 from improvable.results.formatting import steady
 from improvable.results.storage import few_enough
 
 NOBODY = "no row of that group counts in it (nobody is selected)"
-TOO_FEW = "Leave that group out, use a larger capacity, or bring more rows."
+TOO_FEW = "Leave that group out, use a larger capacity, or provide more rows."
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The two algorithms of one part, complete.
-
-    Attributes
-    ----------
-    part : Part
-    status_quo : Algorithm
-    candidate : Algorithm or None
-        None where the status quo is compared with itself.
-    name : str
-        How messages call the candidate.
-    steps : tuple of (str, float)
-        Monotone features, and how far each is moved to see whether a decision falls.
-    sight : tuple of str or None
-        The columns that the candidate is shown; None for all.
-    """
+    """The two algorithms of one part, complete."""
 
     part: Part
     status_quo: Algorithm
-    candidate: Algorithm | None
-    name: str = "candidate"
-    steps: tuple[tuple[str, float], ...] = ()
-    sight: tuple[str, ...] | None = None
+    candidate: Algorithm | None  # None if the status quo is compared with itself
+    name: str = "candidate"  # what messages call the candidate
+    steps: tuple[tuple[str, float], ...] = ()  # how far each monotone feature is moved to see if a decision falls
+    sight: tuple[str, ...] | None = None  # the columns that the candidate is shown; None for all
 
 
 Tallies: TypeAlias = tuple[Tally, ...]
@@ -81,7 +69,7 @@ Tallies: TypeAlias = tuple[Tally, ...]
 class Counting:
     """The work of the third pass: one tally per contest. Without a splitting, every row is a test row.
 
-    Rows get their keys from `keyed` where they have none, for algorithms that draw among tied rows.
+    Rows that have no keys get them from `keyed`, for algorithms that choose among tied rows at random.
     """
 
     reading: Reading
@@ -95,17 +83,15 @@ class Counting:
             sample = replace(sample, rows=Rows(sample.rows.frame, self.keyed.keys(sample)))
         if self.splitting is None:
             return tuple(self._tally(sample, contest) for contest in self.contests)
-        units = self.splitting.units(sample)
-        tallies, order = [], Order(self.splitting, units)
+        tallies, places_in = [], self.splitting.order(self.splitting.units(sample))
         for contest in self.contests:
-            tests = self.splitting.tests(order.places(contest.part), contest.part)
+            tests = self.splitting.tests(places_in(contest.part.repetition), contest.part)
             tallies.append(self._tally(sample if tests.all() else sample.take(np.flatnonzero(tests)), contest))
         return tuple(tallies)
 
     def _tally(self, sample: Sample, contest: Contest) -> Tally:
-        nobody: FloatArray = np.empty(0)
         if not len(sample):
-            return tally_rows(self.reading.design, sample, (nobody, nobody))
+            return tally_rows(self.reading.design, sample, (np.empty(0), np.empty(0)))
         before = decide_alone(contest.status_quo, sample.rows, "status quo")
         if contest.candidate is None:
             return tally_rows(self.reading.design, sample, (before, before))
@@ -117,14 +103,9 @@ class Counting:
         return replace(counted, falls=int(monotone_falls(contest.candidate, shown, dict(contest.steps)).sum()))
 
 
-@dataclass(frozen=True)
-class MergeTallies:
-    """Put the tallies of two batches together, contest by contest."""
-
-    most_cells: float
-
-    def __call__(self, one: Tallies, other: Tallies) -> Tallies:
-        return tuple(merge_tallies(a, b, self.most_cells) for a, b in zip(one, other, strict=True))
+def _merge(one: Tallies, other: Tallies, most: float) -> Tallies:
+    """The tallies of two batches together, contest by contest."""
+    return tuple(merge_tallies(a, b, most) for a, b in zip(one, other, strict=True))
 
 
 def count_contests(
@@ -135,14 +116,14 @@ def count_contests(
     columns: Sequence[str],
     keyed: Splitting | None = None,
 ) -> Tallies:
-    """Count all contests in one pass; where an algorithm draws among tied rows, with the keys that `keyed` makes."""
+    """Count all contests in one pass; `keyed` makes the keys by which an algorithm chooses among tied rows."""
     drawing = any(draws_ties(one) for contest in contests for one in (contest.status_quo, contest.candidate))
     if not drawing:
         keyed = None
     elif keyed is not None and not isinstance(engine, Memory):
         columns = [*columns, *keyed.columns]
     work = Counting(reading, splitting, tuple(contests), keyed)
-    return run(engine, work, columns, MergeTallies(most_counted(reading)))
+    return run(engine, work, columns, partial(_merge, most=max_cells(reading)))
 
 
 def draws_ties(algorithm: Algorithm | None) -> bool:
@@ -150,13 +131,13 @@ def draws_ties(algorithm: Algorithm | None) -> bool:
     return isinstance(algorithm, ThresholdedScore) and algorithm.draws_ties
 
 
-def most_counted(reading: Reading) -> float:
-    """How many cells are counted before moments take their place; clusters are always counted."""
+def max_cells(reading: Reading) -> float:
+    """Beyond this many cells moments take their place; clusters are always counted."""
     return np.inf if reading.clustered else most_cells(reading.design.question.method)
 
 
 def decide_alone(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
-    """Decisions; a function that decides for a row by what other rows there are is refused, since batches differ."""
+    """Decide; refuse a function whose decision about a row depends on other rows, since batches differ."""
     decisions = decide(algorithm, rows, whose)
     if is_own_code(algorithm) and len(rows) > 1:
         some = np.arange(0, len(rows), 2)
@@ -181,14 +162,13 @@ def conclude(
 ) -> Comparison:
     """Test what was counted.
 
-    `clusters` are the held-out ones, where rows are clustered. `training` has the status quo's sums on training rows,
+    `clusters` are the held-out ones, if rows are clustered. `training` has the status quo's sums on training rows,
     (strata, utilities, 2); None takes them from these rows. `where` opens error messages: "repetition 3: ".
     """
     counted = counted_of(design, tally, clusters)
     evidence = evidence_without_draws(design, attributes, counted, training)
-    _refuse_undefined_status_quo(evidence, where)
-    _refuse_share_of_nonpositive(evidence, design.question)
     claim, draws = design.question.claim, design.question.draws
+    _refuse_meaningless(evidence, claim, where)
     drawable, p_plain = drawable_of(evidence, counted, claim), None
     if drawable is not None and drawable.linear:
         assert not isinstance(counted.strata, Moments)
@@ -197,6 +177,10 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
+
+    def by_algorithm(before: float, after: float) -> dict[str, float]:
+        return dict(zip(ALGORITHMS, (before, after), strict=True))
+
     result = Comparison(
         question=design.question,
         evidence=evidence,
@@ -206,12 +190,10 @@ def conclude(
         sizes=tally.sizes,
         weight=tally.weights()[:, 0],
         shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
-        group_shares={group: _by_algorithm(*pair) for group, pair in tally.rates(attributes).items()},
-        effective={
-            group: _by_algorithm(*map(steady, pair)) for group, pair in effective_rows(attributes, rows).items()
-        },
+        group_shares={group: by_algorithm(*pair) for group, pair in tally.rates(attributes).items()},
+        effective={group: by_algorithm(*map(steady, pair)) for group, pair in effective_rows(attributes, rows).items()},
         differing={
-            group: {**_by_algorithm(*one.sides), "rows": one.rows, "effective": steady(one.effective)}
+            group: {**by_algorithm(*one.sides), "rows": one.rows, "effective": steady(one.effective)}
             for group, one in differing.items()
         },
         corrections=() if drawable is None else drawable.in_words(evidence),
@@ -221,16 +203,14 @@ def conclude(
         backend=backend,
         counted=counted if few_enough(counted) else None,
     )
-    cautions = component_cautions(evidence, result.assessment, _fewest_occupied(tally.occupied, attributes))
+    # How many rows of each group count for either algorithm, in the utility where they are fewest.
+    occupied = {group: tally.occupied[:, :, mine].sum(axis=2).min(axis=0) for group, mine in members(attributes)}
+    cautions = component_cautions(evidence, result.assessment, occupied)
     if drawable is not None:
         cautions += reliability_cautions(evidence, drawable, differing)
     if isinstance(rows, Cells):
         cautions += heavy_weights(evidence, rows)
     return result.with_cautions(cautions)
-
-
-def _by_algorithm(before: float, after: float) -> dict[str, float]:
-    return dict(zip(ALGORITHMS, (before, after), strict=True))
 
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:
@@ -244,34 +224,19 @@ def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequ
             )
 
 
-def _fewest_occupied(occupied: IntArray, attributes: Sequence[Attribute]) -> dict[str, tuple[int, int]]:
-    """How many rows of each group count for either algorithm, in the utility where they are fewest."""
-    out = {}
-    for group, mine in members(attributes):
-        rows = occupied[:, :, mine].sum(axis=2).min(axis=0)
-        out[group] = (int(rows[0]), int(rows[1]))
-    return out
-
-
-def _refuse_undefined_status_quo(evidence: Evidence, where: str) -> None:
+def _refuse_meaningless(evidence: Evidence, claim: Claim, where: str) -> None:
+    """Refuse a status quo without a utility for some group, and a share of a utility that is not positive."""
     for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
         for g, m in zip(*np.nonzero(np.isnan(values[..., STATUS_QUO])), strict=True):
             why = "its formula divides by zero" if evidence.measures[m].formula else NOBODY
             label, group = evidence.measures[m].label, attribute.levels[g]
             raise DataError(f"{where}the status quo has no '{label}' for group '{group}': {why}.", TOO_FEW)
-
-
-def _refuse_share_of_nonpositive(evidence: Evidence, question: Question) -> None:
-    if question.claim.form == "difference":
-        return
-    for values, attribute in zip(evidence.values, evidence.attributes, strict=True):
-        for g, group in enumerate(attribute.levels):
+        for g, group in enumerate(attribute.levels if claim.form == "ratio" else ()):
             for m in evidence.accuracy:
-                label = evidence.measures[m].label
-                delta = 0.0 if question.claim.overall is not None else question.claim.delta_of(group, label)
-                if values[g, m, STATUS_QUO] <= 0 and delta != 0:
+                label, value = evidence.measures[m].label, values[g, m, STATUS_QUO]
+                delta = 0.0 if claim.overall is not None else claim.delta_of(group, label)
+                if value <= 0 and delta != 0:
                     raise DataError(
-                        f"the status quo's '{label}' for group '{group}' is "
-                        f"{values[g, m, STATUS_QUO]:g}, and a share of it means nothing.",
+                        f"the status quo's '{label}' for group '{group}' is {value:g}, so a share of it means nothing.",
                         "Ask for an amount instead: `form='difference'`.",
                     )

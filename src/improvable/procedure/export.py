@@ -5,17 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import FloatArray
 from improvable.algorithms.models import steady
 from improvable.algorithms.rules.base import seen
 from improvable.data.engines.memory import Memory
-from improvable.data.frame import Rows
 from improvable.errors import OptionError
 from improvable.inference.evidence import ALGORITHMS
 from improvable.procedure.evaluate import decide_alone
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.prepare import Prepared
-from improvable.procedure.select import Fitted, fit_parts
+from improvable.procedure.select import fit_parts
 
 ROW = "row"
 
@@ -24,17 +22,13 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
     """Every row in every repetition, as a Polars frame.
 
     A row has its id, or its number in the data from 1; its groups, outcomes and weight as they were read; the
-    repetition; the block that it is in there, which teaches the candidates of all later blocks; and, unless that is
-    block 0, which is not tested, both decisions: the candidate's is that of the block.
-    Candidates are not kept, so they are found again: the same rows and seed give the same.
+    repetition and its block there; and both decisions, unless that is block 0, which is not tested. Candidates are not
+    stored, so they are found again: the same rows and seed give the same.
     """
     import polars as pl
 
     if not isinstance(ready.engine, Memory):
-        raise OptionError(
-            "rows can be written only of data in memory.",
-            "Leave out the engine, or take a file that fits.",
-        )
+        raise OptionError("rows can be exported only from data in memory.", "Leave out the engine.")
     sample, keys = ready.surveyed.reading.sample(ready.engine.rows), ready.engine.rows.keys
     assert keys is not None
     assert sample.rows.keys is not None
@@ -61,7 +55,10 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
             for one in fitted:
                 tested = np.flatnonzero(block == one.part.block)
                 if len(tested):
-                    both[tested] = _decisions(one, sample.rows.take(tested))
+                    rows = sample.rows.take(tested)
+                    both[tested] = decide_alone(steady(one.status_quo), rows, "status quo")[:, None]
+                    if one.selection.algorithm is not None:
+                        both[tested, 1] = decide_alone(steady(one.candidate), seen(rows, one.sight), one.name)
             frames.append(
                 told.with_columns(
                     pl.lit(repetition, pl.Int64).alias("repetition"),
@@ -70,12 +67,3 @@ def repetition_rows(ready: Prepared, repetitions: Sequence[int]) -> Any:
                 )
             )
     return pl.concat(frames)
-
-
-def _decisions(fitted: Fitted, rows: Rows) -> FloatArray:
-    """Both decisions about some rows, shape (rows, 2)."""
-    before = decide_alone(steady(fitted.status_quo), rows, "status quo")
-    if fitted.selection.algorithm is None:
-        return np.column_stack([before, before])
-    after = decide_alone(steady(fitted.candidate), seen(rows, fitted.sight), fitted.name)
-    return np.column_stack([before, after])

@@ -1,9 +1,9 @@
 """What drives a candidate: permutation importance on held-out rows.
 
 First in decisions: whom the candidate would no longer select if one feature were shuffled. That needs no outcomes and
-means the same for every utility. Then, of the features that change most decisions, in accuracy: each is shuffled among
-all held-out rows, several times, and the candidate's accuracy over everyone is measured again. How a feature goes with
-the group is a plain correlation.
+means the same for every utility. Then in accuracy: each of the features that change most decisions is shuffled among
+all held-out rows, and the candidate's accuracy over everyone is measured again. How a feature goes with the group is a
+plain correlation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,21 +22,14 @@ from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.question.design import Design
 from improvable.results.formatting import steady
 
-MOST_DECISIONS = 40_000
-"""Selected rows times features that are decided again at most, so that looking costs little beside learning."""
-AT_ONCE = 20_000
-"""Rows that are decided at a time: features are shuffled in one frame, one below the other."""
-MOST_FEATURES = 300
-"""Of more features nothing is said: each decision reads them all, so that the cost grows with their square."""
-MOST_WEIGHED = 10
-"""Of so many features that change most decisions it is said what accuracy would lose."""
-SHUFFLES = 2
-"""Each is shuffled so often; the loss is the mean."""
-MOST_ROWS = 3_000
-"""Held-out rows that are decided about again for accuracy."""
-FEWEST_ROWS = 3
-DIGITS = 4
-"""Of a correlation: the last ones of a sum differ between machines, and a result must not."""
+MAX_DECISIONS = 40_000  # selected rows times features that are decided again, so that this costs less than learning
+AT_ONCE = 20_000  # rows decided at a time: features are shuffled in one frame, one below the other
+MAX_FEATURES = 300  # each decision reads all features, so that the cost grows with their square
+MAX_WEIGHED = 10  # features, those that change most decisions, whose loss of accuracy is measured
+SHUFFLES = 2  # of each feature; the loss is the mean
+MAX_ROWS = 3_000  # held-out rows decided again for accuracy
+MIN_ROWS = 3
+DIGITS = 4  # of a correlation: the last ones of a sum differ between machines, and a result must not
 
 
 def drivers(
@@ -44,27 +37,14 @@ def drivers(
 ) -> dict[str, float]:
     """Of those the candidate selects, the share it decides otherwise about when a feature is shuffled.
 
-    Nothing is said of a candidate that is the caller's own code, which may take its time, and of one that selects
-    nobody of these rows.
-
-    Parameters
-    ----------
-    candidate : Algorithm
-    sample : Sample
-        Held-out rows.
-    features : sequence of str
-        What the candidate may read.
-    keys : array
-        Of the rows: their order, and so the shuffle, does not depend on how they were read.
-    seed : SeedSequence
-    whose : str
-        How messages call the candidate.
+    `sample` has held-out rows, and `keys` theirs: the shuffle must not depend on the order in which they were read.
+    There is no answer for a candidate that is the caller's own code, which may be slow, or that selects nobody here.
     """
-    if is_own_code(candidate) or len(sample) < 2 or not 0 < len(features) <= MOST_FEATURES:
+    if is_own_code(candidate) or len(sample) < 2 or not 0 < len(features) <= MAX_FEATURES:
         return {}
     rows = sample.rows.take(np.argsort(keys, kind="stable"))
     before = decide(candidate, rows, whose)
-    chosen = np.flatnonzero(before)[: max(1, MOST_DECISIONS // len(features))]
+    chosen = np.flatnonzero(before)[: max(1, MAX_DECISIONS // len(features))]
     if not len(chosen):
         return {}
     # Only the selected are decided again: each takes the feature's value of another row, selected or not.
@@ -84,24 +64,11 @@ def importance(
 ) -> dict[str, Any]:
     """By feature, the most important first: the loss of accuracy without it, and its correlation with every group.
 
-    Parameters
-    ----------
-    candidate, sample, keys, seed, whose
-        As in `drivers`.
-    design : Design
-        Its first accuracy utility is measured, over everyone.
-    drivers : dict
-        From each feature to the share of decisions that it changes.
-
-    Returns
-    -------
-    dict
-        By feature `accuracy_loss`, None where nobody is left to average over, and `correlation`, by group column and
-        group; None where the feature is not a number or does not vary.
+    A loss is None if nobody is left to average over, a correlation if the feature is not a number or does not vary.
     """
     ranked = sorted(drivers, key=lambda name: (-drivers[name], name))
-    chosen = [name for name in ranked if drivers[name] > 0][:MOST_WEIGHED]
-    some = sample.take(np.argsort(keys, kind="stable")[:MOST_ROWS])
+    chosen = [name for name in ranked if drivers[name] > 0][:MAX_WEIGHED]
+    some = sample.take(np.argsort(keys, kind="stable")[:MAX_ROWS])
     losses = accuracy_losses(candidate, design, some, chosen, seed, whose)
     return {
         name: {"accuracy_loss": loss, "correlation": correlations(read_column(some.rows, name), some)}
@@ -132,7 +99,7 @@ def accuracy_losses(
 def _decide_shuffled(
     candidate: Algorithm, rows: Rows, shuffled: Sequence[tuple[str, IntArray]], chosen: IntArray, whose: str
 ) -> Iterator[FloatArray]:
-    """Decisions about the chosen rows, once for each feature, which takes the values of the rows beside it there.
+    """Decide about the chosen rows once for each feature, which takes the values of its donor rows.
 
     The rows stand below each other in one frame, as many features at a time as make about `AT_ONCE` rows.
     """
@@ -155,22 +122,22 @@ def _accuracy(design: Design, sample: Sample, decision: FloatArray) -> float:
 
 
 def correlations(column: Column, sample: Sample) -> dict[str, dict[str, float | None]]:
-    """The correlation of a feature with being in each group, by group column, over the rows in which it is given."""
+    """Pearson's correlation of a feature with being in each group, by group column, over rows in which it is given."""
     given = np.isfinite(column.values)
-    out: dict[str, dict[str, float | None]] = {}
-    for attribute in sample.grouping.attributes:
-        level = attribute.member[sample.grouping.codes]
-        out[attribute.name] = {
-            group: _correlation(column.values[given], (level == g)[given]) if column.ordered else None
+    values = column.values[given]
+    varies = column.ordered and len(values) >= MIN_ROWS and np.ptp(values) > 0
+    # Scaled to one, so that squares of numbers of any size are finite.
+    scaled = (values - values.mean()) / np.abs(values - values.mean()).max() if varies else values
+
+    def with_group(inside: BoolArray) -> float | None:
+        if not varies or inside.all() or not inside.any():
+            return None
+        return round(float(np.corrcoef(scaled, inside)[0, 1]), DIGITS)
+
+    return {
+        attribute.name: {
+            group: with_group(attribute.member[sample.grouping.codes][given] == g)
             for g, group in enumerate(attribute.levels)
         }
-    return out
-
-
-def _correlation(values: FloatArray, inside: BoolArray) -> float | None:
-    """Pearson's; None where one of the two does not vary."""
-    if len(values) < FEWEST_ROWS or np.ptp(values) == 0 or inside.all() or not inside.any():
-        return None
-    # Of the size of one, so that squares of numbers of any size are there.
-    scaled = (values - values.mean()) / np.abs(values - values.mean()).max()
-    return round(float(np.corrcoef(scaled, inside)[0, 1]), DIGITS)
+        for attribute in sample.grouping.attributes
+    }

@@ -1,4 +1,4 @@
-"""Several repetitions at a time: workers, their threads, and a progress bar with the stage that each is in."""
+"""Several repetitions at a time: workers, their threads, and a progress bar that shows the stage of each."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
-from types import TracebackType
 from typing import Any, TypeVar
 
 from improvable.errors import OptionError
@@ -16,21 +15,22 @@ LOOKING = "reading and looking at the data"
 
 
 def worker_count(n_jobs: int | None, *, own_code: bool = False) -> int:
-    """How many workers `n_jobs` means: all cores where it is None, as where it is -1.
+    """How many workers `n_jobs` means: -1 is all cores, -2 all but one, and None all cores too.
 
-    One where it is None and code of the caller's own is called, which may keep state that threads would share.
+    None is one worker where the caller's own code runs, which may keep state that threads would share.
     """
-    from joblib import effective_n_jobs, parallel_config
+    from joblib import cpu_count
 
+    if n_jobs is None:
+        n_jobs = 1 if own_code else -1
     if n_jobs == 0:
         raise OptionError("n_jobs is 0.", "Give 1 or more, or -1 for all cores.")
-    with parallel_config(backend="threading"):
-        return int(effective_n_jobs((1 if own_code else -1) if n_jobs is None else n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
 @contextmanager
 def limited_threads(workers: int, repetitions: int) -> Iterator[None]:
-    """Keep `workers` cores busy and no more: repetitions first, and what is left over to the estimators' own threads.
+    """Keep `workers` cores busy and no more: repetitions first, then the estimators' own threads.
 
     BLAS always gets one thread, because it may round differently with another number of them.
     """
@@ -46,7 +46,7 @@ def in_parallel(
 ) -> None:
     """Run jobs on joblib's current backend, threads unless the caller chose another.
 
-    `take` gets results as they are ready, in order; all at once from a backend that cannot do that (Ray's). Of several
+    `take` gets results in order as they are ready, or all at once from a backend that cannot stream (Ray's). Of several
     errors, that of the first job is raised, whichever came first.
     """
     from joblib import Parallel, delayed
@@ -80,7 +80,7 @@ class _Failed:
 
 
 def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, parent: int) -> T | _Failed:
-    """A job beside others: estimators that would start workers of their own do without, and processes get one core."""
+    """Run a job beside others: its estimators start no workers of their own, and a process gets one core."""
     from joblib import parallel_config
 
     with ExitStack() as held:
@@ -96,7 +96,7 @@ def _one_of_several(work: Callable[..., T], job: tuple[Any, ...], workers: int, 
 
 @contextmanager
 def announced(text: str, enabled: bool | None = None) -> Iterator[None]:
-    """Say what is being done before the first repetition; like `Progress`, on a terminal unless told otherwise."""
+    """Say what is being done before the first repetition; by default on a terminal only, as `Progress` does."""
     if not (sys.stderr.isatty() if enabled is None else enabled):
         yield
         return
@@ -122,31 +122,22 @@ class Progress:
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as Bar
 
-            columns = (
-                TextColumn("repetitions"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
-            )
+            texts = TextColumn("repetitions"), TextColumn("{task.description}")
+            columns = texts[0], BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), texts[1]
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task("starting", total=self.repetitions, completed=self.already)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def stage(self, repetition: int, name: str) -> None:
-        """Repetition `repetition` has begun stage `name`."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"repetition {repetition}: {name}")
 
     def done(self) -> None:
-        """One more repetition is finished."""
         if self._bar is not None:
             self._bar.advance(self._task)
 

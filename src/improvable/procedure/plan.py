@@ -8,49 +8,32 @@ from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of
 from improvable.algorithms.rules import RULES, as_rule, keeps_state, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
 from improvable.algorithms.thresholds import Threshold, TieBreaking
-from improvable.errors import CODE, Caution, OptionError
+from improvable.errors import OptionError
 from improvable.question.challenge import check_sealing
 from improvable.question.design import Design, make_design
 from improvable.question.options import SAME_SHARE, check_integer, check_number
 from improvable.question.settings import Scheme, Settings
 
-FEWEST_ROWS = 20
-MOST_REPETITIONS = 100_000
-FEWEST_WITH_FOREIGN_CODE = 7
+MIN_TRAINING_ROWS = 20
+MAX_REPETITIONS = 100_000
+MIN_WITH_FOREIGN_CODE = 7
 """A rule that stops changing anything once it is ahead rejects too often in one repetition, not in the median of 7."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What an audit will do.
-
-    Attributes
-    ----------
-    settings : Settings
-    design : Design
-    status_quo : Algorithm or Threshold
-    rule : SelectionRule
-    constraints : Limits
-    target : str
-        Column that the rule predicts.
-    repetitions : int
-    scheme : {"forward", "split"}
-    train_fraction : float
-        Of the paper's split.
-    train_rows : int
-        From how many of the rows before a block a rule, and cutoffs, learn at most.
-    """
+    """What an audit will do."""
 
     settings: Settings
     design: Design
     status_quo: Algorithm | Threshold
     rule: SelectionRule
     constraints: Limits
-    target: str
+    target: str  # column that the rule predicts
     repetitions: int
     scheme: Scheme
-    train_fraction: float
-    train_rows: int
+    train_fraction: float  # of the paper's split
+    train_rows: int  # a rule, and cutoffs, learn from at most this many of the rows before a block
 
     @property
     def calls_own_code(self) -> bool:
@@ -87,11 +70,11 @@ def tie_breaking(settings: Settings, seed: int) -> TieBreaking | None:
 def make_plan(settings: Settings) -> Plan:
     """Refuse what cannot be asked, before any row is read."""
     design = make_design(settings)
-    check_integer("repetitions", settings.repetitions, 1, MOST_REPETITIONS)
+    check_integer("repetitions", settings.repetitions, 1, MAX_REPETITIONS)
     check_number("train_fraction", settings.train_fraction, 0, 1)
     if settings.scheme == "forward" and settings.train_fraction != 0.5:
         raise OptionError("`train_fraction` goes with the paper's split.", "Leave it out, or use `scheme='split'`.")
-    check_integer("train_rows", settings.train_rows, FEWEST_ROWS)
+    check_integer("train_rows", settings.train_rows, MIN_TRAINING_ROWS)
     check_sealing(settings)
     status_quo = as_algorithm(settings.status_quo)
     capacity = capacity_of(status_quo) if settings.capacity is None else settings.capacity
@@ -116,27 +99,14 @@ def make_plan(settings: Settings) -> Plan:
     )
 
 
-def code_cautions(plan: Plan) -> list[Caution]:
-    """Say beside the verdict that code of somebody's own chose the candidate, and what it could remember."""
-    if not runs_foreign_code(plan.rule):
-        return []
-    how = (
-        "It ran in this process, so that it may have acted on what it saw in earlier blocks and repetitions: its error "
-        "rate is then simulated, not proven. Named as module:object it would be new in every block."
-        if keeps_state(plan.rule)
-        else "It ran in a new process for every block, from the bytes of its digest."
-    )
-    return [Caution(CODE, f"code that is not part of this package chose the candidate. {how}")]
-
-
 def _refuse_foreign_code(rule: SelectionRule, repetitions: int, design: Design) -> None:
     """Refuse what code could exploit that follows its own statistic from block to block (docs: guarantees)."""
     split = "or use `scheme='split'`."
-    if repetitions < FEWEST_WITH_FOREIGN_CODE:
+    if repetitions < MIN_WITH_FOREIGN_CODE:
         raise OptionError(
-            f"rule '{rule.name}' is code of its own, and fewer than {FEWEST_WITH_FOREIGN_CODE} forward repetitions do "
+            f"rule '{rule.name}' is code of its own, and fewer than {MIN_WITH_FOREIGN_CODE} forward repetitions do "
             "not keep the level for every code.",
-            f"Make at least {FEWEST_WITH_FOREIGN_CODE}, {split}",
+            f"Make at least {MIN_WITH_FOREIGN_CODE}, {split}",
         )
     if not any(utility.binary_decision for utility in design.utilities):
         raise OptionError(

@@ -1,4 +1,4 @@
-"""Everything of an audit before its first repetition: rows surveyed, training rows brought, features chosen."""
+"""Everything of an audit before its first repetition: survey the rows, fetch training rows, choose features, screen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,67 +21,47 @@ from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading, Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.cautions import lever_cautions
+from improvable.procedure.cautions import plan_cautions
 from improvable.procedure.parallel import limited_threads, worker_count
-from improvable.procedure.plan import FEWEST_ROWS, Plan, code_cautions, make_plan
+from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan, make_plan
 from improvable.procedure.screen import Look, look_at
 from improvable.procedure.select import complete_status_quo
 from improvable.procedure.split import (
     ALL_ROWS,
     Cuts,
-    Drawn,
     Part,
     Splitting,
+    TrainingRows,
     check_keys,
     choose_cuts,
-    draw_rows,
+    fetch_training_rows,
     make_splitting,
 )
-from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed, survey
+from improvable.procedure.survey import MIN_CLUSTERS, Surveyed, survey
 from improvable.question.challenge import sealed_seed
 from improvable.question.protocol import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
-ROWS_HELD_OUT = 8_000
-"""Of the rows brought, so many are looked at for test rows of a block."""
+MAX_HELD_OUT = 8_000
+"""Rows, of those fetched for all rows, in which test rows of a block are looked for."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An audit that is ready to run.
-
-    Attributes
-    ----------
-    plan : Plan
-    engine : Engine
-    columns : Columns
-    surveyed : Surveyed
-    splitting : Splitting
-    drawn : Drawn
-        Training rows of every block of every repetition, and those of all rows.
-    features : Features
-    look : Look
-        What was seen of the data.
-    data : Fingerprint
-        Of the columns that are read.
-    cuts : Cuts
-        Where blocks end, and why.
-    rule_source : str or None
-        Digest of the code behind a rule of somebody's own.
-    """
+    """An audit that is ready to run."""
 
     plan: Plan
     engine: Engine
     columns: Columns
     surveyed: Surveyed
     splitting: Splitting
-    drawn: Drawn
+    training: TrainingRows  # of every block of every repetition, and of all rows
     features: Features
     look: Look
-    data: Fingerprint
+    data: Fingerprint  # of the columns that are read
     cuts: Cuts
-    rule_source: str | None = None
+    rule_source: str | None = None  # digest of the code behind a rule of somebody's own
 
     @property
     def seed(self) -> int:
@@ -90,33 +70,33 @@ class Prepared:
     @property
     def cautions(self) -> list[Caution]:
         """What a reader must know before anything is run."""
-        read = note_cautions(getattr(self.engine, "notes", ()), self.columns.read)
-        seen = (*read, *self.surveyed.cautions, *self.features.cautions, *self.look.cautions)
+        trained = [rows for part, rows in self.training.trained.items() if part != ALL_ROWS]
         return [
-            *seen,
-            *_few_training_rows(self.plan, self.drawn),
-            *lever_cautions(self.plan),
-            *code_cautions(self.plan),
+            *note_cautions(getattr(self.engine, "notes", ()), self.columns.read),
+            *self.surveyed.cautions,
+            *self.features.cautions,
+            *self.look.cautions,
+            *plan_cautions(self.plan, max(trained, default=0)),
         ]
 
     def sample(self, part: Part = ALL_ROWS) -> Sample:
         """The training rows of a part that its rule sees; by default of all rows."""
-        return self.drawn.sample(self.surveyed.reading, part)
+        return self.training.sample(self.surveyed.reading, part)
 
-    def teaching(self, repetition: int) -> tuple[Plan, Features, Drawn, Reading, list[Part], int]:
+    def teaching(self, repetition: int) -> tuple[Plan, Features, TrainingRows, Reading, list[Part], int]:
         """What `fit_parts` needs for a repetition, without the data, which an engine may not send to a process."""
         parts = self.splitting.parts([repetition])
-        return self.plan, self.features, self.drawn, self.surveyed.reading, parts, self.seed
+        return self.plan, self.features, self.training, self.surveyed.reading, parts, self.seed
 
     def held_out(self, part: Part) -> Sample:
-        """Some test rows of a part, of those brought for all rows: to look at, not to test on."""
-        some = self.drawn.rows.take(self.drawn.chosen[ALL_ROWS][:ROWS_HELD_OUT])
+        """Some test rows of a part, of those fetched for all rows: to look at, not to test on."""
+        some = self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT])
         sample = self.surveyed.reading.sample(some)
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
     def test_clusters(self, repetition: int) -> Clusters | None:
-        """The clusters that a repetition tests on, where rows are clustered; all of them for the status quo itself."""
+        """The clusters that a repetition tests on, if rows are clustered; all of them for the status quo itself."""
         clusters = self.surveyed.clusters
         if clusters is None or repetition == ALL_ROWS.repetition:
             return clusters
@@ -151,42 +131,16 @@ class Prepared:
             "data": self.data.digest,
         }
 
-    def check_sizes(self) -> None:
-        """Refuse repetitions with too few rows or clusters."""
-        capacity = self.plan.constraints.capacity
-        for part, rows in self.drawn.trained.items():
-            if part == ALL_ROWS or part.block > 1:
-                continue
-            kind, least, training, testing = "rows", FEWEST_ROWS, rows, self.surveyed.rows - rows
-            enough = training >= least
-            clusters = self.test_clusters(part.repetition)
-            if clusters is not None and self.surveyed.clusters is not None:
-                kind, least = "clusters", FEWEST_CLUSTERS
-                training, testing = len(self.surveyed.clusters) - len(clusters), len(clusters)
-                # Forward, a first block may happen to hold fewer clusters than it was made for; its rows must do.
-                enough = training >= least or (enough and self.plan.scheme == "forward")
-            if not enough or testing < least:
-                change = " or change the train fraction" if self.plan.scheme == "split" else ""
-                raise DataError(
-                    f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",
-                    f"It needs at least {least} of either; bring more {kind}{change}.",
-                )
-            seen = min(rows, self.plan.train_rows)
-            if capacity is not None and capacity * seen < 1:
-                raise DataError(
-                    f"a capacity of {capacity:g} of {seen:,} training rows is less than one row.",
-                    "Give a larger capacity, or bring more rows.",
-                )
-
 
 def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = None) -> Prepared:
     """Check settings and data, and stop before the first repetition."""
     source = check_source(settings.rule, settings.rule_source)
     plan = make_plan(settings)
+    design = plan.design
     engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
     columns = make_columns(
         engine.columns,
-        plan.design,
+        design,
         [reads_of(plan.status_quo)],
         target=plan.target,
         features=settings.features,
@@ -196,71 +150,58 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     )
     if settings.challenge is not None:
         seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)
-        question = replace(plan.design.question, seed=seed)
-        plan = replace(plan, design=replace(plan.design, question=question))
-    seed = plan.design.question.seed
+        design = replace(design, question=replace(design.question, seed=seed))
+        plan = replace(plan, design=design)
     fingerprint = Fingerprint(engine, columns.read)
     decided = [plan.status_quo.column] if isinstance(plan.status_quo, DecisionColumn) else []
-    numeric = [*plan.design.outcome_columns, plan.target, *decided]
-    engine = recode(engine, values_of(settings), numeric, plan.design.question.group, columns.features)
-    surveyed = survey(engine, plan.design, columns, settings.drop_missing)
-    splitting = make_splitting(seed, (), settings.row_id, columns.read)
+    numeric = [*design.outcome_columns, plan.target, *decided]
+    engine = recode(engine, values_of(settings), numeric, design.question.group, columns.features)
+    surveyed = survey(engine, design, columns, settings.drop_missing)
+    splitting = make_splitting(design.question.seed, (), settings.row_id, columns.read)
     if isinstance(engine, Memory):
         engine = with_keys(engine, splitting.keying, splitting.columns, settings.row_id)
-    share = _rarest_share(plan, engine, columns, surveyed, splitting)
-    cuts, splitting, drawn = _divide(plan, engine, columns, surveyed, splitting, share)
-    check_keys(drawn, settings.row_id)
-    some = drawn.sample(surveyed.reading, ALL_ROWS)
-    features = _choose(plan, columns, surveyed, some, engine.columns)
-    same = tuple(dict.fromkeys([*features.columns, *plan.design.outcome_columns]))
+
+    def fetch(splitting: Splitting, parts: Sequence[Part]) -> TrainingRows:
+        """The second pass."""
+        reading, rows = surveyed.reading, surveyed.rows
+        return fetch_training_rows(engine, reading, splitting, columns.read, rows, plan.train_rows, parts)
+
+    def divide() -> tuple[Cuts, Splitting, TrainingRows]:
+        """Cut the order of the rows into blocks, and fetch those that teach."""
+        cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, rarest)
+        divided = replace(splitting, cuts=cuts.ends)
+        return cuts, divided, fetch(divided, [ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
+
+    # Of the shares that cutoffs leave above them, the one of which the first block sees the fewest rows on one side.
+    shares = [share for share in (plan.constraints.capacity, capacity_of(plan.status_quo)) if share is not None]
+    if plan.constraints.same_share and plan.scheme == "forward":  # the status quo's own share must be counted
+        some = fetch(splitting, [ALL_ROWS]).sample(surveyed.reading, ALL_ROWS)
+        status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
+        shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
+    rarest = min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
+    cuts, splitting, training = divide()
+    check_keys(training, settings.row_id)
+    some = training.sample(surveyed.reading, ALL_ROWS)
+    features = _choose_features(plan, columns, surveyed, some, engine.columns)
+    same = tuple(dict.fromkeys([*features.columns, *design.outcome_columns]))
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
-        surveyed = survey(engine, plan.design, columns, settings.drop_missing, same)
-        cuts, splitting, drawn = _divide(plan, engine, columns, surveyed, splitting, share)
-        some = drawn.sample(surveyed.reading, ALL_ROWS)
+        surveyed = survey(engine, design, columns, settings.drop_missing, same)
+        cuts, splitting, training = divide()
+        some = training.sample(surveyed.reading, ALL_ROWS)
     copies = copy_cautions(engine, surveyed.reading, settings, some, same)
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
-    ready = Prepared(plan, engine, columns, surveyed, splitting, drawn, features, look, fingerprint, cuts, source)
-    ready.check_sizes()
+    ready = Prepared(plan, engine, columns, surveyed, splitting, training, features, look, fingerprint, cuts, source)
+    _check_sizes(ready)
     return ready
 
 
-def _rarest_share(
-    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting
-) -> float | None:
-    """Of the shares that cutoffs leave above them, that of which the first block sees the fewest rows on one side.
-
-    Where the candidate's share is the status quo's own, it is counted, in a pass over the data.
-    """
-    shares = [share for share in (plan.constraints.capacity, capacity_of(plan.status_quo)) if share is not None]
-    if plan.constraints.same_share and plan.scheme == "forward":
-        some = _bring(plan, engine, columns, surveyed, splitting, [ALL_ROWS]).sample(surveyed.reading, ALL_ROWS)
-        status_quo = complete_status_quo(plan.status_quo, some, plan.breaking)
-        shares.append(float((decide(status_quo, some.rows, "status quo") != 0).mean()))
-    return min((share for share in shares if 0 < share < 1), key=lambda share: min(share, 1 - share), default=None)
-
-
-def _divide(
-    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, share: float | None
-) -> tuple[Cuts, Splitting, Drawn]:
-    """Cut the order of the rows into blocks, and bring those that teach."""
-    cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, share)
-    splitting = replace(splitting, cuts=cuts.ends)
-    parts = [ALL_ROWS, *splitting.parts(range(1, plan.repetitions + 1))]
-    return cuts, splitting, _bring(plan, engine, columns, surveyed, splitting, parts)
-
-
-def _bring(
-    plan: Plan, engine: Engine, columns: Columns, surveyed: Surveyed, splitting: Splitting, parts: Sequence[Part]
-) -> Drawn:
-    """The second pass."""
-    return draw_rows(engine, surveyed.reading, splitting, columns.read, surveyed.rows, plan.train_rows, parts)
-
-
-def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]) -> Features:
-    """Features, judged by the rows that were brought; of missing and infinite values in all rows the survey knows."""
+def _choose_features(
+    plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]
+) -> Features:
+    """Choose features by the rows fetched; missing and infinite values are those of all rows, from the survey."""
     settings = plan.settings
     exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
     chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude, available)
@@ -269,28 +210,44 @@ def _choose(plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, avai
             raise DataError(
                 f"column '{name}' has {surveyed.infinite[name]:,} infinite values.", "Fix them, or exclude the column."
             )
-    missing = {name: surveyed.missing[name] for name in chosen.columns if surveyed.missing[name]}
-    words = {
-        name: f"number: {count:,} missing values take the training mean and are flagged"
-        for name, count in missing.items()
-    }
     check_features(plan.constraints, some.rows, chosen.columns)
+    missing = {
+        name: f"number: {surveyed.missing[name]:,} missing values take the training mean and are flagged"
+        for name in chosen.columns
+        if surveyed.missing[name]
+    }
     left_out = dict(chosen.left_out)
     left_out |= {name: EXCLUDED for name in columns.excluded if left_out.get(name) == NOT_NAMED}
     if settings.row_id is not None:
         left_out[settings.row_id] = "row id"
     return replace(
-        chosen, treatment={**chosen.treatment, **words}, plain=chosen.plain and not missing, left_out=left_out
+        chosen, treatment={**chosen.treatment, **missing}, plain=chosen.plain and not missing, left_out=left_out
     )
 
 
-def _few_training_rows(plan: Plan, drawn: Drawn) -> list[Caution]:
-    """Say so where rules see only some of their training rows."""
-    most = max((rows for part, rows in drawn.trained.items() if part != ALL_ROWS), default=0)
-    if most <= plan.train_rows:
-        return []
-    text = (
-        f"a rule, and cutoffs, learn from {plan.train_rows:,} of up to {most:,} rows before a block; "
-        "the test uses all test rows. To let them see more, raise `train_rows`."
-    )
-    return [Caution("train rows", text)]
+def _check_sizes(ready: Prepared) -> None:
+    """Refuse repetitions with too few rows or clusters."""
+    plan, surveyed = ready.plan, ready.surveyed
+    for part, rows in ready.training.trained.items():
+        if part == ALL_ROWS or part.block > 1:
+            continue
+        kind, least, training, testing = "rows", MIN_TRAINING_ROWS, rows, surveyed.rows - rows
+        enough = training >= least
+        clusters = ready.test_clusters(part.repetition)
+        if clusters is not None and surveyed.clusters is not None:
+            kind, least = "clusters", MIN_CLUSTERS
+            training, testing = len(surveyed.clusters) - len(clusters), len(clusters)
+            # Forward, a first block may happen to hold fewer clusters than it was made for; its rows must do.
+            enough = training >= least or (enough and plan.scheme == "forward")
+        if not enough or testing < least:
+            change = " or change the train fraction" if plan.scheme == "split" else ""
+            raise DataError(
+                f"repetition {part.repetition} has {training:,} {kind} for training and {testing:,} for testing.",
+                f"Each needs at least {least}; provide more {kind}{change}.",
+            )
+        seen, capacity = min(rows, plan.train_rows), plan.constraints.capacity
+        if capacity is not None and capacity * seen < 1:
+            raise DataError(
+                f"a capacity of {capacity:g} of {seen:,} training rows is less than one row.",
+                "Give a larger capacity, or provide more rows.",
+            )

@@ -1,4 +1,4 @@
-"""Runs an audit: every repetition that is not done yet, kept as soon as it is, and the result.
+"""Run an audit: every repetition that is not done yet, stored as soon as it is, and the result.
 
 In memory, repetitions are done one after the other. Through an engine, rules select for all repetitions first, and one
 pass over the data counts what all of them need; the numbers are the same.
@@ -25,11 +25,10 @@ from improvable.inference.intervals import disparities
 from improvable.inference.tally import Tally, merge_tallies
 from improvable.procedure.cautions import capacity_cautions, emit, gap_cautions, gather, share_cautions
 from improvable.procedure.checkpoint import forget_counts, keep_counts, kept_counts, refuse_heavy
-from improvable.procedure.evaluate import Contest, conclude, count_contests, most_counted
+from improvable.procedure.evaluate import Contest, conclude, count_contests, max_cells
 from improvable.procedure.export import repetition_rows
 from improvable.procedure.importance import drivers, importance
 from improvable.procedure.parallel import LOOKING, Progress, announced, in_parallel, limited_threads, worker_count
-from improvable.procedure.plan import Plan
 from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.procedure.screen import perfection_cautions
 from improvable.procedure.select import Fitted, complete_status_quo, fit_parts, select_on_all_rows
@@ -67,23 +66,27 @@ def run_prepared(
 ) -> Audit:
     """Run an audit whose settings and data are checked.
 
-    `begun` is called before anything is computed or written, with True where an earlier run left the folder.
+    `begun` is called before anything is computed or written, with True if the folder is that of an earlier run.
     """
     refuse_without_value(ready.plan.settings)
     plan, question = ready.plan, ready.plan.design.question
     workers = worker_count(n_jobs, own_code=plan.calls_own_code)
+    folder, run = None, ""
+    done: dict[int, Comparison] = {}
     if run_folder is None:
         begun(False)
-    folder = None if run_folder is None else storage.open_run(run_folder, ready.identity(), begun)
-    run = "" if folder is None else storage.run_key(question.to_dict(), ready.setting(), ready.data.digest)
-    done = {} if folder is None else finished_repetitions(folder, question, ready.engine.backend, run)
+    else:
+        folder = storage.open_run(run_folder, ready.identity(), begun)
+        run = storage.run_key(question.to_dict(), ready.setting(), ready.data.digest)
+        done = finished_repetitions(folder, question, ready.engine.backend, run)
     with limited_threads(workers, plan.repetitions):
         with announced("the status quo on all rows", progress):
             itself = _against_itself(ready, workers)
         gaps = disparities(itself.evidence, question.claim, question.alpha)
         asks = question.claim.asks("fairness")
         doubts = gap_cautions(gaps, question.alpha, ready.surveyed.constant) if asks else []
-        results = _run(ready, folder, run, done, workers, progress)
+        _run_repetitions(ready, folder, run, done, workers, progress)
+    results = [done[repetition] for repetition in range(1, plan.repetitions + 1)]
     cautions = [*ready.cautions, *doubts, *gather([one.cautions for one in results])]
     emit(cautions)
     result = Audit(
@@ -114,29 +117,6 @@ def _refit(ready: Prepared, repetition: int) -> Algorithm:
     return mix(candidates, weights, ready.features.columns, ready.seed)
 
 
-def _run(
-    ready: Prepared,
-    folder: Path | None,
-    run: str,
-    done: dict[int, Comparison],
-    workers: int,
-    show: bool | None,
-) -> list[Comparison]:
-    """All repetitions: those that the run folder already has, and the others."""
-
-    def keep(one: Comparison) -> None:
-        if folder is not None:
-            storage.write_repetition(one, folder, run)
-        done[one.repetition] = one
-
-    every = range(1, ready.plan.repetitions + 1)
-    left = [repetition for repetition in every if repetition not in done]
-    run_repetitions = _one_by_one if isinstance(ready.engine, Memory) else partial(_all_at_once, folder, run)
-    with Progress(len(every), len(every) - len(left), show) as progress:
-        run_repetitions(ready, left, workers, progress, keep)
-    return [done[repetition] for repetition in every]
-
-
 def _against_itself(ready: Prepared, workers: int) -> Comparison:
     """The status quo on all rows: its own gaps (Assumption 1), from comparing it with itself, and whom it selects."""
     complete = complete_status_quo(ready.plan.status_quo, ready.sample(), ready.plan.breaking)
@@ -145,82 +125,82 @@ def _against_itself(ready: Prepared, workers: int) -> Comparison:
     return _conclude(ready, tally, ALL_ROWS.repetition, None, workers)
 
 
-def _one_by_one(
+def _run_repetitions(
     ready: Prepared,
-    repetitions: Sequence[int],
+    folder: Path | None,
+    run: str,
+    done: dict[int, Comparison],
     workers: int,
-    progress: Progress,
-    keep: Callable[[Comparison], None],
+    show: bool | None,
 ) -> None:
-    """Fit, count and conclude each repetition by itself, several at a time."""
-    alone = replace(ready, engine=ready.engine.alone()) if isinstance(ready.engine, Memory) else ready
-    jobs = ((alone, repetition, progress) for repetition in repetitions)
+    """Run the repetitions that are not done yet, and store each."""
 
-    def take(result: Comparison) -> None:
-        keep(result)
-        progress.done()
+    def keep(one: Comparison) -> None:
+        if folder is not None:
+            storage.write_repetition(one, folder, run)
+        done[one.repetition] = one
 
-    in_parallel(_run_repetition, jobs, workers, take)
+    total = ready.plan.repetitions
+    left = [repetition for repetition in range(1, total + 1) if repetition not in done]
+    with Progress(total, total - len(left), show) as progress:
+        if isinstance(ready.engine, Memory):
+            alone = replace(ready, engine=ready.engine.alone())
+
+            def take(result: Comparison) -> None:
+                keep(result)
+                progress.done()
+
+            in_parallel(_run_repetition, ((alone, repetition, progress) for repetition in left), workers, take)
+        else:
+            fitted = _fit_all(ready, left, workers, progress)
+            tallies = kept_counts(folder, run)
+            if not all(repetition in tallies for repetition in left):
+                counted = iter(_count(ready, [one for parts in fitted.values() for one in parts]))
+                tallies = {one: _pooled(ready, [next(counted) for _ in parts]) for one, parts in fitted.items()}
+                keep_counts(folder, tallies, run)
+            for repetition, parts in fitted.items():
+                keep(_finish(ready, parts, tallies[repetition], workers))
 
 
 def _run_repetition(ready: Prepared, repetition: int, progress: Progress) -> Comparison:
-    """All blocks of one repetition."""
+    """Fit, count and conclude one repetition by itself."""
     fitted = fit_parts(*ready.teaching(repetition), progress)
     progress.stage(repetition, f"{ready.plan.design.question.draws:,} draws")
     return _finish(ready, fitted, _pooled(ready, _count(ready, fitted)), workers=1)
 
 
-def _all_at_once(
-    folder: Path | None,
-    run: str,
-    ready: Prepared,
-    repetitions: Sequence[int],
-    workers: int,
-    progress: Progress,
-    keep: Callable[[Comparison], None],
-) -> None:
-    """Fit all repetitions, several at a time; then count all of them in one pass, unless a run before this one did."""
-    fitted: dict[int, list[Fitted]] = {}
+def _fit_all(ready: Prepared, repetitions: Sequence[int], workers: int, progress: Progress) -> dict[int, list[Fitted]]:
+    """Fit all repetitions, several at a time, before one pass over an engine's data counts for all of them."""
+    out: dict[int, list[Fitted]] = {}
     number = ready.plan.repetitions * len(ready.splitting.blocks)
-    jobs = ((*ready.teaching(repetition), progress) for repetition in repetitions)
 
-    def take(found: list[Fitted]) -> None:
-        for one in found:
-            refuse_heavy(ready.plan, len(ready.drawn.chosen[one.part]), number, one)
-        fitted[found[0].part.repetition] = found
+    def take(fitted: list[Fitted]) -> None:
+        for one in fitted:
+            refuse_heavy(ready.plan, len(ready.training.chosen[one.part]), number, one)
+        out[fitted[0].part.repetition] = fitted
         progress.done()
 
-    in_parallel(fit_parts, jobs, workers, take)
-    tallies = kept_counts(folder, run)
-    if not all(repetition in tallies for repetition in repetitions):
-        counted = iter(_count(ready, [one for found in fitted.values() for one in found]))
-        tallies = {one: _pooled(ready, [next(counted) for _ in found]) for one, found in fitted.items()}
-        keep_counts(folder, tallies, run)
-    for repetition, found in fitted.items():
-        keep(_finish(ready, found, tallies[repetition], workers))
-
-
-def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
-    """The tested rows of all blocks together: each row is there once."""
-    return reduce(lambda one, other: merge_tallies(one, other, most_counted(ready.surveyed.reading)), tallies)
+    in_parallel(fit_parts, ((*ready.teaching(repetition), progress) for repetition in repetitions), workers, take)
+    return out
 
 
 def _count(ready: Prepared, fitted: Sequence[Fitted]) -> tuple[Tally, ...]:
     """The third pass."""
-    splitting, columns = ready.splitting, ready.columns.read
-    contests = [_contest(ready, one) for one in fitted]
-    return count_contests(ready.engine, ready.surveyed.reading, splitting, contests, columns, splitting)
+    monotone, contests = ready.plan.constraints.monotone, []
+    for one in fitted:
+        steps = monotone_steps(ready.sample(one.part).rows, monotone) if monotone else {}
+        candidate = None if one.selection.algorithm is None else steady(one.candidate)
+        contests.append(Contest(one.part, steady(one.status_quo), candidate, one.name, tuple(steps.items()), one.sight))
+    splitting, reading = ready.splitting, ready.surveyed.reading
+    return count_contests(ready.engine, reading, splitting, contests, ready.columns.read, splitting)
 
 
-def _contest(ready: Prepared, fitted: Fitted) -> Contest:
-    monotone = ready.plan.constraints.monotone
-    steps = monotone_steps(ready.sample(fitted.part).rows, monotone) if monotone else {}
-    candidate = None if fitted.selection.algorithm is None else steady(fitted.candidate)
-    return Contest(fitted.part, steady(fitted.status_quo), candidate, fitted.name, tuple(steps.items()), fitted.sight)
+def _pooled(ready: Prepared, tallies: Sequence[Tally]) -> Tally:
+    """The tested rows of all blocks together: each row is there once."""
+    return reduce(lambda one, other: merge_tallies(one, other, max_cells(ready.surveyed.reading)), tallies)
 
 
 def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatArray | None, workers: int) -> Comparison:
-    """The comparison of one repetition from what was counted."""
     return conclude(
         ready.plan.design,
         ready.surveyed.reading.attributes,
@@ -237,8 +217,8 @@ def _conclude(ready: Prepared, tally: Tally, repetition: int, reference: FloatAr
 def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: int) -> Comparison:
     """The comparison of one repetition, all blocks together, with what is known of the training.
 
-    Forward, the blocks' own pasts would each choose a reference pair of groups; so it is chosen on the rows that are
-    tested, and the test accounts for the choice.
+    Forward, the rows before each block would each choose a reference pair of groups; so it is chosen on the tested
+    rows, and the test accounts for the choice.
     """
     plan, last, repetition = ready.plan, fitted[-1], fitted[0].part.repetition
     result = _conclude(ready, tally, repetition, last.reference, workers)
@@ -255,11 +235,38 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     tested = np.sqrt(last.rows / tally.rows)
     chance = [float(np.hypot(mean([one.errors[t] for one in fitted]), last.errors[t] * tested)) for t in range(2)]
     aim = None if last.capacity is None else mean([one.capacity or 0.0 for one in fitted])
+    hint = ""
+    if averages_over_selected(plan.design.utilities) and not plan.constraints.active:
+        hint = "To give the candidate the status quo's own share: `capacity='same'`."
     cautions = capacity_cautions((capacity_of(plan.status_quo), aim), tally.shares(), chance)
-    cautions += share_cautions(tally.shares(), tally.rows, _share_hint(plan))
+    cautions += share_cautions(tally.shares(), tally.rows, hint)
     cautions += result.cautions
-    if repetition == 1:  # where a feature holds the answer, every repetition's candidates find it
-        cautions += _perfection(ready, last)
+
+    attributes = ready.surveyed.reading.attributes
+    rates = {group: pair[CANDIDATE] for group, pair in tally.rates(attributes).items()}
+    reached: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
+    if plan.constraints.monotone:
+        reached["monotone_violations"] = tally.falls
+    notes: dict[str, Any] = {
+        "blocks": [
+            {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
+            for one in fitted
+        ],
+        "reached": reached,
+    }
+    if repetition == 1:  # if a feature holds the answer, the candidates of every repetition find it
+        held_out, candidate = ready.held_out(last.part), steady(last.candidate)
+        if len(held_out):
+            decisions = decide(candidate, seen(held_out.rows, last.sight), last.name)
+            cautions += perfection_cautions(held_out, decisions, plan.design.question.outcome)
+        if last.selection.algorithm is not None:
+            keys, seed = ready.splitting.keys(held_out), seed_of(ready.seed, repetition, SHUFFLING)
+            notes["drivers"] = drivers(candidate, held_out, ready.features.columns, keys, seed, last.name)
+            notes["importance"] = {}
+            if notes["drivers"]:
+                notes["importance"] = importance(
+                    candidate, plan.design, held_out, notes["drivers"], keys, seed, last.name
+                )
     without = [one for one in fitted if one.selection.algorithm is None]
     if len(without) == len(fitted):
         cautions = [Caution("no candidate", f"rule '{plan.rule.name}' found no candidate, so p is 1.")]
@@ -269,48 +276,4 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             "stands in for it."
         )
         cautions.append(Caution("no candidate for a block", text))
-    notes: dict[str, Any] = {
-        "blocks": [
-            {**one.selection.notes, "block": one.part.block, "learned_from": one.rows, "reached": one.reached}
-            for one in fitted
-        ],
-        "reached": _reached(ready, tally),
-    }
-    if repetition == 1 and last.selection.algorithm is not None:
-        notes |= _drivers(ready, last)
-    return replace(result, shares=shares, cautions=tuple(cautions), repetition=repetition, notes=notes)
-
-
-def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:
-    """Whether the candidate decides as if it knew the outcomes of test rows."""
-    some = ready.held_out(fitted.part)
-    if not len(some):
-        return []
-    decisions = decide(steady(fitted.candidate), seen(some.rows, fitted.sight), fitted.name)
-    return perfection_cautions(some, decisions, ready.plan.design.question.outcome)
-
-
-def _drivers(ready: Prepared, fitted: Fitted) -> dict[str, Any]:
-    """What the last candidate of the first repetition decides by, and what that is worth to it."""
-    some, candidate = ready.held_out(fitted.part), steady(fitted.candidate)
-    keys, seed = ready.splitting.keys(some), seed_of(ready.seed, fitted.part.repetition, SHUFFLING)
-    found = drivers(candidate, some, ready.features.columns, keys, seed, fitted.name)
-    worth = importance(candidate, ready.plan.design, some, found, keys, seed, fitted.name) if found else {}
-    return {"drivers": found, "importance": worth}
-
-
-def _share_hint(plan: Plan) -> str:
-    """How to hold the share selected, where that is what makes the algorithms comparable."""
-    if plan.constraints.active or not averages_over_selected(plan.design.utilities):
-        return ""
-    return "To give the candidate the status quo's own share: `capacity='same'`."
-
-
-def _reached(ready: Prepared, tally: Tally) -> dict[str, float | int]:
-    """What the candidate reached of each constraint on the test rows."""
-    attributes = ready.surveyed.reading.attributes
-    rates = {group: pair[CANDIDATE] for group, pair in tally.rates(attributes).items()}
-    out: dict[str, float | int] = {SELECTION_GAP: gap_of_rates(rates, attributes)}
-    if ready.plan.constraints.monotone:
-        out["monotone_violations"] = tally.falls
-    return out
+    return result.with_cautions(cautions, shares=shares, repetition=repetition, notes=notes)

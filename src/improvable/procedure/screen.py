@@ -1,7 +1,8 @@
-"""A look at the data before the first repetition: what is there, and what would make any result meaningless.
+"""Screen the data before the first repetition: describe them, and find what would make any result meaningless.
 
-It reads the rows brought for all rows (repetition 0), which are the same for every engine, draws nothing at random, and
-changes no p-value. A feature that determines the outcome or the group is refused; other suspects are cautions.
+The screen reads the rows fetched for all rows (repetition 0), which are the same for every engine; it draws nothing at
+random and changes no p-value. A feature that determines the outcome or the group is refused, and so is an outcome that
+points the wrong way round; other suspects are cautions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,21 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.constraints import Limits
+from improvable._typing import BoolArray, FloatArray
+from improvable.algorithms import leakage
 from improvable.algorithms.decisions import decide
-from improvable.algorithms.leakage import (
-    MOST_TOGETHER,
-    Column,
-    Target,
-    bins_of,
-    determines,
-    group_target,
-    outcome_target,
-    read_column,
-    told,
-    told_together,
-)
+from improvable.algorithms.leakage import Column, Target
 from improvable.data.columns import AN_ID, MIN_ROWS_OF_AN_ID, Features
 from improvable.data.frame import Rows
 from improvable.data.quality import (
@@ -35,175 +25,162 @@ from improvable.data.quality import (
     text_cautions,
 )
 from improvable.data.sample import Sample
-from improvable.errors import Caution, DataError
-from improvable.procedure.direction import check_direction, direction_of
+from improvable.errors import Caution, DataError, OptionError
+from improvable.inference.diagnostics import KINDS
 from improvable.procedure.plan import Plan
 from improvable.procedure.select import complete_status_quo
 from improvable.procedure.survey import Surveyed
+from improvable.question.design import Question
+from improvable.question.settings import AsStated
+from improvable.question.utility import Utility
 
-ROWS_LOOKED_AT = 10_000
-"""How well columns tell the outcome and the group is measured on so many rows, unless the outcome is rare."""
-FEWEST_OF_AN_OUTCOME = 100
+MAX_ROWS = 10_000
+"""How well columns predict the outcome and the group is measured on this many rows, unless the outcome is rare."""
+MIN_OF_AN_OUTCOME = 100
 NEARLY_OUTCOME, NEARLY_GROUP, NEARLY_PERFECT = 0.98, 0.95, 0.98
 CLEAR_OF_CHANCE = 5.0
-MOST_LISTED = 8
-MOST_REPEATED = 0.8
+MAX_LISTED = 8
+MAX_REPEATED = 0.8
 """Ids that repeat a few times are nearly all different in the first hundred rows."""
+WRONG_WAY = 3.0
+"""Standard errors beyond chance: a status quo unrelated to the outcome is stopped once in 700 data sets."""
 
-
-Told = dict[str, dict[str, float | None]]
+Scores = dict[str, dict[str, float | None]]
+"""By target and feature, an AUC or an R squared; None where there are too few rows."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen."""
+    """What the screen found."""
 
     facts: dict[str, Any]  # the JSON's `look`
     cautions: tuple[Caution, ...]
 
 
-@dataclass(frozen=True)
-class Screened:
-    """What features tell: by target and feature an AUC or an R squared, None where too few rows say."""
-
-    outcomes: Told
-    groups: Told
-    together: dict[str, float | None]  # the AUC of all features, by group column
-
-
 def look_at(plan: Plan, sample: Sample, features: Features, surveyed: Surveyed) -> Look:
-    """Look at the rows brought for all rows."""
-    question, rows = plan.design.question, sample.rows
-    outcomes = [outcome_target(name, values) for name, values in _outcomes(plan, sample).items()]
+    question, design, rows = plan.design.question, plan.design, sample.rows
+    values = {name or question.outcome: outcome for name, outcome in sample.outcomes.items()}
+    if plan.target not in values:
+        values[plan.target] = rows.numbers(plan.target)
+    outcomes = [leakage.outcome_target(name, outcome) for name, outcome in values.items()]
     groups = [
-        group_target(one.name, one.member[sample.grouping.codes], len(one.levels)) for one in sample.grouping.attributes
+        leakage.group_target(attribute.name, attribute.member[sample.grouping.codes], len(attribute.levels))
+        for attribute in sample.grouping.attributes
     ]
-    screened = _screen(rows, features.columns, outcomes, groups, plan.constraints)
+    blind = plan.constraints.group_blind
+    tells_outcome, tells_group, together = _screen(rows, features.columns, outcomes, groups, blind)
     decision = decide(complete_status_quo(plan.status_quo, sample, plan.breaking), rows, "status quo")
     direction = direction_of(sample, decision)
     facts = {
         "rows": {"total": surveyed.total, "used": surveyed.rows, "looked_at": len(sample)},
         "roles": {
-            "outcome": plan.design.outcome_columns,
+            "outcome": design.outcome_columns,
             "group": list(question.group),
             "target": plan.target,
             "weight": question.weight,
             "cluster": question.cluster,
             "row_id": plan.settings.row_id,
         },
-        "outcomes": [_outcome_facts(target) for target in outcomes],
+        "outcomes": [
+            {
+                "column": target.name,
+                "values": target.levels,
+                "mean": _rounded(target.values.mean()),
+                "least": float(target.values.min()),
+                "most": float(target.values.max()),
+            }
+            for target in outcomes
+        ],
         "groups": _group_facts(sample, decision),
         "direction": None if direction is None else direction.to_dict(),
         "features": {
             name: {
                 "treatment": features.treatment[name],
                 "missing": surveyed.missing[name] if rows.is_numeric(name) else int(rows.frame[name].is_null().sum()),
-                "tells_outcome": {target: found[name] for target, found in screened.outcomes.items()},
-                "tells_group": {target: found[name] for target, found in screened.groups.items()},
+                "tells_outcome": {target: scores[name] for target, scores in tells_outcome.items()},
+                "tells_group": {target: scores[name] for target, scores in tells_group.items()},
             }
             for name in features.columns
         },
         "left_out": features.left_out,
-        "features_tell_group": screened.together,
+        "features_tell_group": together,
     }
-    predicted = [plan.target] if plan.target not in plan.design.outcome_columns else []  # the survey saw the others
+    predicted = [plan.target] if plan.target not in design.outcome_columns else []  # the survey saw the others
     cautions = [
-        *_outcome_cautions(screened.outcomes),
-        *(_group_cautions(screened) if plan.constraints.group_blind else []),
-        *check_direction(direction, question, plan.design.utilities, plan.settings.direction),
+        *_outcome_cautions(tells_outcome),
+        *(_group_cautions(tells_group, together) if blind else []),
+        *check_direction(direction, question, design.utilities, plan.settings.direction),
         *(caution for target in outcomes for caution in amount_code_cautions(target.name, target.values)),
         *flag_code_cautions(few_values(rows, predicted)),
-        *_repeat_cautions(sample, features, groups[0].codes),
+        *_repeat_cautions(sample, features),
         *text_cautions(rows, features.columns),
     ]
     return Look(facts, tuple(cautions))
 
 
-def _outcomes(plan: Plan, sample: Sample) -> dict[str, FloatArray]:
-    """All outcomes, and what the rule predicts."""
-    found = {plan.design.question.outcome: sample.outcomes[None]}
-    found |= {name: values for name, values in sample.outcomes.items() if name is not None}
-    return found if plan.target in found else found | {plan.target: sample.rows.numbers(plan.target)}
-
-
 def _screen(
-    rows: Rows, names: Sequence[str], outcomes: Sequence[Target], groups: Sequence[Target], constraints: Limits
-) -> Screened:
-    """Refuse features that determine an outcome or the group; measure how well the others tell them."""
-    few = _enough(len(rows), outcomes)
-    columns: list[Column] = []
-    bins: list[tuple[IntArray, int]] = []
-    answers: list[str] = []
-    found = Screened({one.name: {} for one in outcomes}, {one.name: {} for one in groups}, {})
-    some = Rows(rows.frame[few], None)
-    short = {target.name: target.take(few) for target in (*outcomes, *groups)}
+    rows: Rows, names: Sequence[str], outcomes: Sequence[Target], groups: Sequence[Target], group_blind: bool
+) -> tuple[Scores, Scores, dict[str, float | None]]:
+    """Refuse features that determine an outcome or the group; score the others by outcome, by group, and together."""
+    few = min(len(rows), MAX_ROWS)
+    counts = [np.bincount(target.codes[:few]) for target in outcomes if target.named]
+    if any(few - count.max() < MIN_OF_AN_OUTCOME for count in counts):  # a rare outcome needs all rows
+        few = len(rows)
+    some = Rows(rows.frame[:few], None)
+    short = {target.name: target.take(slice(0, few)) for target in (*outcomes, *groups)}
 
     def determined(column: Column, target: Target, *, where_given: bool) -> bool:
-        """What some rows already contradict need not be looked for in all of them."""
-        if not determines(column, short[target.name], where_given=where_given):
+        """What a few rows contradict need not be checked in all of them."""
+        if not leakage.determines(column, short[target.name], where_given=where_given):
             return False
-        everywhere = len(column.values) == len(rows)
-        return everywhere or determines(read_column(rows, column.name), target, where_given=where_given)
+        return few == len(rows) or leakage.determines(
+            leakage.read_column(rows, column.name), target, where_given=where_given
+        )
 
+    columns, bins, answers = [], [], []
+    scores: Scores = {target.name: {} for target in (*outcomes, *groups)}
     for name in names:
-        column = read_column(some, name)
+        column = leakage.read_column(some, name)
         if any(determined(column, target, where_given=True) for target in outcomes):
             answers.append(name)
-        for target in groups if constraints.group_blind else ():
+        for target in groups if group_blind else ():
             if determined(column, target, where_given=False):
                 raise DataError(
                     f"the feature '{name}' determines the group '{target.name}' exactly.",
                     "Exclude it, or use `group_blind=False`; that may be disparate treatment.",
                 )
         columns.append(column)
-        bins.append(bins_of(column))
-        for targets, into in ((outcomes, found.outcomes), (groups, found.groups)):
-            for target in targets:
-                into[target.name][name] = told(column, *bins[-1], short[target.name])
+        bins.append(leakage.bins_of(column))
+        for target in (*outcomes, *groups):
+            scores[target.name][name] = leakage.told(column, *bins[-1], short[target.name])
     if answers:
-        raise _refuse_answers(answers, outcomes)
-    for target in groups:
-        alone = found.groups[target.name]
-        ranked = np.argsort([-(alone[name] or 0.0) for name in names], kind="stable")
-        chosen = np.sort(ranked[:MOST_TOGETHER])
-        found.together[target.name] = told_together(
-            [columns[j] for j in chosen], [bins[j] for j in chosen], short[target.name]
+        listed = " and ".join(f"'{name}'" for name in answers)
+        which = " or ".join(f"'{target.name}'" for target in outcomes)
+        subject = f"the feature {listed} determines" if len(answers) == 1 else f"the features {listed} determine"
+        raise DataError(
+            f"{subject} the outcome {which} exactly: a candidate would read the answer.",
+            f"Exclude what is not known when the decision is made: `exclude={answers}`.",
         )
-    return found
-
-
-def _enough(rows: int, outcomes: Sequence[Target]) -> slice:
-    """The rows that are measured: more of them where an outcome is rare."""
-    few = min(rows, ROWS_LOOKED_AT)
-    counts = [np.bincount(target.codes[:few]) for target in outcomes if target.named]
-    rare = any(few - count.max() < FEWEST_OF_AN_OUTCOME for count in counts)
-    return slice(0, rows if rare else few)
-
-
-def _refuse_answers(names: Sequence[str], outcomes: Sequence[Target]) -> DataError:
-    listed = " and ".join(f"'{name}'" for name in names)
-    which = " or ".join(f"'{target.name}'" for target in outcomes)
-    subject = f"the feature {listed} determines" if len(names) == 1 else f"the features {listed} determine"
-    return DataError(
-        f"{subject} the outcome {which} exactly: a candidate would read the answer.",
-        f"Exclude what is not known when the decision is made: `exclude={list(names)}`.",
-    )
-
-
-def _near(shares: Mapping[str, float | None], least: float) -> dict[str, float]:
-    return {name: share for name, share in shares.items() if share is not None and share > least}
-
-
-def _outcome_facts(target: Target) -> dict[str, Any]:
-    values = target.values
-    ends = {"least": float(values.min()), "most": float(values.max())}
-    return {"column": target.name, "values": target.levels, "mean": _rounded(values.mean()), **ends}
+    together = {}
+    for target in groups:
+        alone = scores[target.name]
+        ranked = np.argsort([-(alone[name] or 0.0) for name in names], kind="stable")
+        best = np.sort(ranked[: leakage.MOST_TOGETHER])
+        together[target.name] = leakage.told_together(
+            [columns[j] for j in best], [bins[j] for j in best], short[target.name]
+        )
+    return {one.name: scores[one.name] for one in outcomes}, {one.name: scores[one.name] for one in groups}, together
 
 
 def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
-    """Base rates and selection rates, weighted where rows are."""
+    """Base rates and selection rates, weighted if rows are."""
     weights = np.ones(len(sample)) if sample.weights is None else sample.weights
     outcome, chosen = sample.outcomes[None], decision != 0
+
+    def mean(values: FloatArray, among: BoolArray) -> float | None:
+        weight = float(weights[among].sum())
+        return _rounded(float((weights[among] * values[among]).sum()) / weight) if weight else None
+
     out = []
     for attribute in sample.grouping.attributes:
         level = attribute.member[sample.grouping.codes]
@@ -214,82 +191,79 @@ def _group_facts(sample: Sample, decision: FloatArray) -> list[dict[str, Any]]:
                     "attribute": attribute.name,
                     "group": group,
                     "rows": int(mine.sum()),
-                    "mean_outcome": _mean(outcome, weights, mine),
-                    "selected": _mean(chosen.astype(np.float64), weights, mine),
-                    "mean_outcome_selected": _mean(outcome, weights, mine & chosen),
+                    "mean_outcome": mean(outcome, mine),
+                    "selected": mean(chosen.astype(np.float64), mine),
+                    "mean_outcome_selected": mean(outcome, mine & chosen),
                 }
             )
     return out
-
-
-def _mean(values: FloatArray, weights: FloatArray, among: BoolArray) -> float | None:
-    weight = float(weights[among].sum())
-    return _rounded(float((weights[among] * values[among]).sum()) / weight) if weight else None
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _outcome_cautions(outcomes: Told) -> list[Caution]:
-    out = []
-    for target, found in outcomes.items():
-        if near := _near(found, NEARLY_OUTCOME):
-            text = (
-                f"features that alone nearly tell the outcome '{target}': {_listed(near)} (AUC or R squared, out of "
-                f"sample). Is each known when the decision is made? If not: `exclude={list(near)}`."
-            )
-            out.append(Caution(f"near outcome {target}", text))
-    return out
+def _near(scores: Mapping[str, float | None], least: float) -> dict[str, float]:
+    return {name: score for name, score in scores.items() if score is not None and score > least}
 
 
-def _group_cautions(screened: Screened) -> list[Caution]:
+def _listed(scores: Mapping[str, float]) -> str:
+    shown = [f"'{name}' {score:.3f}" for name, score in list(scores.items())[:MAX_LISTED]]
+    return ", ".join(shown) + (", ..." if len(scores) > MAX_LISTED else "")
+
+
+def _outcome_cautions(tells_outcome: Scores) -> list[Caution]:
+    return [
+        Caution(
+            f"near outcome {target}",
+            f"features that alone nearly tell the outcome '{target}': {_listed(near)} (AUC or R squared, out of "
+            f"sample). Is each known when the decision is made? If not: `exclude={list(near)}`.",
+        )
+        for target, scores in tells_outcome.items()
+        if (near := _near(scores, NEARLY_OUTCOME))
+    ]
+
+
+def _group_cautions(tells_group: Scores, together: Mapping[str, float | None]) -> list[Caution]:
     out = []
-    for target, found in screened.groups.items():
-        near, together = _near(found, NEARLY_GROUP), screened.together[target]
-        if near:
+    for target, scores in tells_group.items():
+        all_features = together[target]
+        if near := _near(scores, NEARLY_GROUP):
             text = (
                 f"features that alone nearly tell the group '{target}': {_listed(near)} (AUC). A candidate that reads "
                 f"them can act on the group. To leave them out: `exclude={list(near)}`."
             )
             out.append(Caution(f"near group {target}", text))
-        elif together is not None and together > NEARLY_GROUP:
-            best = dict(sorted(found.items(), key=lambda one: -(one[1] or 0.0))[:3])
+        elif all_features is not None and all_features > NEARLY_GROUP:
+            best = dict(sorted(scores.items(), key=lambda item: -(item[1] or 0.0))[:3])
             text = (
-                f"the features together nearly tell the group '{target}' (AUC {together:.3f}); alone, the best are "
-                f"{_listed(_near(best, -1.0))}. "
-                "A candidate can act on the group without reading it."
+                f"the features together nearly tell the group '{target}' (AUC {all_features:.3f}); alone, the best are "
+                f"{_listed(_near(best, -1.0))}. A candidate can act on the group without reading it."
             )
             out.append(Caution(f"together {target}", text))
     return out
 
 
-def _listed(shares: Mapping[str, float]) -> str:
-    shown = [f"'{name}' {share:.3f}" for name, share in list(shares.items())[:MOST_LISTED]]
-    return ", ".join(shown) + (", ..." if len(shares) > MOST_LISTED else "")
-
-
-def _repeat_cautions(sample: Sample, features: Features, level: IntArray) -> list[Caution]:
-    """Hint at clusters where a column looks like the id of somebody who has several rows."""
+def _repeat_cautions(sample: Sample, features: Features) -> list[Caution]:
+    """Suggest clusters if a column looks like the id of people who have several rows each."""
     if sample.clusters is not None:
         return []
-    few, first = (slice(0, count) for count in (ROWS_LOOKED_AT, MIN_ROWS_OF_AN_ID))
-    rows = Rows(sample.rows.frame[few], None)
-    names = [*features.columns, *(name for name, why in features.left_out.items() if why == AN_ID)]
+    rows = Rows(sample.rows.frame[:MAX_ROWS], None)
     columns = {}
-    for name in names:
+    for name in (*features.columns, *(name for name, why in features.left_out.items() if why == AN_ID)):
         series = rows.frame[name]
-        named = series.dtype.is_integer() or not (rows.is_numeric(name) or rows.is_date(name))
-        if named and int(series[first].n_unique()) > MOST_REPEATED * len(series[first]):
-            columns[name] = read_column(rows, name).values
-    found = repeating_ids(columns, level[few])
+        first = series[:MIN_ROWS_OF_AN_ID]
+        names_things = series.dtype.is_integer() or not (rows.is_numeric(name) or rows.is_date(name))
+        if names_things and int(first.n_unique()) > MAX_REPEATED * len(first):
+            columns[name] = leakage.read_column(rows, name).values
+    level = sample.grouping.attributes[0].member[sample.grouping.codes][:MAX_ROWS]
     return [
         Caution(
             f"repeats {name}",
             f"'{name}' looks like an id of people with several rows each ({mean:.1f} on average, always of one group). "
             f"If so, rows of one person belong together: `cluster={name!r}`.",
         )
-        for name, mean in found.items()
+        for name, mean in repeating_ids(columns, level).items()
     ]
 
 
@@ -316,3 +290,78 @@ def perfection_cautions(sample: Sample, decision: FloatArray, outcome: str) -> l
                 )
                 return [Caution(f"perfect {name or outcome}", text)]
     return []
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Mean outcomes of those whom the status quo selects and of the others, and how far apart these are.
+
+    A file whose default is coded yes, or whose approvals are read as refusals, gives a verdict about the opposite
+    question. The status quo shows it: whoever made it meant to select the better outcomes, be selection a benefit or a
+    burden; a care program rightly selects the sick.
+    """
+
+    selected: float
+    others: float
+    standard_errors: float
+
+    def to_dict(self) -> dict[str, float]:
+        return {
+            "selected": _rounded(self.selected),
+            "others": _rounded(self.others),
+            "standard_errors": round(self.standard_errors, 2),
+        }
+
+
+def direction_of(sample: Sample, decision: FloatArray) -> Direction | None:
+    """From rows; None if the status quo does not divide them in two."""
+    chosen, outcome = decision != 0, sample.outcomes[None]
+    weights = np.ones(len(sample)) if sample.weights is None else sample.weights
+    sizes = [float(weights[side].sum()) for side in (chosen, ~chosen)]
+    if not all(sizes) or not np.isin(decision, (0.0, 1.0)).all():
+        return None
+    means = [float((weights * outcome)[side].sum()) / size for side, size in zip((chosen, ~chosen), sizes, strict=True)]
+    influence = weights * np.where(chosen, (outcome - means[0]) / sizes[0], -(outcome - means[1]) / sizes[1])
+    error = float(np.sqrt((np.bincount(sample.unit_codes(), weights=influence) ** 2).sum()))
+    return Direction(means[0], means[1], (means[0] - means[1]) / error if error else 0.0)
+
+
+def direction_of_counts(crossed: FloatArray, rows_per_unit: float) -> Direction | None:
+    """From counted rows (`diagnostics.crossed_array`), for a comparison, which has no rows at hand.
+
+    The rows of a cluster count as one, so that a direction is questioned less readily than it might be.
+    """
+    both, only, others, neither = (crossed[:, KINDS.index(kind)].sum(axis=0) for kind in KINDS)
+    sides = np.array([both + only, others + neither])
+    if (sides[:, 0] <= 0).any():
+        return None
+    weight, total, square, heavy = sides.T
+    means = total / weight
+    variances = np.maximum(square / weight - means**2, 0.0) * heavy / weight**2 * rows_per_unit
+    error = float(np.sqrt(variances.sum()))
+    return Direction(float(means[0]), float(means[1]), float(means[0] - means[1]) / error if error else 0.0)
+
+
+def check_direction(
+    direction: Direction | None, question: Question, utilities: Sequence[Utility], stated: AsStated | None
+) -> list[Caution]:
+    """Refuse a direction that the status quo contradicts by more than chance, unless it was stated; then say so."""
+    reads = any(utility.reads_outcome and utility.outcome is None for utility in utilities)
+    lower = question.lower_is_better
+    if direction is None or not reads or (1 if lower else -1) * direction.standard_errors < WRONG_WAY:
+        return []
+    name, side, better = question.outcome, *(("higher", "lower") if lower else ("lower", "higher"))
+    seen = (
+        f"those whom the status quo selects have a {side} mean '{name}' ({direction.selected:.4g}) than the others "
+        f"({direction.others:.4g}), and {better} counts as better"
+    )
+    if stated is not None:
+        return [Caution("direction", f"{seen}. Whoever ran this confirmed it as stated.")]
+    turn = (
+        "leave out `lower_is_better`"
+        if lower
+        else f"say which value should be selected, `positive={{{name!r}: ...}}`, or of an amount `lower_is_better=True`"
+    )
+    raise OptionError(
+        f"{seen}.", f"If that is the wrong way round, {turn}; if it is right, say `direction='as stated'`."
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,75 +19,44 @@ from improvable.inference.tally import status_quo_sums
 from improvable.procedure.evaluate import refuse_undefined_training
 from improvable.procedure.parallel import Progress, limited_threads
 from improvable.procedure.plan import Plan
-from improvable.procedure.split import ALL_ROWS, SELECTING, Drawn, Part, seed_of
+from improvable.procedure.split import ALL_ROWS, SELECTING, Part, TrainingRows, seed_of
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What the training rows of one part gave.
-
-    Attributes
-    ----------
-    part : Part
-    status_quo, candidate : Algorithm
-        Complete; without a candidate the status quo takes its place.
-    name : str
-        How messages call the candidate.
-    sight : tuple of str or None
-        The columns that the candidate is shown when it decides; None, for all, where it is the status quo itself.
-    selection : Selection
-        What the rule says of it.
-    reference : array of shape (strata, utilities, 2), or None
-        The status quo's sums, which choose the reference pair of groups in the paper's split.
-    rows : int
-        How many training rows there were.
-    shares : tuple of two floats
-        Share selected by either.
-    errors : tuple of two floats
-        Standard errors of these shares, over rows or clusters.
-    capacity : float or None
-        The candidate's.
-    reached : dict
-        What the candidate reached of each constraint.
-    """
+    """What was learned from the training rows of one part."""
 
     part: Part
     status_quo: Algorithm
-    candidate: Algorithm
-    name: str
-    sight: tuple[str, ...] | None
+    candidate: Algorithm  # the status quo if the rule found none
+    name: str  # what messages call the candidate
+    sight: tuple[str, ...] | None  # columns that the candidate is shown when it decides; None for all
     selection: Selection
-    reference: FloatArray | None
+    reference: FloatArray | None  # the status quo's sums, which choose the reference pair in the paper's split
     rows: int
-    shares: tuple[float, float]
-    errors: tuple[float, float]
-    capacity: float | None
-    reached: dict[str, float | int]
+    shares: tuple[float, float]  # selected by the status quo and by the candidate
+    errors: tuple[float, float]  # standard errors of these shares, over rows or clusters
+    capacity: float | None  # the candidate's
+    reached: dict[str, float | int]  # what the candidate reached of each constraint
 
 
-def _place_of(plan: Plan, part: Part) -> str:
-    where = f"repetition {part.repetition}"
-    return where if plan.scheme == "split" else f"{where}, block {part.block}"
+def _where(plan: Plan, part: Part) -> str:
+    return f"repetition {part.repetition}" + (f", block {part.block}" if plan.scheme == "forward" else "")
 
 
-def _name_of(plan: Plan, part: Part) -> str:
-    return f"candidate of rule '{plan.rule.name}' in {_place_of(plan, part)}"
+def _name(plan: Plan, part: Part) -> str:
+    return f"candidate of rule '{plan.rule.name}' in {_where(plan, part)}"
 
 
 def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed: int, progress: Progress) -> Fitted:
     """Complete the status quo and let the rule select, on the training rows of one part."""
-    where, purpose = f"{_place_of(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
+    where, purpose = f"{_where(plan, part)}: ", (SELECTING, part.block - 1) if part.block > 1 else (SELECTING,)
     progress.stage(part.repetition, f"rule '{plan.rule.name}' on {len(training):,} rows")
-    status_quo = complete_status_quo(plan.status_quo, training, plan.breaking)
-    before = decide(status_quo, training.rows, "status quo")
-    constraints = settle_capacity(plan.constraints, before, training, where)
-    selection = _select(
-        plan, constraints, features, training, status_quo, seed_of(seed, part.repetition, *purpose), where,
-        lambda text: progress.stage(part.repetition, text),
-    )  # fmt: skip
+    rule_seed, report = seed_of(seed, part.repetition, *purpose), partial(progress.stage, part.repetition)
+    status_quo, before, constraints, selection = _select(plan, features, training, rule_seed, where, report)
     candidate = status_quo if selection.algorithm is None else selection.algorithm
     shown = None if candidate is status_quo else _sight(plan, features)
-    sample, name = replace(training, rows=seen(training.rows, shown)), _name_of(plan, part)
+    sample, name = replace(training, rows=seen(training.rows, shown)), _name(plan, part)
     after = decide(candidate, sample.rows, name)
     reference = None
     if plan.scheme == "split":  # forward, the reference pair of groups is chosen on the rows that are tested
@@ -109,18 +79,24 @@ def fit_part(plan: Plan, features: Features, training: Sample, part: Part, seed:
 
 
 def fit_parts(
-    plan: Plan, features: Features, drawn: Drawn, reading: Reading, parts: Sequence[Part], seed: int, progress: Progress
+    plan: Plan,
+    features: Features,
+    training: TrainingRows,
+    reading: Reading,
+    parts: Sequence[Part],
+    seed: int,
+    progress: Progress,
 ) -> list[Fitted]:
     """Fit the blocks of one repetition; blocks whose rules see the same rows share one fit.
 
-    In the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
+    They go in the order of the rows: a rule that remembers what it saw must not have seen a block's own rows.
     """
     found: dict[Part, Fitted] = {}
     for part in parts:
-        teacher = drawn.teacher(part)
+        teacher = training.teacher(part)
         if teacher not in found:
-            found[teacher] = fit_part(plan, features, drawn.sample(reading, teacher), teacher, seed, progress)
-        found[part] = replace(found[teacher], part=part, name=_name_of(plan, part))
+            found[teacher] = fit_part(plan, features, training.sample(reading, teacher), teacher, seed, progress)
+        found[part] = replace(found[teacher], part=part, name=_name(plan, part))
     return [found[part] for part in parts]
 
 
@@ -143,29 +119,11 @@ def _sight(plan: Plan, features: Features) -> tuple[str, ...]:
 def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int) -> Algorithm:
     """The rule applied to every row: what to use instead of the status quo."""
     with limited_threads(workers=1, repetitions=1):
-        status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
-        before = decide(status_quo, sample.rows, "status quo")
-        constraints = settle_capacity(plan.constraints, before, sample, "all rows: ")
-        purpose = seed_of(seed, ALL_ROWS.repetition, SELECTING)
-        found = _select(plan, constraints, features, sample, status_quo, purpose, "all rows: ").algorithm
-    if found is None:
+        *_, selection = _select(plan, features, sample, seed_of(seed, ALL_ROWS.repetition, SELECTING), "all rows: ")
+    algorithm: Algorithm | None = selection.algorithm
+    if algorithm is None:
         raise RuleError(f"rule '{plan.rule.name}' finds no candidate on all rows.", "The status quo stays.")
-    algorithm: Algorithm = found
     return algorithm
-
-
-def settle_capacity(constraints: Limits, before: FloatArray, training: Sample, where: str) -> Limits:
-    """A capacity that is the status quo's own share becomes a number, learned from training rows."""
-    if not constraints.same_share:
-        return constraints
-    share = _share(before, training)
-    if not 0 < share < 1:
-        raise DataError(
-            f"{where}the status quo selects {'everyone' if share else 'nobody'} among the training rows, and the "
-            "candidate's capacity is to be the same.",
-            "Give the capacity as a number, or leave it out.",
-        )
-    return replace(constraints, capacity=share)
 
 
 def complete_status_quo(algorithm: Algorithm | Threshold, training: Sample, breaking: TieBreaking | None) -> Algorithm:
@@ -200,15 +158,28 @@ def _share_error(decision: FloatArray, sample: Sample) -> float:
 
 def _select(
     plan: Plan,
-    constraints: Limits,
     features: Features,
     sample: Sample,
-    status_quo: Algorithm,
     seed: np.random.SeedSequence,
     where: str,
     report: Callable[[str], None] = lambda _: None,
-) -> Selection:
-    """Let the rule find a candidate; whatever goes wrong names the repetition and the block."""
+) -> tuple[Algorithm, FloatArray, Limits, Selection]:
+    """Complete the status quo and let the rule find a candidate; errors name the repetition and the block.
+
+    Returns the status quo, its decisions, the constraints with their capacity as a number, and what the rule found.
+    """
+    status_quo = complete_status_quo(plan.status_quo, sample, plan.breaking)
+    before = decide(status_quo, sample.rows, "status quo")
+    constraints = plan.constraints
+    if constraints.same_share:
+        share = _share(before, sample)
+        if not 0 < share < 1:
+            raise DataError(
+                f"{where}the status quo selects {'everyone' if share else 'nobody'} among the training rows, and the "
+                "candidate's capacity is to be the same.",
+                "Give the capacity as a number, or leave it out.",
+            )
+        constraints = replace(constraints, capacity=share)
     training = Training(
         sample=sample,
         features=features.columns,
@@ -222,7 +193,7 @@ def _select(
         sight=_sight(plan, features),
     )
     try:
-        return run_rule(plan.rule, training, status_quo)
+        return status_quo, before, constraints, run_rule(plan.rule, training, status_quo)
     except ImprovableError as error:
         raise RuleError(f"{where}{error.message}", error.hint) from error
     except Exception as error:

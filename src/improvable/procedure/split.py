@@ -1,24 +1,25 @@
 """Which rows teach and which are tested, by a keyed hash: no order, partition or library of the data can change it.
 
-Every row has a 64-bit key: of its row id where one is named, and otherwise of its content. What is ordered is rows, or
+Every row has a 64-bit key: of its row id where one is named, and otherwise of its content. Units are ordered: rows, or
 clusters by a key of their own. In repetition k a unit's place is a hash of its key and of the repetition's seed,
 uniform on 64 bits. Cuts divide the places into blocks:
 
 - forward: the first block only teaches. Each later one is tested by a candidate that learned from all units before it,
-  so that no row judges what it taught. Cuts are at 10, 20, 40 and 70% of the rows. Where data are small, the first
-  block grows until what is learned from can teach; where no later cut is left, the scheme is the split in halves. The
-  cuts depend only on how many rows, clusters, groups and outcomes of either kind there are in all.
+  so that no row judges what it taught. Cuts are at 10, 20, 40 and 70% of the rows. With little data, the first block
+  grows until it can teach; if no later cut is left, the scheme is the split in halves. The cuts depend only on how many
+  rows, clusters, groups and outcomes of either kind there are in all.
 - split, the paper's: one cut. The units before it teach, those after it are tested.
 
-A rule learns from at most `train_rows` of the rows before a block: those with the lowest places, which is a simple
-random sample without replacement, the same for any batches and any order. They are brought to the driver in the second
-pass over the data. The place below which they all lie is guessed from the number of rows, generously, so that a batch
-need not keep more than its share; too low a guess is noticed and corrected.
+A rule learns from at most `train_rows` of the rows before a block: those with the lowest places, a simple random sample
+without replacement, the same for any batches and any order. The second pass over the data fetches them. The place below
+which they all lie is guessed from the number of rows, generously, so that a batch need not keep more than its share;
+too low a guess is noticed and corrected.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -31,10 +32,10 @@ from improvable.data.engines import Engine
 from improvable.data.engines.base import run
 from improvable.data.frame import Rows
 from improvable.data.keys import Keying, Keys, mix, shared_row_id
-from improvable.data.sample import Reading, Sample
+from improvable.data.sample import Combination, Reading, Sample
 from improvable.errors import DataError
 from improvable.inference.bootstrap import child
-from improvable.procedure.survey import FEWEST_CLUSTERS, Surveyed
+from improvable.procedure.survey import MIN_CLUSTERS, Surveyed
 from improvable.question.settings import Scheme
 
 SPLITTING, SELECTING, DRAWING, SHUFFLING = 0, 1, 2, 3
@@ -44,8 +45,8 @@ FORWARD = (0.1, 0.2, 0.4, 0.7)
 HALF = 0.5
 FARTHER = 1.5
 """A later cut must lie this much farther out than a first cut that grew: a block of a few rows is not worth a fit."""
-FEWEST_ROWS, FEWEST_OF_GROUP, FEWEST_OF_KIND, FEWEST_AT_CUTOFF = 100, 30, 10, 10
-MOST_SHARED = 0.01
+MIN_ROWS, MIN_OF_GROUP, MIN_OF_KIND, MIN_AT_CUTOFF = 100, 30, 10, 10
+MAX_SHARED = 0.01
 """Equal rows that an engine cannot tell apart always fall into one block; up to this share that is harmless."""
 
 
@@ -67,21 +68,11 @@ def seed_of(seed: int, repetition: int, *purpose: int) -> np.random.SeedSequence
 
 @dataclass(frozen=True)
 class Splitting:
-    """How rows are divided.
-
-    Attributes
-    ----------
-    keying : Keying
-    cuts : tuple of float
-        Where blocks end, as shares of the rows; the last block ends with the last row. Block 0, before the first cut,
-        only teaches; block k is tested by what learned from the rows before cut k.
-    columns : tuple of str
-        What a row's key is made from: its row id, or all that is read of it.
-    """
+    """How rows are divided. Block 0, before the first cut, only teaches; the rows before cut k teach for block k."""
 
     keying: Keying
-    cuts: tuple[float, ...]
-    columns: tuple[str, ...]
+    cuts: tuple[float, ...]  # where blocks end, as shares of the rows; the last block ends with the last row
+    columns: tuple[str, ...]  # what a row's key is made from: its row id, or all that is read of it
 
     @property
     def blocks(self) -> range:
@@ -95,7 +86,6 @@ class Splitting:
         return np.asarray(np.diff(ends) / (1 - ends[0]))
 
     def parts(self, repetitions: Sequence[int]) -> list[Part]:
-        """The tested blocks of some repetitions."""
         return [Part(repetition, block) for repetition in repetitions for block in self.blocks]
 
     def keys(self, sample: Sample) -> Keys:
@@ -111,6 +101,10 @@ class Splitting:
         """Where units stand in the order of a repetition, from 0 to 2 to the 64th."""
         seed = seed_of(self.keying.seed, repetition, SPLITTING).generate_state(1, np.uint64)[0]
         return np.asarray(mix(units ^ seed))
+
+    def order(self, units: Keys) -> Callable[[int], Keys]:
+        """`places` of these units, computed once for all blocks of a repetition in turn."""
+        return lru_cache(maxsize=1)(partial(self.places, units))
 
     def edge(self, block: int) -> np.uint64:
         """Places below this teach the candidate of a block."""
@@ -134,7 +128,7 @@ def make_splitting(seed: int, cuts: Sequence[float], row_id: str | None, read: S
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where blocks end, as shares of the rows, and what the first one grew for; None where it did not."""
+    """Where blocks end, as shares of the rows, and why the first one grew; None if it did not."""
 
     ends: tuple[float, ...]
     reason: str | None = None
@@ -161,53 +155,38 @@ def forward_cuts(share: float, reason: str) -> Cuts:
 
 
 def first_block(surveyed: Surveyed, capacity: float | None) -> tuple[float, str]:
-    """The share of the rows that the first block must hold to teach, in expectation, and what for.
+    """The share of the rows that the first block must hold to be able to teach, in expectation, and why.
 
     A cutoff leaves the share `capacity` above it, and rows on both sides must be seen.
     """
-    needs = [(FEWEST_ROWS / surveyed.rows, f"{FEWEST_ROWS} rows")]
+
+    def by_group(combinations: Counter[Combination]) -> dict[str, int]:
+        reading = surveyed.reading
+        return {
+            level: sum(combinations[one] for one, stratum in reading.strata.items() if attribute.member[stratum] == g)
+            for attribute in reading.attributes
+            for g, level in enumerate(attribute.levels)
+        }
+
+    needs = [(MIN_ROWS / surveyed.rows, f"{MIN_ROWS} rows")]
     if surveyed.clusters is not None:
-        needs.append((FEWEST_CLUSTERS / len(surveyed.clusters), f"{FEWEST_CLUSTERS} clusters"))
+        needs.append((MIN_CLUSTERS / len(surveyed.clusters), f"{MIN_CLUSTERS} clusters"))
     if capacity is not None:
         rarer = min(capacity, 1 - capacity) * surveyed.rows
-        needs.append((FEWEST_AT_CUTOFF / rarer, f"{FEWEST_AT_CUTOFF} rows on either side of the cutoff"))
-    for group, rows in _by_group(surveyed.reading, surveyed.combinations).items():
-        needs.append((FEWEST_OF_GROUP / rows, f"{FEWEST_OF_GROUP} rows of group '{group}'"))
+        needs.append((MIN_AT_CUTOFF / rarer, f"{MIN_AT_CUTOFF} rows on either side of the cutoff"))
+    for group, rows in by_group(surveyed.combinations).items():
+        needs.append((MIN_OF_GROUP / rows, f"{MIN_OF_GROUP} rows of group '{group}'"))
     for outcome, kinds in surveyed.kinds.items():
-        both = [_by_group(surveyed.reading, kind) for kind in kinds]
-        for group in both[0]:
-            # A group in which only one kind occurs has no rarer one to wait for.
-            rows = min(kind[group] for kind in both)
-            if rows:
-                needs.append((FEWEST_OF_KIND / rows, f"{FEWEST_OF_KIND} of the rarer '{outcome}' in group '{group}'"))
+        one, other = map(by_group, kinds)
+        for group in one:
+            rows = min(one[group], other[group])
+            if rows:  # a group in which only one kind occurs has no rarer one to wait for
+                needs.append((MIN_OF_KIND / rows, f"{MIN_OF_KIND} of the rarer '{outcome}' in group '{group}'"))
     return max(needs)
 
 
-def _by_group(reading: Reading, combinations: Counter[tuple[str, ...]]) -> dict[str, int]:
-    """Counts of combinations of levels, added up for every group."""
-    return {
-        level: sum(combinations[one] for one, stratum in reading.strata.items() if attribute.member[stratum] == g)
-        for attribute in reading.attributes
-        for g, level in enumerate(attribute.levels)
-    }
-
-
-class Order:
-    """The places of some units, computed once for all blocks of a repetition in turn."""
-
-    def __init__(self, splitting: Splitting, units: Keys) -> None:
-        self._splitting, self._units = splitting, units
-        self._repetition = -1
-
-    def places(self, part: Part) -> Keys:
-        if part.repetition != self._repetition:
-            self._repetition = part.repetition
-            self._places = self._splitting.places(self._units, part.repetition)
-        return self._places
-
-
 @dataclass(frozen=True)
-class Brought:
+class Fetched:
     """Rows with low places in some repetition, with their keys; and how many rows teach in each part."""
 
     frames: tuple[nw.DataFrame[Any], ...]
@@ -217,53 +196,42 @@ class Brought:
 
 
 @dataclass(frozen=True)
-class Bringing:
-    """The work of the second pass. `limits` has the place of each part below which rows are brought."""
+class Fetching:
+    """The work of the second pass. `limits` has the place of each part below which rows are fetched."""
 
     reading: Reading
     splitting: Splitting
     limits: Mapping[Part, np.uint64]
 
-    def __call__(self, rows: Rows) -> Brought:
+    def __call__(self, rows: Rows) -> Fetched:
         sample = self.reading.sample(rows)
         keys, units = self.splitting.keys(sample), self.splitting.units(sample)
         wanted = np.zeros(len(keys), dtype=np.bool_)
-        trained = []
-        order = Order(self.splitting, units)
+        trained, places_in = [], self.splitting.order(units)
         for part, limit in self.limits.items():
-            places = order.places(part)
+            places = places_in(part.repetition)
             trained.append(int(self.splitting.trains(places, part).sum()))
             wanted |= places <= limit
         index = np.flatnonzero(wanted)
-        return Brought((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
+        return Fetched((sample.rows.frame[index],), (keys[index],), (units[index],), np.array(trained, dtype=np.int64))
 
 
-def merge_brought(one: Brought, other: Brought) -> Brought:
-    return Brought(
+def _merge(one: Fetched, other: Fetched) -> Fetched:
+    return Fetched(
         one.frames + other.frames, one.keys + other.keys, one.units + other.units, one.trained + other.trained
     )
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """The rows brought, as one frame, and for each part which of them are its training rows.
-
-    Attributes
-    ----------
-    rows : Rows
-        With their keys.
-    trained : dict
-        From a part to how many rows train in it, brought or not.
-    chosen : dict
-        From a part to the rows that its rule sees, in the order of their keys.
-    """
+class TrainingRows:
+    """The rows fetched, as one frame with their keys, and which of them each part's rule sees."""
 
     rows: Rows
-    trained: dict[Part, int]
-    chosen: dict[Part, IntArray]
+    trained: dict[Part, int]  # how many rows train in each part, fetched or not
+    chosen: dict[Part, IntArray]  # the rows that each part's rule sees, in the order of their keys
 
     def teacher(self, part: Part) -> Part:
-        """The first block of the repetition whose rule sees the same rows: what one learned, the others need not."""
+        """The first block of the repetition whose rule sees the same rows, so that one fit serves both."""
         mine = self.chosen[part]
         earlier = (Part(part.repetition, block) for block in range(1, part.block))
         return next((one for one in earlier if np.array_equal(self.chosen[one], mine)), part)
@@ -272,7 +240,7 @@ class Drawn:
         return reading.sample(self.rows.take(self.chosen[part]))
 
 
-def draw_rows(
+def fetch_training_rows(
     engine: Engine,
     reading: Reading,
     splitting: Splitting,
@@ -280,68 +248,60 @@ def draw_rows(
     total: int,
     most: int,
     parts: Sequence[Part],
-) -> Drawn:
-    """Bring training rows of some parts to the driver in one pass."""
+) -> TrainingRows:
+    """Fetch the training rows of some parts, at most `most` of each, in one pass over `total` rows."""
     margin = 1.0
     while True:
-        limits = _limits(splitting, total, most * margin, parts)
-        brought = run(engine, Bringing(reading, splitting, limits), columns, merge_brought)
-        keys, units = np.concatenate(brought.keys), np.concatenate(brought.units)
-        trained = dict(zip(parts, brought.trained.tolist(), strict=True))
-        order = Order(splitting, units)
-        enough = [
-            int((order.places(part) <= limit).sum()) >= min(most + 1, trained[part]) for part, limit in limits.items()
-        ]
-        if all(enough):
-            rows = Rows(_together(brought.frames), keys)
-            return Drawn(rows, trained, choose(splitting, keys, units, most, parts))
+        # Below these places lie at least as many rows as are wanted, but for once in a billion.
+        wanted = most * margin
+        share = int(min((wanted + 6 * np.sqrt(wanted) + 10) / total, 1.0) * PLACES)
+        edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part.block)) for part in parts}
+        limits = {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
+        fetched = run(engine, Fetching(reading, splitting, limits), columns, _merge)
+        keys, units = np.concatenate(fetched.keys), np.concatenate(fetched.units)
+        trained = dict(zip(parts, fetched.trained.tolist(), strict=True))
+        places_in = splitting.order(units)
+        if all((places_in(part.repetition) <= limits[part]).sum() >= min(most + 1, trained[part]) for part in parts):
+            break
         margin *= 4
-
-
-def _limits(splitting: Splitting, total: int, rows: float, parts: Sequence[Part]) -> dict[Part, np.uint64]:
-    """Below these places lie at least `rows` of `total` rows, but for once in a billion."""
-    share = int(min((rows + 6 * np.sqrt(rows) + 10) / total, 1.0) * PLACES)
-    edges = {part: PLACES - 1 if part == ALL_ROWS else int(splitting.edge(part.block)) for part in parts}
-    return {part: np.uint64(min(share, edge)) for part, edge in edges.items()}
+    filled = [frame for frame in fetched.frames if len(frame)]
+    if not filled:
+        raise DataError("no row is left to train on.", "Provide more rows.")
+    if len(filled) == 1:
+        frame = filled[0]
+    elif filled[0].implementation.is_polars():
+        whole = pl.concat([frame.to_native() for frame in filled], how="vertical_relaxed", rechunk=True)
+        frame = nw.from_native(whole, eager_only=True)
+    else:
+        frame = nw.concat(filled)
+    return TrainingRows(Rows(frame, keys), trained, choose(splitting, keys, units, most, parts))
 
 
 def choose(splitting: Splitting, keys: Keys, units: Keys, most: int, parts: Sequence[Part]) -> dict[Part, IntArray]:
     """At most `most` training rows of each part: those with the lowest places, in the order of their keys."""
     by_key = np.lexsort((keys, units))
-    order = Order(splitting, units[by_key])
-    return {part: by_key[_lowest(splitting, order.places(part), part, most)] for part in parts}
+    places_in, out = splitting.order(units[by_key]), {}
+    for part in parts:
+        places = places_in(part.repetition)
+        training = np.flatnonzero(splitting.trains(places, part))
+        if len(training) > most:
+            own = places[training]
+            next_place = np.partition(own, most)[most]
+            kept = training[own < next_place]  # rows of one unit stay together
+            training = kept if len(kept) else training[own <= next_place]
+        out[part] = by_key[training]
+    return out
 
 
-def _lowest(splitting: Splitting, places: Keys, part: Part, most: int) -> IntArray:
-    """Rows of one unit stay together."""
-    training = np.flatnonzero(splitting.trains(places, part))
-    if len(training) <= most:
-        return training
-    own = places[training]
-    next_place = np.partition(own, most)[most]
-    kept: IntArray = training[own < next_place]
-    return kept if len(kept) else training[own <= next_place]
-
-
-def _together(frames: tuple[nw.DataFrame[Any], ...]) -> nw.DataFrame[Any]:
-    filled = [frame for frame in frames if len(frame)]
-    if not filled:
-        raise DataError("no row is left to train on.", "Bring more rows.")
-    if len(filled) > 1 and filled[0].implementation.is_polars():
-        whole = pl.concat([frame.to_native() for frame in filled], how="vertical_relaxed", rechunk=True)
-        return nw.from_native(whole, eager_only=True)
-    return nw.concat(filled) if len(filled) > 1 else filled[0]
-
-
-def check_keys(drawn: Drawn, row_id: str | None) -> None:
+def check_keys(training: TrainingRows, row_id: str | None) -> None:
     """Refuse keys that rows share: rows of one key fall into the same block, and the order would not be random."""
-    assert drawn.rows.keys is not None
-    keys = drawn.rows.keys[drawn.chosen[ALL_ROWS]]
+    assert training.rows.keys is not None
+    keys = training.rows.keys[training.chosen[ALL_ROWS]]
     _, times = np.unique(keys, return_counts=True)
     if row_id is not None and len(times) < len(keys):
         raise shared_row_id(row_id, len(keys) - len(times))
     shared = float(times[times > 1].sum() / len(keys))
-    if shared > MOST_SHARED:
+    if shared > MAX_SHARED:
         raise DataError(
             f"{shared:.0%} of the rows have a twin, and an engine cannot tell them apart by their content.",
             "Name a column that differs in every row: `row_id=...`.",

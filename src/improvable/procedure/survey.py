@@ -1,14 +1,14 @@
-"""The first pass: how many rows, which groups, what is missing, which clusters; all that must be known of the whole."""
+"""The first pass: how many rows there are, which groups and clusters, and what is missing."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from improvable._typing import FloatArray, IntArray
+from improvable._typing import IntArray
 from improvable.data.columns import Columns
 from improvable.data.engines import Engine
 from improvable.data.engines.base import run
@@ -22,8 +22,7 @@ from improvable.inference.tally import Clusters
 from improvable.question.claim import check_claim
 from improvable.question.design import Design
 
-FEWEST_CLUSTERS = 10
-EQUAL_ROWS = "equal rows"
+MIN_CLUSTERS = 10
 
 Kinds = dict[float, Counter[Combination]]
 """How often each of an outcome's two values occurs in each combination of group levels."""
@@ -31,91 +30,77 @@ Kinds = dict[float, Counter[Combination]]
 
 @dataclass(frozen=True)
 class Survey:
-    """What one batch, or all of them together, look like.
-
-    Attributes
-    ----------
-    rows, dropped : int
-        Rows in all, and those with missing values in a needed column.
-    lacking : Counter
-        Missing or infinite values of each needed column.
-    combinations : Counter
-        Complete rows of each combination of group levels.
-    missing, infinite : Counter
-        Of each numeric column that may be a feature.
-    weights : array of shape (3,)
-        How many weights are negative, how many are above zero, and how many are other than one.
-    outcomes : dict
-        Values of each outcome, as far as they are few.
-    kinds : dict
-        Of each outcome that has at most two values, how often they occur by combination; None of the others.
-    clusters : array of shape (3, triples)
-        Keys of clusters, each with the keys of its stratum and of a combination of groups that it has; distinct.
-    """
+    """Counts of one batch, or of several together."""
 
     rows: int
-    dropped: int
-    lacking: Counter[str]
-    combinations: Counter[Combination]
-    missing: Counter[str] = field(default_factory=Counter)
-    infinite: Counter[str] = field(default_factory=Counter)
-    weights: IntArray = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
-    outcomes: Seen = field(default_factory=dict)
-    kinds: dict[str, Kinds | None] = field(default_factory=dict)
-    clusters: Keys = field(default_factory=lambda: np.empty((3, 0), dtype=np.uint64))
+    dropped: int  # rows with a missing value in a needed column
+    lacking: Counter[str]  # missing or infinite values of each needed column
+    combinations: Counter[Combination]  # complete rows of each combination of group levels
+    missing: Counter[str]  # of each numeric column that may be a feature
+    infinite: Counter[str]
+    weights: IntArray  # how many are negative, above zero, and other than one
+    outcomes: Seen  # the values of each outcome, as long as they are few
+    kinds: dict[str, Kinds | None]  # by outcome; None where it has more than two values
+    clusters: Keys  # distinct triples (cluster, stratum, combination of groups), shape (3, triples)
 
 
-@dataclass(frozen=True)
-class Surveying:
-    """The work of the first pass."""
+def _survey_batch(
+    rows: Rows, design: Design, columns: Columns, keying: Keying, together: tuple[str, ...] = ()
+) -> Survey:
+    bad = incomplete(rows, columns.numeric, columns.labels)
+    keep = ~np.logical_or.reduce(list(bad.values())) if bad else np.ones(len(rows), dtype=np.bool_)
+    kept = rows.take(np.flatnonzero(keep)) if bad else rows
+    question = design.question
+    named, codes = combinations_of(kept, question.group)
 
-    design: Design
-    columns: Columns
-    keying: Keying
-    together: tuple[str, ...] = ()
+    def by_combination(which: IntArray) -> Counter[Combination]:
+        return Counter(dict(zip(named, np.bincount(which, minlength=len(named)).tolist(), strict=True)))
 
-    def __call__(self, rows: Rows) -> Survey:
-        bad = incomplete(rows, self.columns.numeric, self.columns.labels)
-        keep = ~np.logical_or.reduce(list(bad.values())) if bad else np.ones(len(rows), dtype=np.bool_)
-        kept = rows.take(np.flatnonzero(keep)) if bad else rows
-        question = self.design.question
-        named, codes = combinations_of(kept, question.group)
-        sizes = np.bincount(codes, minlength=len(named))
-        missing, infinite = Counter[str](), Counter[str]()
-        for name in self.columns.features:
-            if kept.is_numeric(name):
-                values = kept.read_numbers(name)
-                if not np.isfinite(values).all():
-                    missing[name] += int(np.isnan(values).sum())
-                    infinite[name] += int(np.isinf(values).sum())
-        return Survey(
-            rows=len(rows),
-            dropped=int((~keep).sum()),
-            lacking=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
-            combinations=Counter({one: int(size) for one, size in zip(named, sizes, strict=True)}),
-            missing=missing,
-            infinite=infinite,
-            weights=_weights(kept, question.weight),
-            outcomes=few_values(kept, self.design.outcome_columns),
-            kinds={name: _kinds(kept.numbers(name), named, codes) for name in self.design.outcome_columns},
-            clusters=self._clusters(kept),
-        )
-
-    def _clusters(self, rows: Rows) -> Keys:
-        question, named = self.design.question, cluster_columns(self.design, self.together)
-        if not named:
-            return np.empty((3, 0), dtype=np.uint64)
+    missing, infinite = Counter[str](), Counter[str]()
+    for name in columns.features:
+        if kept.is_numeric(name):
+            values = kept.read_numbers(name)
+            if not np.isfinite(values).all():
+                missing[name] += int(np.isnan(values).sum())
+                infinite[name] += int(np.isinf(values).sum())
+    kinds: dict[str, Kinds | None] = {}
+    for name in design.outcome_columns:
+        values = kept.numbers(name)
+        distinct = np.unique(values)
+        few = len(distinct) <= 2
+        kinds[name] = {float(one): by_combination(codes[values == one]) for one in distinct} if few else None
+    weights = np.ones(0) if question.weight is None else kept.numbers(question.weight)
+    clusters = np.empty((3, 0), dtype=np.uint64)
+    if clustered := cluster_columns(design, together):
         stratum = [] if question.stratum is None else [question.stratum]
-        keys = [self.keying.of(rows, columns) for columns in (named, stratum, question.group)]
-        return _distinct(np.stack(keys))
+        clusters = _distinct(np.stack([keying.of(kept, names) for names in (clustered, stratum, question.group)]))
+    return Survey(
+        rows=len(rows),
+        dropped=int((~keep).sum()),
+        lacking=Counter({name: int(flags.sum()) for name, flags in bad.items()}),
+        combinations=by_combination(codes),
+        missing=missing,
+        infinite=infinite,
+        weights=np.array([(weights < 0).sum(), (weights > 0).sum(), (weights != 1).sum()], dtype=np.int64),
+        outcomes=few_values(kept, design.outcome_columns),
+        kinds=kinds,
+        clusters=clusters,
+    )
 
 
 def merge_surveys(one: Survey, other: Survey) -> Survey:
+    combinations = one.combinations + other.combinations
+    for levels in map(set, zip(*combinations, strict=True)):  # of each group column
+        if len(levels) > MAX_LEVELS:  # refused here: the levels of a wrong column need not fit into memory
+            raise DataError(
+                f"a group column has more than {MAX_LEVELS} levels, such as '{min(levels)}'.",
+                "Name the column that says which group a row belongs to.",
+            )
     return Survey(
         rows=one.rows + other.rows,
         dropped=one.dropped + other.dropped,
         lacking=one.lacking + other.lacking,
-        combinations=_few(one.combinations + other.combinations),
+        combinations=combinations,
         missing=one.missing + other.missing,
         infinite=one.infinite + other.infinite,
         weights=np.add(one.weights, other.weights),
@@ -125,38 +110,10 @@ def merge_surveys(one: Survey, other: Survey) -> Survey:
     )
 
 
-def _kinds(values: FloatArray, named: Sequence[Combination], codes: IntArray) -> Kinds | None:
-    distinct = np.unique(values)
-    if len(distinct) > 2:
-        return None
-    sizes = [np.bincount(codes[values == value], minlength=len(named)).tolist() for value in distinct]
-    return {
-        float(value): Counter(dict(zip(named, rows, strict=True))) for value, rows in zip(distinct, sizes, strict=True)
-    }
-
-
 def _merge_kinds(one: Kinds | None, other: Kinds | None) -> Kinds | None:
     if one is None or other is None or len({*one, *other}) > 2:
         return None
     return {value: one.get(value, Counter()) + other.get(value, Counter()) for value in sorted({*one, *other})}
-
-
-def _few(combinations: Counter[Combination]) -> Counter[Combination]:
-    """Refuse a group column with too many levels as soon as it has them."""
-    columns = len(next(iter(combinations), ()))
-    for c in range(columns):
-        levels = {one[c] for one in combinations}
-        if len(levels) > MAX_LEVELS:
-            raise DataError(
-                f"a group column has more than {MAX_LEVELS} levels, such as '{min(levels)}'.",
-                "Name the column that says which group a row belongs to.",
-            )
-    return combinations
-
-
-def _weights(rows: Rows, name: str | None) -> IntArray:
-    weights = np.ones(0) if name is None else rows.numbers(name)
-    return np.array([(weights < 0).sum(), (weights > 0).sum(), (weights != 1).sum()], dtype=np.int64)
 
 
 def _distinct(keys: Keys) -> Keys:
@@ -166,34 +123,17 @@ def _distinct(keys: Keys) -> Keys:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What the first pass leaves for the next ones.
-
-    Attributes
-    ----------
-    reading : Reading
-    total, rows : int
-        Rows in all, and those that are analyzed.
-    clusters : Clusters or None
-    missing, infinite : Counter
-        Values of each numeric column that may be a feature.
-    constant : dict
-        Outcomes that have but one value, with it.
-    combinations : Counter
-        Rows of each combination of group levels.
-    kinds : dict
-        Of each outcome with two values, how often either occurs by combination.
-    cautions : tuple of Caution
-    """
+    """What the first pass leaves for the next ones."""
 
     reading: Reading
     total: int
-    rows: int
+    rows: int  # those that are analyzed
     clusters: Clusters | None
-    missing: Counter[str]
+    missing: Counter[str]  # of each numeric column that may be a feature
     infinite: Counter[str]
-    constant: dict[str, float]
+    constant: dict[str, float]  # outcomes with a single value, and that value
     combinations: Counter[Combination]
-    kinds: dict[str, tuple[Counter[Combination], Counter[Combination]]]
+    kinds: dict[str, tuple[Counter[Combination], Counter[Combination]]]  # of each outcome with two values
     cautions: tuple[Caution, ...]
 
 
@@ -202,12 +142,12 @@ def survey(
 ) -> Surveyed:
     """Look at all rows once, and refuse what cannot be used.
 
-    Rows that are the same in the columns `together` are one cluster, where no column of clusters is named.
+    Rows that agree in the columns `together` form a cluster, unless the design names a column of clusters.
     """
-    keying = Keying(design.question.seed)
-    seen = run(engine, Surveying(design, columns, keying, together), columns.read, merge_surveys)
-    needed = (*columns.numeric, *columns.labels)
-    lacking = {name: seen.lacking[name] for name in needed if seen.lacking[name]}
+    question, keying = design.question, Keying(design.question.seed)
+    work = partial(_survey_batch, design=design, columns=columns, keying=keying, together=together)
+    seen = run(engine, work, columns.read, merge_surveys)
+    lacking = {name: seen.lacking[name] for name in (*columns.numeric, *columns.labels) if seen.lacking[name]}
     check_complete(lacking, seen.dropped, seen.rows, drop_missing)
     cautions = []
     if seen.dropped:
@@ -215,42 +155,43 @@ def survey(
     if seen.rows - seen.dropped == 1:
         raise DataError("the data have one row that can be used.", "An audit needs rows to learn from and to test on.")
     cautions += flag_code_cautions(seen.outcomes)
-    question = design.question
+
     named = sorted(seen.combinations)
     counts = np.array([seen.combinations[one] for one in named], dtype=np.int64)
     table = pl.DataFrame({name: [one[c] for one in named] for c, name in enumerate(question.group)})
-    read = read_groups(Rows(nw.from_native(table, eager_only=True)), design.groups, counts)
-    kept = int(counts[read.keep].sum())
+    groups = read_groups(Rows(nw.from_native(table, eager_only=True)), design.groups, counts)
+    kept = int(counts[groups.keep].sum())
     if kept < counts.sum():
         cautions.append(Caution("groups", f"{counts.sum() - kept:,} rows of other groups are left out."))
-    cautions += [Caution(f"group note {i}", note) for i, note in enumerate(read.notes)]
-    levels = [attribute.levels for attribute in read.grouping.attributes]
+    cautions += [Caution(f"group note {i}", note) for i, note in enumerate(groups.notes)]
+    attributes = groups.grouping.attributes
+    levels = [attribute.levels for attribute in attributes]
     check_claim(question.claim, levels, [measure.label for measure in question.accuracy])
-    reading = Reading(
-        design=design,
-        numeric=columns.numeric,
-        labels=columns.labels,
-        attributes=read.grouping.attributes,
-        strata={named[j]: int(code) for j, code in zip(read.keep, read.grouping.codes, strict=True)},
-        weighted=_check_weights(seen.weights, question.weight),
-        clustered=False,
-        keying=keying,
-        together=together,
-    )
-    clusters = None
-    if question.cluster is not None or together:
-        clusters, spanning = _check_clusters(seen.clusters, question.cluster or EQUAL_ROWS)
-        cautions += spanning
-        if len(clusters) == kept:  # clusters of one row each are rows
-            clusters = None
-        reading = replace(reading, clustered=clusters is not None)
-    constant = {name: next(iter(values)) for name, values in seen.outcomes.items() if len(values) == 1}
     if question.lower_is_better and set(seen.outcomes[question.outcome]) == {0.0, 1.0}:
         raise OptionError(
             f"outcome '{question.outcome}' has two values, and `lower_is_better` is for amounts.",
             f"Say which value should be selected, `positive={{{question.outcome!r}: 0}}`, and leave out "
             "`lower_is_better`.",
         )
+    reading = Reading(
+        design=design,
+        numeric=columns.numeric,
+        labels=columns.labels,
+        attributes=attributes,
+        strata={named[j]: int(code) for j, code in zip(groups.keep, groups.grouping.codes, strict=True)},
+        weighted=_check_weights(seen.weights, question.weight),
+        clustered=False,
+        keying=keying,
+        together=together,
+        complete=not seen.dropped,
+    )
+    clusters = None
+    if question.cluster is not None or together:
+        clusters, spanning = _check_clusters(seen.clusters, question.cluster or "equal rows")
+        cautions += spanning
+        if len(clusters) == kept:  # clusters of one row each are rows
+            clusters = None
+        reading = replace(reading, clustered=clusters is not None)
     two = {name: list(kinds.values()) for name, kinds in seen.kinds.items() if kinds is not None and len(kinds) == 2}
     return Surveyed(
         reading=reading,
@@ -259,7 +200,7 @@ def survey(
         clusters=clusters,
         missing=seen.missing,
         infinite=seen.infinite,
-        constant=constant,
+        constant={name: next(iter(values)) for name, values in seen.outcomes.items() if len(values) == 1},
         combinations=seen.combinations,
         kinds={name: (kinds[0], kinds[1]) for name, kinds in two.items()},
         cautions=tuple(cautions),
@@ -274,7 +215,7 @@ def _check_weights(weights: IntArray, name: str | None) -> bool:
     if negative:
         raise DataError(f"{negative:,} weights in '{name}' are negative.", "Weights are zero or more.")
     if not positive:
-        raise DataError(f"the weights in '{name}' are all zero.", "Some rows must count.")
+        raise DataError(f"all weights in '{name}' are zero.", "At least one must be positive.")
     return bool(other > 0)
 
 
@@ -289,9 +230,9 @@ def _check_clusters(keys: Keys, name: str) -> tuple[Clusters, list[Caution]]:
             "Merge each with a similar stratum.",
         )
     total, spanning = len(distinct), int((groups > 1).sum())
-    if total < FEWEST_CLUSTERS:
+    if total < MIN_CLUSTERS:
         raise DataError(
-            f"'{name}' has {total} clusters.", f"Resampling whole clusters needs at least {FEWEST_CLUSTERS}, better 30."
+            f"'{name}' has {total} clusters.", f"Resampling whole clusters needs at least {MIN_CLUSTERS}, better 30."
         )
     if not spanning:
         return clusters, []

@@ -169,9 +169,9 @@ class Comparison(Result):
             cautions = (*cautions, Caution("asked later", text))
         return replace(self, question=question, cautions=cautions, p_plain=None)
 
-    def with_cautions(self, cautions: Sequence[Caution]) -> "Comparison":
-        """The same result with other warnings; the assessment, if it was made, is kept."""
-        changed = replace(self, cautions=tuple(cautions))
+    def with_cautions(self, cautions: Sequence[Caution], **others: Any) -> "Comparison":
+        """The same evidence and question with other warnings, or other notes; an assessment that was made is kept."""
+        changed = replace(self, cautions=tuple(cautions), **others)
         if "assessment" in self.__dict__:
             changed.__dict__["assessment"] = self.assessment
         return changed

@@ -12,7 +12,7 @@ from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
 from improvable.errors import OptionError
 from improvable.inference.cells import CANDIDATE, STATUS_QUO, U, W
-from improvable.procedure.split import FEWEST_OF_GROUP, FEWEST_ROWS
+from improvable.procedure.split import MIN_OF_GROUP, MIN_ROWS
 from improvable.question.catalog import UTILITIES
 from improvable.question.options import check_number
 from improvable.question.utility import Measure
@@ -167,8 +167,8 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
         shared=nothing,
         uncertainty=nothing,
         teaching=max(
-            (float(FEWEST_ROWS), f"{FEWEST_ROWS} rows"),
-            *((FEWEST_OF_GROUP * total / one.share, f"{FEWEST_OF_GROUP} rows of group '{one.name}'") for one in groups),
+            (float(MIN_ROWS), f"{MIN_ROWS} rows"),
+            *((MIN_OF_GROUP * total / one.share, f"{MIN_OF_GROUP} rows of group '{one.name}'") for one in groups),
         ),
         basis=_words(groups, total),
         learns=False,

@@ -37,7 +37,7 @@ from scipy.special import ndtri
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
 from improvable.inference.test import threshold_for
-from improvable.procedure.split import FEWEST_ROWS, Cuts, forward_cuts
+from improvable.procedure.split import MIN_ROWS, Cuts, forward_cuts
 from improvable.question.claim import Claim
 from improvable.question.options import check_choice, check_integer, check_number
 from improvable.question.settings import Scheme
@@ -61,7 +61,7 @@ class Setting:
     alpha: float
     scheme: Scheme = "forward"
     train_fraction: float = 0.5
-    teaching: tuple[float, str] = (FEWEST_ROWS, f"{FEWEST_ROWS} rows")
+    teaching: tuple[float, str] = (MIN_ROWS, f"{MIN_ROWS} rows")
 
     def __post_init__(self) -> None:
         check_integer("rows", self.rows, PLAN_ROWS)
