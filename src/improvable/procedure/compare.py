@@ -21,6 +21,7 @@ from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.cells import Cells, count, merge
+from improvable.inference.diagnostics import crossed_array
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
 from improvable.procedure.direction import check_direction, direction_of_counts
@@ -75,9 +76,8 @@ def run_comparison(
     cautions += [*surveyed.cautions, *capacity_cautions(capacities, shares, chance)]
     cautions += share_cautions(shares, tally.rows, _share_hint(design, shares))
     per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
-    assert result.crossed is not None
     binary = any(utility.binary_decision for utility in design.utilities)
-    direction = direction_of_counts(result.crossed, per_unit) if binary else None
+    direction = direction_of_counts(crossed_array(tally.crossed), per_unit) if binary else None
     cautions += check_direction(direction, question, design.utilities, settings.direction)
     cautions += easy_cautions(question)
     if question.claim.asks("fairness"):

@@ -40,6 +40,7 @@ from improvable.question.utility import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.results.facts import CountFacts
 from improvable.results.load import finished_repetitions
 
 
@@ -248,8 +249,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
         return float(np.dot(ready.splitting.weights, values))
 
     shares = {
-        name: {"train": mean([one.shares[t] for one in fitted]), **result.shares[name]}
-        for t, name in enumerate(result.shares)
+        name: {"train": mean([one.shares[t] for one in fitted]), **share}
+        for t, (name, share) in enumerate(result.counts["share_selected"].items())
     }
     # A cutoff errs as the rows do that it is learned from, and the share of the tested rows as these do.
     tested = np.sqrt(last.rows / tally.rows)
@@ -278,7 +279,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
     }
     if repetition == 1 and last.selection.algorithm is not None:
         notes |= _drivers(ready, last)
-    return replace(result, shares=shares, cautions=tuple(cautions), repetition=repetition, notes=notes)
+    counts: CountFacts = {**result.counts, "share_selected": shares}
+    return replace(result, counts=counts, cautions=tuple(cautions), repetition=repetition, notes=notes)
 
 
 def _perfection(ready: Prepared, fitted: Fitted) -> list[Caution]:

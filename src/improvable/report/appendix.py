@@ -2,8 +2,8 @@
 
 from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
 from improvable.report.people import feature_heads, feature_rows, left_out_lines
-from improvable.results.facts import Facts, by_component, mean_shares
-from improvable.results.formatting import capital, confidence, ends_text, p_text, value_text
+from improvable.results.facts import Facts, by_component
+from improvable.results.formatting import arrow, capital, confidence, ends_text, p_text, value_text
 from improvable.results.versions import versions
 from improvable.results.wording import component_name, seal_words
 
@@ -85,11 +85,11 @@ def components_table(facts: Facts) -> Table:
 
 def groups_table(facts: Facts) -> Table:
     """Every utility of every group with its interval, and the shares selected."""
-    shares, level = mean_shares(facts) or {}, confidence(facts["alpha"])
+    shares, level = facts["selected_shares"] or {}, confidence(facts["alpha"])
     rows = []
     for one in facts["estimates"]:
         group = f"gap by {one['group']}" if one["kind"] == "gap" else one["group"]
-        selected = [f"{share:.1%}" for share in shares[group]] if group in shares else ["", ""]
+        selected = arrow(shares[group]).split(" → ") if group in shares else ["", ""]
         cells = [
             cell
             for spread in (one["status_quo"], one["candidate"])

@@ -119,13 +119,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width."""
+    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width.
+
+    `table` holds its numbers where they are worth a table below it.
+    """
 
     name: str
     title: str
     words: tuple[str, ...]
     alt: str
     draw: Callable[[int], Any] = field(compare=False)
+    table: Table | None = None
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
-from improvable.results.formatting import capital, confidence, ends_text, p_equals, value_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
 from improvable.results.wording import (
     alternative_hypothesis,
     component_name,
@@ -71,11 +71,11 @@ def tiles_block(facts: Facts) -> Tiles:
     accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
     gaps = [one for one in components if one[0]["kind"] == "fairness"]
     tiles = [_change_tile(one, facts) for one in (*_chosen(accuracy, facts), *gaps[:1])]
-    shares = mean_shares(facts)
+    shares = facts["selected_shares"]
     if shares is not None:
-        by_group = "; ".join(f"{group} {_arrow(*shares[group])}" for group in facts["groups"][:4])
+        by_group = "; ".join(f"{group} {arrow(shares[group])}" for group in facts["groups"][:4])
         more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
-        before, after = (f"{share:.1%}" for share in shares[EVERYONE])
+        before, after = arrow(shares[EVERYONE]).split(" → ")
         tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
     return Tiles((*tiles, _worse_off_tile(facts), _firmness_tile(facts)))
 
@@ -106,8 +106,8 @@ def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
     before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
     return Tile(
         title=title,
-        before=value_text(mean_of(one, "status_quo")),
-        after=value_text(mean_of(one, "candidate")),
+        before=value_text(found["status_quo"]["estimate"]),
+        after=value_text(found["candidate"]["estimate"]),
         words=f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}",
     )
 
@@ -140,7 +140,3 @@ def _firmness_tile(facts: Facts) -> Tile:
         after=rerun_range(rerun),
         words=f"a 90% interval; {below}",
     )
-
-
-def _arrow(before: float, after: float) -> str:
-    return f"{before:.1%} → {after:.1%}"

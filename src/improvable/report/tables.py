@@ -1,9 +1,11 @@
 """The paper's table, built once: every format only writes it down."""
 
+from collections.abc import Mapping
+
 from improvable.inference.evidence import EVERYONE
 from improvable.report.blocks import Table
-from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of, mean_shares
-from improvable.results.formatting import capital, p_text, value_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, estimate_of
+from improvable.results.formatting import arrow, capital, p_text, value_text
 from improvable.results.wording import candidate_words, component_name, draws_text
 
 MOST_BLOCKS = 4
@@ -20,7 +22,7 @@ def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
 
 
 def _by_repetition(facts: Facts) -> Table:
-    components, draws, shares = by_component(facts), facts["draws"], mean_shares(facts)
+    components, draws, shares = by_component(facts), facts["draws"], facts["selected_shares"]
     names = [_heads(one[0], facts) for one in components]
     rows, marked = [], set()
     for k, repetition in enumerate(facts["repetitions"]):
@@ -30,8 +32,10 @@ def _by_repetition(facts: Facts) -> Table:
         marked.add((k, 3 + sum(map(len, names[: _hardest(facts, k)]))))
     body, width = len(rows), sum(map(len, names))
     if body > 1:
-        means = [[*_means(one), *[""] * (len(heads) - 2)] for one, heads in zip(components, names, strict=True)]
-        rows.append(["Mean", *(cell for part in means for cell in part), ""])
+        row = []
+        for one, heads in zip(components, names, strict=True):
+            row += [*_means(one[0], facts), *[""] * (len(heads) - 2)]
+        rows.append(["Mean", *row, ""])
         rows.append(["Lower median", *[""] * width, facts["p_value_text"]])
     if shares is not None:
         row = []
@@ -59,7 +63,7 @@ def _by_component(facts: Facts) -> Table:
     for one in by_component(facts):
         places.append(len(rows))
         name = _title(one[0], facts)
-        rows.append([name, *_means(one), *(p_text(repetition["p_value"], draws) for repetition in one)])
+        rows.append([name, *_means(one[0], facts), *(p_text(repetition["p_value"], draws) for repetition in one)])
         others = [repetition["p_other"] for repetition in one if repetition["p_other"] is not None]
         if others:
             rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
@@ -67,7 +71,7 @@ def _by_component(facts: Facts) -> Table:
     rows.append(["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)])
     if many:
         rows.append(["Lower median", "", "", facts["p_value_text"], *blanks[1:]])
-    rows += [[f"Selected, {group}", *_pair(pair), *blanks] for group, pair in (mean_shares(facts) or {}).items()]
+    rows += [[f"Selected, {group}", *_pair(pair), *blanks] for group, pair in (facts["selected_shares"] or {}).items()]
     heads = [str(repetition["repetition"]) for repetition in repetitions] if many else ["held out"]
     return Table(
         name="paper-table",
@@ -105,12 +109,13 @@ def _cells(component: ComponentFacts, draws: int) -> list[str]:
     return [*values, *(p_text(p, draws) for p in p_values)]
 
 
-def _means(component: tuple[ComponentFacts, ...]) -> list[str]:
-    return [value_text(mean_of(component, "status_quo")), value_text(mean_of(component, "candidate"))]
+def _means(component: ComponentFacts, facts: Facts) -> list[str]:
+    found = estimate_of(facts, component)
+    return [value_text(found["status_quo"]["estimate"]), value_text(found["candidate"]["estimate"])]
 
 
-def _pair(shares: tuple[float, float]) -> list[str]:
-    return [f"{share:.1%}" for share in shares]
+def _pair(shares: Mapping[str, float]) -> list[str]:
+    return arrow(shares).split(" → ")
 
 
 def _other(facts: Facts) -> str:

@@ -9,9 +9,19 @@ from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.layout import paragraph, table
-from improvable.report.people import NAMES, PEOPLE, people_by_group
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
-from improvable.results.formatting import bound_text, capital, confidence, ends_text, p_equals, p_text, value_text
+from improvable.report.people import NAMES, people_count
+from improvable.results.collect import PEOPLE
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import (
+    arrow,
+    bound_text,
+    capital,
+    confidence,
+    ends_text,
+    p_equals,
+    p_text,
+    value_text,
+)
 from improvable.results.wording import (
     candidate_words,
     component_name,
@@ -61,7 +71,7 @@ def summary(
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = ["\n".join(map(paragraph, (verdict_line(facts), *beside)))]
-    parts += [estimates(raw, facts), gap_notes(facts), who_changes(facts)]
+    parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts)]
     firm = (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts))
     parts += [paragraph(" ".join(filter(None, firm))), paragraph(limits(facts))]
     parts += details(facts) if verbose else []
@@ -80,11 +90,10 @@ def estimates(raw: Facts, facts: Facts) -> str:
     several, last = len(facts["repetitions"]) > 1, deciding(facts)
     rows = []
     for named, one, end in zip(by_component(raw), by_component(facts), last["components"], strict=True):
-        found, cells = estimate_of(raw, named[0]), []
-        for algorithm in ALGORITHMS:
-            spread, mean = found[algorithm], value_text(mean_of(one, algorithm))
-            ends = ends_text(spread["low"], spread["high"])
-            cells.append(mean if spread["estimate"] is None else f"{mean} ({ends})")
+        cells = []
+        for spread in (estimate_of(raw, named[0])[algorithm] for algorithm in ALGORITHMS):
+            ends = "" if spread["estimate"] is None else f" ({ends_text(spread['low'], spread['high'])})"
+            cells.append(f"{value_text(spread['estimate'])}{ends}")
         rows.append([row_name(one[0], facts), *cells, p_text(end["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
     which = f"; p of repetition {last['repetition']}, which decides" if several else ""
@@ -94,11 +103,12 @@ def estimates(raw: Facts, facts: Facts) -> str:
     return f"{paragraph(caption)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
 
 
-def gap_notes(facts: Facts) -> str:
+def gap_notes(raw: Facts, facts: Facts) -> str:
     """Who is above whom in each gap, with both gaps where the candidate changes that; p by the other statistic."""
     lines = []
-    for one, end in zip(by_component(facts), deciding(facts)["components"], strict=True):
-        first = one[0]
+    for named, (first, *_), end in zip(
+        by_component(raw), by_component(facts), deciding(facts)["components"], strict=True
+    ):
         if first["kind"] != "fairness":
             continue
         name = capital(component_name(first, facts))
@@ -106,7 +116,7 @@ def gap_notes(facts: Facts) -> str:
         if before == after:
             told = f"{name}: {before} under both algorithms."
         else:
-            values = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
+            values = [value_text(estimate_of(raw, named[0])[algorithm]["estimate"]) for algorithm in ALGORITHMS]
             told = f"{name}: {values[0]}, {before}{often} → {values[1]}, {after}{then}."
         gap = next(d for d in facts["disparities"] if (d["utility"], d["group"]) == (first["utility"], first["group"]))
         told += f" Worse off under the status quo: {gap['worse_off']}."
@@ -148,13 +158,13 @@ def _sides(component: ComponentFacts, algorithm: str, facts: Facts) -> tuple[str
 
 def who_changes(facts: Facts) -> str:
     """Of 1,000 people in each group, by whom they are selected; nothing of prices."""
-    people, shares = people_by_group(facts), mean_shares(facts)
-    if not people or shares is None:
+    people, shares = facts["people"], facts["selected_shares"]
+    if shares is None:
         return ""
-    before, after = (f"{share:.1%}" for share in shares[EVERYONE])
-    caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {before} → {after} are selected."
+    selected = arrow(shares[EVERYONE])
+    caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {selected} are selected."
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
-    rows = [[group, *(kinds[kind].count for kind in KINDS)] for group, kinds in people.items()]
+    rows = [[group, *(people_count(kinds[kind]) for kind in KINDS)] for group, kinds in people.items()]
     return f"{paragraph(caption)}\n\n{table(heads, rows)}"
 
 

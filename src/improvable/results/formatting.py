@@ -1,6 +1,7 @@
 """Numbers as every output prints them."""
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 LARGE = 1e15
@@ -80,6 +81,17 @@ def percent(share: float) -> str:
     ('5%', '12.34%')
     """
     return f"{100 * share:.4g}%"
+
+
+def arrow(shares: Mapping[str, float]) -> str:
+    """Shares under the status quo and under the candidate.
+
+    Examples
+    --------
+    >>> arrow({"status_quo": 0.1, "candidate": 0.1256})
+    '10.0% → 12.6%'
+    """
+    return f"{shares['status_quo']:.1%} → {shares['candidate']:.1%}"
 
 
 def confidence(alpha: float) -> str:

@@ -16,7 +16,7 @@ from improvable.inference.test import lower_median, threshold_for
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.options import check_choice
-from improvable.results.formatting import confidence, number_or_null
+from improvable.results.formatting import confidence, number_or_null, p_text
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,31 @@ class Frontier:
         if grid.ndim != 1 or len(grid) == 0 or not np.isfinite(grid).all():
             raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
         return grid
+
+    def curves(self, grids: Sequence[FloatArray], question: Question) -> dict[str, Any]:
+        """p-values of every repetition at every step of two sliders, so that a page computes what the library would.
+
+        The p-value of a claim combines max(p_accuracy, p_fairness) of the repetitions. Distinct p-values are listed
+        once, sorted; curves hold places in that list, whose maxima and medians are those of the p-values.
+        """
+        deltas = question.claim.delta_accuracy, question.claim.delta_fairness
+        declared = [delta if isinstance(delta, float) else None for delta in deltas]
+        grids = [grid if d is None else np.unique([*grid, d]) for grid, d in zip(grids, declared, strict=True)]
+        by_repetition = [
+            (p_values(self.of_accuracy(repetition), grids[0]), p_values(self.of_gap(repetition), grids[1]))
+            for repetition in self.repetitions
+        ]
+        distinct = np.unique(np.concatenate([curve for pair in by_repetition for curve in pair]))
+        return {
+            "accuracy": grids[0].tolist(),
+            "fairness": grids[1].tolist(),
+            "start": [int(np.abs(grid - (d or 0.0)).argmin()) for grid, d in zip(grids, declared, strict=True)],
+            "p": distinct.tolist(),
+            "text": [p_text(float(p), question.draws) for p in distinct],
+            "repetitions": [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_repetition],
+            "level": self.level,
+            "share": self.form == "ratio",
+        }
 
     def bound_facts(self) -> list[dict[str, Any]]:
         """Bounds as plain data."""

@@ -18,9 +18,9 @@ from improvable.question.options import check_types, conforms
 from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Census, Comparison
+from improvable.results.facts import CountFacts
 from improvable.results.storage import (
     FORMAT,
-    KEPT,
     RESULT,
     RUN,
     chain_of,
@@ -30,6 +30,8 @@ from improvable.results.storage import (
     repetition_path,
 )
 
+CENSUS = ("rows", "weight", "selected")
+"""Arrays of a `Census`, in order."""
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
 
@@ -66,6 +68,7 @@ def _damaged(path: Path, error: BaseException) -> StorageError:
 
 
 def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
+    counts = meta["counts"]
     attributes = tuple(
         Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
         for a, plain in enumerate(meta["attributes"])
@@ -78,7 +81,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         sums=arrays["sums"],
         draws=arrays["draws"],
         training=arrays["training"],
-        units=meta["clusters"] or meta["rows"],
+        units=counts["clusters"] or counts["rows"],
         method=meta["method"],
         linear=meta["linear"],
         chosen_here=meta["chosen_here"],
@@ -86,16 +89,13 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
     result = Comparison(
         question=question,
         evidence=evidence,
-        **{name: meta[name] for name in KEPT} | {"corrections": tuple(meta["corrections"])},
-        selected=arrays["selected"],
-        sizes=arrays["sizes"],
-        weight=arrays["weight"],
+        counts=counts,
+        census=Census(*(arrays[name] for name in CENSUS)),
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         repetition=meta["repetition"],
         notes=meta["notes"],
         counted=counts_from(meta.get("cells")),
-        crossed=arrays["crossed"] if arrays.get("crossed", np.empty(0)).size else None,
     )
     for part in (*attributes, *evidence.measures, evidence, *result.cautions):
         check_types(part)
@@ -111,13 +111,11 @@ def _check_numbers(result: Comparison) -> None:
         "sums": (strata, measures, 2, 2),
         "draws": (result.question.draws, strata, measures, 2, 2),
         "training": (strata, measures, 2),
-        "selected": (strata, 2),
-        "sizes": (strata,),
-        "weight": (strata,),
+        **dict.fromkeys(CENSUS, (strata,)),
     }
     for name, shape in shapes.items():
-        array = getattr(evidence if name in ("sums", "draws", "training") else result, name)
-        kind = "i" if name in ("selected", "sizes") else "f"
+        array = getattr(result.census if name in CENSUS else evidence, name)
+        kind = "i" if name in ("rows", "selected") else "f"
         if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
             raise ValueError(f"{name} of another shape")
     for attribute in evidence.attributes:
@@ -130,10 +128,7 @@ def _check_numbers(result: Comparison) -> None:
     there = all(0 <= m < len(evidence.measures) for m in asked) and all(0 <= place < measures for place in read)
     if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
-    for value, hint in (
-        (result.rows, int), (result.clusters, int | None), (result.repetition, int), (result.notes, dict[str, Any]),
-        (result.shares, dict[str, dict[str, float]]), (result.group_shares, dict[str, dict[str, float]]),
-    ):  # fmt: skip
+    for value, hint in ((result.counts, CountFacts), (result.repetition, int), (result.notes, dict[str, Any])):
         if not conforms(value, hint):
             raise TypeError(f"{value!r}")
 
@@ -197,7 +192,7 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
         ),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
-        census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
+        census=Census(*(np.array(plain["census"][name]) for name in CENSUS)),
         data=plain["data_fingerprint"],
         refit=None,
         backend=backend,
@@ -205,7 +200,7 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
     )
     for part in (*audit.disparities, *audit.cautions):
         check_types(part)
-    strata = audit.repetitions[0].sizes.shape
+    strata = audit.repetitions[0].census.rows.shape
     if any(array.shape != strata or array.dtype.kind not in "if" for array in vars(audit.census).values()):
         raise ValueError("census")
     return audit

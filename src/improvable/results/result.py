@@ -191,14 +191,16 @@ class Result(ABC):
 
         Parameters
         ----------
-        picture : {"dumbbells", "utilities", "surface", "people", "p_values"}
-            Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
-            delta (Figure 3); whom either algorithm selects; p-values by condition. None where there is nothing to draw.
+        picture : str
+            A picture of `improvable.report.plots.PICTURES`: "dumbbells", every group's utility with intervals, and the
+            gap; "utilities" of two groups (Figure 2); "surface", p-values of every delta (Figure 3); "map", the sizes
+            that are shown; "people", whom either algorithm selects; "p_values" by condition. None where there is
+            nothing to draw.
         """
-        from improvable.report import plots
+        from improvable.report.plots import PICTURES
 
-        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "people", "p_values"))
-        return getattr(plots, picture)(self)
+        check_choice("picture", picture, tuple(PICTURES))
+        return PICTURES[picture](self)
 
     def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:
         """Write a report that a court or a board can read.

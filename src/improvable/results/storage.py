@@ -4,8 +4,8 @@ A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``,
-  ``draws``, ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``,
-  a JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
+  ``draws``, ``training``, ``members`` (see `Evidence`), ``rows``, ``weight``, ``selected`` (see `Census`), ``meta``, a
+  JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 - ``provenance.json``: of a run from the command line, the command, the data's name and the line of the ledger.
 
@@ -35,10 +35,8 @@ from improvable.results.versions import VERSION
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
-FORMAT = 7
+FORMAT = 8
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
-KEPT = ("rows", "clusters", "shares", "group_shares", "effective", "differing", "corrections", "p_plain")
-"""Fields of a repetition that are plain data, and are kept as they are."""
 MOST_KEPT = 5_000
 """With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
 
@@ -125,7 +123,7 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
         "version": VERSION,
         "repetition": result.repetition,
         "seed": result.question.seed,
-        **{name: getattr(result, name) for name in KEPT},
+        "counts": result.counts,
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
@@ -141,11 +139,8 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
         "sums": evidence.sums,
         "draws": evidence.draws,
         "training": evidence.training,
-        "selected": result.selected,
-        "sizes": result.sizes,
-        "weight": result.weight,
+        **vars(result.census),
         "members": np.stack([attribute.member for attribute in evidence.attributes]),
-        "crossed": np.empty(0) if result.crossed is None else result.crossed,
         "meta": np.frombuffer(as_json(meta), dtype=np.uint8),
     }
     buffer = io.BytesIO()

@@ -6,7 +6,6 @@ from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.inference.test import lower_median
 from improvable.question.claim import delta_in
 from improvable.results.facts import (
     ComponentFacts,
@@ -15,9 +14,8 @@ from improvable.results.facts import (
     RerunFacts,
     ShortfallFacts,
     UtilityFacts,
-    mean_shares,
 )
-from improvable.results.formatting import p_equals, p_text, value_text
+from improvable.results.formatting import arrow, p_equals, p_text, value_text
 
 SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
@@ -359,12 +357,12 @@ def rates_words(facts: Facts) -> str:
 
 def shares_words(facts: Facts) -> str:
     """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
-    shares = mean_shares(facts)
+    shares = facts["selected_shares"]
     if shares is None:
         return ""
-    before, after = shares[EVERYONE]
-    by_group = [f"{group} {shares[group][0]:.1%} -> {shares[group][1]:.1%}" for group in facts["groups"]]
-    return f"Selected: status quo {before:.1%}, candidate {after:.1%} of test rows ({', '.join(by_group)})."
+    before, after = arrow(shares[EVERYONE]).split(" → ")
+    by_group = ", ".join(f"{group} {arrow(shares[group]).replace('→', '->')}" for group in facts["groups"])
+    return f"Selected: status quo {before}, candidate {after} of test rows ({by_group})."
 
 
 def effective_words(facts: Facts) -> str:
@@ -412,15 +410,11 @@ CORRECTED = {
 
 def corrections_words(facts: Facts) -> str:
     """What draws are corrected for, and the p-value without; "" where they are the paper's."""
-    repetitions = facts["repetitions"]
-    why = dict.fromkeys(one["why"] for repetition in repetitions for one in repetition["corrections"])
-    if not why:
+    why = dict.fromkeys(one["why"] for repetition in facts["repetitions"] for one in repetition["corrections"])
+    if facts["p_plain"] is None:
         return ""
-    plain = lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions])
-    return (
-        f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: "
-        f"{p_equals(p_text(float(plain), facts['draws']))}."
-    )
+    plain = p_equals(p_text(facts["p_plain"], facts["draws"]))
+    return f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: {plain}."
 
 
 def limits(facts: Facts) -> str:
