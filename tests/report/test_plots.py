@@ -15,7 +15,8 @@ from conftest import Case
 from improvable.report import plots
 from improvable.report.blocks import Picture
 from improvable.report.labels import in_words
-from improvable.report.plots.style import NARROW, WIDE
+from improvable.report.plots.style import NARROW, WIDE, Plot, chart
+from improvable.results.facts import Facts
 from reported import estimated, many_groups
 
 PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)
@@ -241,3 +242,23 @@ def test_names_from_data_are_escaped_in_pictures() -> None:
     draws: tuple[Callable[[Result], Any], ...] = PICTURES
     for draw in draws:
         assert "<script" not in plots.chart_svg(draw(result))
+
+
+def test_a_new_picture_is_one_function_and_one_entry(
+    comparison: improvable.Comparison, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    @Plot
+    def dots(facts: Facts, _: Any) -> Picture:
+        rows = [{"p": one["p_value"]} for one in facts["repetitions"]]
+        said = f"p-values: {facts['p_value_text']}."
+        return Picture("dots", "Dots", ("Each dot is a repetition.",), said, lambda _: chart(rows).mark_point())
+
+    monkeypatch.setitem(plots.REPORTED, "dots", dots)
+    monkeypatch.setitem(plots.PICTURES, "dots", dots)
+    assert values_of(comparison.plot("dots")) == [{"p": comparison.p_value}]
+    for suffix in ("html", "md"):
+        comparison.report(tmp_path / f"report.{suffix}")
+    assert '<figure id="dots"><h3>Dots</h3>' in (tmp_path / "report.html").read_text()
+    assert "**Dots.** p-values:" in (tmp_path / "report.md").read_text()
+    with pytest.raises(improvable.OptionError, match="dots"):
+        comparison.plot("dot")

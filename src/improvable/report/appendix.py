@@ -9,7 +9,6 @@ from improvable.results.wording import component_name, seal_words
 
 
 def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appendix:
-    """Everything else."""
     blocks: list[Block] = [
         Heading("Every condition in every repetition", 3),
         components_table(facts),
@@ -65,7 +64,6 @@ def _recompute(facts: Facts, command: str | None) -> str:
 
 
 def components_table(facts: Facts) -> Table:
-    """One row per condition and repetition."""
     draws, other = facts["draws"], "absolute" if facts["gap_statistic"] == "signed" else "signed"
     rows = [
         (
@@ -111,7 +109,6 @@ def groups_table(facts: Facts) -> Table:
 
 
 def features_table(facts: Facts) -> Table:
-    """All features, none left out."""
     look = facts["look"]
     note = (
         "How well each feature alone tells the outcome or the group, on rows that played no part in learning it: an "

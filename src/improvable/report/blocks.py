@@ -47,8 +47,6 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Large numbers side by side."""
-
     tiles: tuple[Tile, ...]
 
 
@@ -70,8 +68,6 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Listing:
-    """Sentences as a list."""
-
     items: tuple[str, ...]
 
 
@@ -128,7 +124,7 @@ class Picture:
     title: str
     words: tuple[str, ...]
     alt: str
-    draw: Callable[[int], Any] = field(compare=False)
+    draw: Callable[[int], Any] = field(compare=False, repr=False)
     table: Table | None = None
 
 

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Document:
-    """A report without a format.
-
-    Attributes
-    ----------
-    title : str
-    blocks : tuple of Block
-    """
+    """A report without a format."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -44,19 +38,10 @@ def make_document(
 ) -> Document:
     """Everything a report says, the answer first.
 
-    Parameters
-    ----------
-    result : Audit or Comparison
-    command : str, optional
-        The command or call that made the result.
-    runs : str, optional
-        How many runs the ledger of the data has.
-    data : str, optional
-        What the data are called.
+    `command` made the result, `runs` says how many runs the ledger has, and `data` is what the data are called.
     """
     facts, frontier = in_words(result.facts), result.frontier()
-    title = title_block(facts, data)
-    answer = answer_block(facts)
+    title, answer = title_block(facts, data), answer_block(facts)
     return Document(
         f"{title.text} {answer.word}",
         in_options(
@@ -89,7 +74,6 @@ def picture_blocks(facts: Facts, frontier: "Frontier") -> list[Block]:
 
 
 def sliders_block(result: "Result") -> Sliders:
-    """Other sizes of improvement, for a page that can compute."""
     facts = result.facts
     several = len(facts["repetitions"]) > 1
     of = "The lower median, over the repetitions, of the" if several else "The"

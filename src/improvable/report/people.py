@@ -98,7 +98,6 @@ def driving_section(facts: Facts) -> list[Block]:
 
 
 def _driver_words(facts: Facts, worth: bool, told: bool) -> str:
-    """What the columns are."""
     said = ["Decisions changed: of those whom the candidate selects, the share it would decide otherwise about."]
     if worth:
         measure = facts["accuracy_utilities"][0]["name"]
@@ -165,7 +164,6 @@ def feature_rows(look: Mapping[str, Any]) -> list[list[str]]:
 
 
 def feature_heads(look: Mapping[str, Any]) -> list[str]:
-    """Heads of `feature_rows`."""
     first = next(iter(look["features"].values()))
     told = [*first["tells_outcome"], *first["tells_group"]]
     return ["feature", "read as", "missing", *(f"tells {name}" for name in told)]
@@ -184,7 +182,6 @@ def _names(value: Any) -> str:
 
 
 def look_text(look: Mapping[str, Any], width: int) -> str:
-    """The whole look for a terminal."""
     return "\n".join(_look_text(shown_all(look), width))
 
 

@@ -79,7 +79,6 @@ def _whose(bound: BoundFacts) -> str:
 
 
 def size_section(facts: Facts) -> list[Block]:
-    """How large the improvement is, in sentences."""
     return [
         Heading("How large the improvement is"),
         Listing(tuple(bound_words(facts["bounds"]))),
@@ -92,7 +91,6 @@ def size_section(facts: Facts) -> list[Block]:
 
 
 def table_section(facts: Facts) -> list[Block]:
-    """The paper's table."""
     notes = [words for words in (effective_words(facts), corrections_words(facts)) if words]
     return [
         Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
@@ -108,7 +106,6 @@ def table_section(facts: Facts) -> list[Block]:
 
 
 def asked_section(facts: Facts) -> list[Block]:
-    """What was asked, in full."""
     columns = ", ".join(facts["group"])
     groups = f"{', '.join(facts['groups'])} (column {columns})"
     if facts["protected"]:
@@ -151,8 +148,6 @@ def asked_section(facts: Facts) -> list[Block]:
 
 
 def _size_asked(facts: Facts) -> str:
-    """The size of the improvement that is to be shown."""
-
     def size(delta: float | Mapping[str, Any]) -> str:
         if isinstance(delta, Mapping):
             return ", ".join(
@@ -244,13 +239,11 @@ def _legal(facts: Facts) -> list[Block]:
 
 
 def cautions_section(result: "Result") -> list[Block]:
-    """Every caution, with what it means."""
     notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
 def limits_section(facts: Facts) -> list[Block]:
-    """What the answer does not say."""
     otherwise = (
         limits_of_not_rejecting(facts)
         if facts["reject"]

@@ -11,6 +11,8 @@ from improvable.results.wording import (
     differing_words,
     error_words,
     measure_words,
+    p_side,
+    plain_verdict,
     rerun_range,
     rerun_words,
     rows_words,
@@ -26,7 +28,6 @@ SHOWN, NOT_SHOWN = "Yes: shown", "Not shown"
 
 
 def title_block(facts: Facts, data: str | None = None) -> Title:
-    """Question, and who, what, when, on which data."""
     about = facts["about"]
     named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
     rows = rows_words(facts)
@@ -41,16 +42,12 @@ def title_block(facts: Facts, data: str | None = None) -> Title:
 
 
 def answer_block(facts: Facts) -> Answer:
-    """Whether it is shown, what, and how firm that is."""
-    claim = alternative_hypothesis(facts)
-    if not facts["reject"]:
-        claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
     said = [p_words(facts), rerun_words(facts), shortfall_words(facts), differing_words(facts)]
     said += [error_words(facts)] if facts["reject"] else []
     return Answer(
         shown=facts["reject"],
         word=SHOWN if facts["reject"] else NOT_SHOWN,
-        claim=claim,
+        claim=alternative_hypothesis(facts) if facts["reject"] else plain_verdict(facts),
         firmness=tuple(words for words in said if words),
         beside=tuple(map(as_options, facts["verdict_warnings"])),
     )
@@ -60,9 +57,8 @@ def p_words(facts: Facts) -> str:
     """The p-value, what it combines, and what it must be below."""
     p, repetitions = p_equals(facts["p_value_text"]), len(facts["repetitions"])
     of = f", the lower median of {repetitions} repetitions" if repetitions > 1 else ""
-    side = "below" if facts["reject"] else "not below"
     half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
-    return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
+    return f"{p}{of}; it is {p_side(facts)}{half}."
 
 
 def tiles_block(facts: Facts) -> Tiles:
@@ -94,7 +90,6 @@ def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tu
 
 
 def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
-    """A condition from status quo to candidate."""
     name, found = one[0]["utility"], estimate_of(facts, one[0])
     widest = ""
     if one[0]["kind"] == "accuracy":
@@ -131,8 +126,7 @@ def _worse_off_tile(facts: Facts) -> Tile:
 def _firmness_tile(facts: Facts) -> Tile:
     rerun = facts["rerun"]
     if rerun is None:
-        side = "below" if facts["reject"] else "not below"
-        return Tile("p-value", "", facts["p_value_text"], f"{side} {facts['threshold']:g}")
+        return Tile("p-value", "", facts["p_value_text"], p_side(facts))
     below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
     return Tile(
         title="How firm: chance that a rerun decides otherwise",

@@ -57,15 +57,8 @@ def summary(
 ) -> str:
     """A result in a terminal.
 
-    Parameters
-    ----------
-    result : Audit or Comparison
-    verbose : bool
-        Whether to add definitions, every repetition and the theory's conditions.
-    cautions : bool
-        Whether to repeat the cautions, which a command prints by itself.
-    spell : callable
-        How arguments in messages are spelled.
+    `verbose` adds definitions, every repetition and the theory's conditions. A command prints `cautions` by itself.
+    `spell` says how arguments in messages are spelled.
     """
     raw = labeled(result.facts)
     facts = shown_all(raw)

@@ -14,7 +14,7 @@ from improvable.errors import Caution, OptionError, nearest
 from improvable.inference.evidence import Evidence
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Counted
-from improvable.inference.test import Assessment, assess, threshold_for
+from improvable.inference.test import Assessment, assess
 from improvable.question.claim import MEANINGS, check_claim, every_delta, make_claim
 from improvable.question.design import Question
 from improvable.question.options import check_number
@@ -90,18 +90,9 @@ class Comparison(Result):
         return assess(self.evidence, self.question.claim)
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        return self.evidence.groups
-
-    @property
     def p_value(self) -> float:
         """The largest of the component p-values."""
         return self.assessment.p_value
-
-    @property
-    def threshold(self) -> float:
-        """What the p-value must be strictly below."""
-        return threshold_for(self.question.alpha, repetitions=1)
 
     @property
     def repetitions(self) -> "tuple[Comparison, ...]":

@@ -51,13 +51,7 @@ def value_text(value: float | None) -> str:
 
 
 def bound_text(value: float | None) -> str:
-    """One end of an interval; where the draws set none, it says so.
-
-    Examples
-    --------
-    >>> bound_text(1.5), bound_text(None)
-    ('1.500', 'not bounded')
-    """
+    """One end of an interval, or that the draws set none."""
     return "not bounded" if value is None else value_text(value)
 
 
@@ -95,13 +89,7 @@ def arrow(shares: Mapping[str, float]) -> str:
 
 
 def confidence(alpha: float) -> str:
-    """The confidence of intervals and bounds, in percent.
-
-    Examples
-    --------
-    >>> confidence(0.05)
-    '95%'
-    """
+    """The confidence of intervals and bounds, in percent."""
     return f"{100 * (1 - alpha):g}%"
 
 
@@ -116,11 +104,5 @@ def number_or_null(value: float) -> float | None:
 
 
 def steady(value: float) -> float:
-    """Six digits: the last ones of a variance differ between machines, and a result must not.
-
-    Examples
-    --------
-    >>> steady(0.123456789)
-    0.123457
-    """
+    """Six digits: the last ones of a variance differ between machines, and a result must not."""
     return float(f"{value:.6g}")

@@ -30,6 +30,7 @@ from improvable.results.storage import (
     repetition_path,
 )
 
+REDO = "Delete it and run the same audit again: only this repetition is redone."
 CENSUS = ("rows", "weight", "selected")
 """Arrays of a `Census`, in order."""
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
@@ -45,18 +46,14 @@ def read_repetition(path: Path, question: Question, backend: Any, run: str | Non
     except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
         raise _damaged(path, error) from error
     if version != FORMAT or isinstance(version, bool):
-        raise StorageError(
-            f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
-        )
+        hint = f"This version reads format {FORMAT}; run the audit again."
+        raise StorageError(f"'{path}' has format {version}.", hint)
     try:
         if repetition_path(path.parent, meta["repetition"]) != path or meta["seed"] != question.seed:
             raise StorageError(f"'{path}' is a repetition of another run.", "Remove it, or use a new folder.")
         chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
         if run is not None and chain != chain_of(arrays, run):
-            raise StorageError(
-                f"'{path}' was changed, or is a repetition of another run.",
-                "Delete it and run the same audit again: only this repetition is redone.",
-            )
+            raise StorageError(f"'{path}' was changed, or is a repetition of another run.", REDO)
         return _comparison(meta, arrays, question, backend)
     except MALFORMED as error:
         raise _damaged(path, error) from error
@@ -64,7 +61,7 @@ def read_repetition(path: Path, question: Question, backend: Any, run: str | Non
 
 def _damaged(path: Path, error: BaseException) -> StorageError:
     why = f"{error}" if isinstance(error, ReceivedError) else "is damaged"
-    return StorageError(f"'{path}' {why}.", "Delete it and run the same audit again: only this repetition is redone.")
+    return StorageError(f"'{path}' {why}.", REDO)
 
 
 def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
@@ -151,9 +148,8 @@ def load(folder: str | Path) -> Audit | Comparison:
         raise StorageError(f"there is no folder '{place}'.", "Name the folder of a finished run, or of save.")
     if not (place / RESULT).exists():
         done = len(list(place.glob("repetition-*.npz")))
-        what = (
-            f"a run that has not ended: {done} repetitions are done" if done or (place / RUN).exists() else "no result"
-        )
+        begun = f"a run that has not ended: {done} repetitions are done"
+        what = begun if done or (place / RUN).exists() else "no result"
         raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
     plain = read_json(place / RESULT)
     try:
@@ -162,38 +158,29 @@ def load(folder: str | Path) -> Audit | Comparison:
     except StorageError:
         raise
     except (ImprovableError, *MALFORMED) as error:
-        raise StorageError(
-            f"'{place / RESULT}' is not as it was written.", "It is damaged or was changed; ask for it again."
-        ) from error
+        hint = "It is damaged or was changed; ask for it again."
+        raise StorageError(f"'{place / RESULT}' is not as it was written.", hint) from error
     return result
 
 
 def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
-    question = Question.from_dict(plain["question"])
+    question, data = Question.from_dict(plain["question"]), plain.get("data_fingerprint")
     backend = nw.Implementation.POLARS
-    if not conforms(plain.get("data_fingerprint"), str | None):
+    if not conforms(data, str | None):
         raise TypeError("data_fingerprint")
     if plain["kind"] == "comparison":
-        return replace(
-            read_repetition(repetition_path(place, 0), question, backend), data=plain.get("data_fingerprint")
-        )
-    if (
-        plain["kind"] != "audit"
-        or not conforms(plain["repetitions"], list[int])
-        or not conforms(plain["setting"], dict[str, Any])
-    ):
+        return replace(read_repetition(repetition_path(place, 0), question, backend), data=data)
+    numbers, setting = plain["repetitions"], plain["setting"]
+    if plain["kind"] != "audit" or not conforms(numbers, list[int]) or not conforms(setting, dict[str, Any]):
         raise TypeError("kind, repetitions or setting")
     audit = Audit(
         question=question,
-        setting=plain["setting"],
-        repetitions=tuple(
-            read_repetition(repetition_path(place, repetition), question, backend)
-            for repetition in plain["repetitions"]
-        ),
+        setting=setting,
+        repetitions=tuple(read_repetition(repetition_path(place, k), question, backend) for k in numbers),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
         census=Census(*(np.array(plain["census"][name]) for name in CENSUS)),
-        data=plain["data_fingerprint"],
+        data=data,
         refit=None,
         backend=backend,
         made=read_provenance(place),

@@ -1,4 +1,4 @@
-"""The one face of every result: p-value, verdict, hypotheses, table, words, frontier."""
+"""What audits and comparisons have in common: p-value, verdict, hypotheses, table, words, frontier."""
 
 from abc import ABC, abstractmethod
 from copy import deepcopy
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from improvable.data.frame import build_frame
 from improvable.errors import Caution
-from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.test import threshold_for
 from improvable.question.design import Question
 from improvable.question.options import check_choice
 from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
@@ -69,21 +70,21 @@ class Result(ABC):
 
     @property
     @abstractmethod
-    def threshold(self) -> float:
-        """What the p-value must be strictly below."""
-
-    @property
-    @abstractmethod
-    def groups(self) -> tuple[str, ...]: ...
-
-    @property
-    @abstractmethod
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.repetitions[0].evidence.groups
+
+    @property
+    def threshold(self) -> float:
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single repetition."""
+        return threshold_for(self.question.alpha, len(self.repetitions))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON; a copy that may be changed."""
@@ -149,13 +150,16 @@ class Result(ABC):
         form : {"ratio", "difference"}, optional
             Shares or amounts; the question's own form by default.
         """
-        if form is None or form == self.question.claim.form:
-            return self._frontier
-        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions], form)
+        own = form is None or form == self.question.claim.form
+        return self._frontier if own else make_frontier(self.question, self._evidence, form)
+
+    @property
+    def _evidence(self) -> list[Evidence]:
+        return [repetition.evidence for repetition in self.repetitions]
 
     @cached_property
     def _frontier(self) -> Frontier:
-        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions])
+        return make_frontier(self.question, self._evidence)
 
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""

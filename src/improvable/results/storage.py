@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
 FORMAT = 8
+RUN_KEYS = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
-MOST_KEPT = 5_000
+MAX_KEPT = 5_000
 """With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
 
 
@@ -64,6 +65,10 @@ def as_json(plain: Mapping[str, Any]) -> bytes:
     return (json_text(plain, indent=1) + "\n").encode()
 
 
+def _headed(**plain: Any) -> bytes:
+    return as_json({"format": FORMAT, "version": VERSION, **plain})
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object that we wrote, of this format; anything else is one line."""
     try:
@@ -74,7 +79,9 @@ def read_json(path: Path) -> dict[str, Any]:
         why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read"
         raise StorageError(f"'{path}'{why}.", "It is damaged or not one of ours; run the audit again.") from error
     if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
-        if _names_folds(plain):
+        asked = plain.get("audit", plain.get("question"))
+        # Earlier versions had folds, and stopped when p-values looked settled.
+        if isinstance(asked, dict) and (asked.get("folds") is not None or asked.get("combine") == "sequential"):
             raise StorageError(*gone(f"'{path}'").args)
         raise StorageError(
             f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}.",
@@ -83,20 +90,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return plain
 
 
-def _names_folds(plain: Mapping[str, Any]) -> bool:
-    """Whether a run or result of an earlier version was in folds, or stopped when its p-values looked settled."""
-    asked = plain.get("audit", plain.get("question"))
-    return isinstance(asked, Mapping) and (asked.get("folds") is not None or asked.get("combine") == "sequential")
-
-
 def repetition_path(folder: Path, repetition: int) -> Path:
     return folder / f"repetition-{repetition:03d}.npz"
 
 
 def run_key(question: Mapping[str, Any], setting: Mapping[str, Any], data: str | None) -> str:
     """What the repetitions of one run have in common: the question, rule, code, blocks and data."""
-    names = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
-    named = {name: setting.get(name) for name in names}
+    named = {name: setting.get(name) for name in RUN_KEYS}
     text = json.dumps([question, named, data], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
@@ -150,12 +150,12 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
 
 def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
     """Write what makes a folder a finished result."""
-    write_whole(folder / RESULT, as_json({"format": FORMAT, "version": VERSION, "kind": kind, **facts}))
+    write_whole(folder / RESULT, _headed(kind=kind, **facts))
 
 
 def write_provenance(folder: Path, made: Provenance) -> None:
     """Keep where a result comes from, for reports that are written later."""
-    write_whole(folder / PROVENANCE, as_json({"format": FORMAT, "version": VERSION, **asdict(made)}))
+    write_whole(folder / PROVENANCE, _headed(**asdict(made)))
 
 
 def read_provenance(folder: Path) -> Provenance | None:
@@ -181,12 +181,12 @@ def new_folder(folder: str | Path) -> Path:
 
 
 def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[bool], None] = lambda _: None) -> Path:
-    """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ.
+    """Open a run folder for this audit; refuse one that belongs to another audit, and say in what they differ.
 
     `begun` is called before anything is written: with True where an earlier run left the folder.
     """
     place = Path(folder)
-    mine = as_json({"format": FORMAT, "version": VERSION, "audit": identity})
+    mine = _headed(audit=identity)
     if (place / RUN).exists() or (place / RUN).is_symlink():
         theirs = read_json(place / RUN)
         if not isinstance(theirs.get("audit"), dict) or not isinstance(theirs.get("version"), str):
@@ -199,10 +199,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
         ours = json.loads(mine)["audit"]
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
-            listed = ", ".join(different).replace("data_fingerprint", "data")
-            raise StorageError(
-                f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one."
-            )
+            named = ", ".join(different).replace("data_fingerprint", "data")
+            raise StorageError(f"'{place}' belongs to another audit: {named} differ.", "Use a new folder for this one.")
         begun(True)
         return place
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
@@ -215,7 +213,7 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
 
 def few_enough(counted: Counted) -> bool:
     """Whether there are few enough distinct contributions to keep them."""
-    return isinstance(counted.strata, Moments) or sum(len(cells.counts) for cells in counted.strata) <= MOST_KEPT
+    return isinstance(counted.strata, Moments) or sum(len(cells.counts) for cells in counted.strata) <= MAX_KEPT
 
 
 def plain_counts(counted: Counted | None) -> dict[str, Any] | None:
@@ -262,9 +260,8 @@ def counts_from(plain: Mapping[str, Any] | None) -> Counted | None:
 def _cells_from(plain: Mapping[str, Any]) -> Cells:
     blocks, silent, width = (_whole(plain[name], low) for name, low in (("blocks", 1), ("silent", 0), ("width", 1)))
     lines = [(_whole(line[0], 0), _whole(line[1], 1), *map(float, line[2:])) for line in plain["cells"]]
-    if any(len(line) != width + 2 or line[0] >= blocks for line in lines) or lines != sorted(
-        lines, key=lambda line: (line[0], *line[2:])
-    ):
+    in_order = sorted(lines, key=lambda line: (line[0], *line[2:]))
+    if lines != in_order or any(len(line) != width + 2 or line[0] >= blocks for line in lines):
         raise ValueError("cells of another shape or order")
     values = np.asfortranarray(np.array([line[2:] for line in lines], dtype=np.float64).reshape(-1, width))
     if not np.isfinite(values).all():

@@ -43,7 +43,6 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
 
 
 def draw_p_values(facts: Facts, width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     rows, least = p_rows(facts), 1 / facts["draws"]
@@ -68,7 +67,6 @@ def draw_p_values(facts: Facts, width: int) -> Any:
 
 
 def p_value_alt(facts: Facts) -> str:
-    """The numbers of the picture in words."""
     parts = []
     for one in by_component(facts):
         values = [repetition["p_value"] for repetition in one]

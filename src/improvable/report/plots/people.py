@@ -44,7 +44,6 @@ def people(facts: Facts, _: "Frontier") -> Picture | None:
 
 
 def draw_people(facts: Facts, width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     found = facts["people"]

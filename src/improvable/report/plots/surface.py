@@ -210,7 +210,6 @@ def improvement_map(facts: Facts, frontier: "Frontier") -> Picture | Sentence | 
 
 
 def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     corners, deltas = _corners(frontier), (facts["delta_accuracy"], facts["delta_fairness"])
