@@ -188,7 +188,7 @@ GONE = (
     "folds and sequential stopping are gone, since they reject true nulls too often. Use scheme = 'forward', the "
     "default, with a fixed number of repetitions."
 )
-OLDER = "has format 5, written by version 0.2.0. Version {version} reads format 7; run the audit again."
+OLDER = "has format 5, written by version 0.2.0. Version {version} reads format 8; run the audit again."
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The people and the data behind a result: who changes, what drives the candidate, what the data looked like."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -129,7 +129,10 @@ def look_lines(look: Mapping[str, Any]) -> list[str]:
     """What is there: rows, roles, outcomes, groups, and how well the features tell them."""
     rows = look["rows"]
     lines = [f"Rows: {rows['total']:,}, of which {rows['used']:,} are used and {rows['looked_at']:,} were looked at."]
-    roles = [f"{words} {_names(look['roles'][role])}" for role, words in ROLES.items() if look["roles"][role]]
+    roles = []
+    for role, words in ROLES.items():
+        names = look["roles"][role]
+        roles += [f"{words} {names if isinstance(names, str) else ', '.join(names)}"] if names else []
     lines.append(f"Columns: {'; '.join(roles)}.")
     lines += [
         f"{one['column']}: {one['values']:,} values from {value_text(one['least'])} to {value_text(one['most'])}, "
@@ -150,23 +153,15 @@ def look_lines(look: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def feature_rows(look: Mapping[str, Any]) -> list[list[str]]:
-    """Every feature: what becomes of it, missing values, and how well it alone tells each outcome and each group."""
-    return [
-        [
-            name,
-            one["treatment"],
-            f"{one['missing']:,}",
-            *map(_digits, (*one["tells_outcome"].values(), *one["tells_group"].values())),
-        ]
-        for name, one in look["features"].items()
-    ]
-
-
-def feature_heads(look: Mapping[str, Any]) -> list[str]:
-    first = next(iter(look["features"].values()))
-    told = [*first["tells_outcome"], *first["tells_group"]]
-    return ["feature", "read as", "missing", *(f"tells {name}" for name in told)]
+def feature_table(look: Mapping[str, Any]) -> list[list[str]]:
+    """Heads, then every feature: what becomes of it, missing values, how well it alone tells outcomes and groups."""
+    told: list[str] = []
+    rows = []
+    for name, one in look["features"].items():
+        tells = [*one["tells_outcome"].items(), *one["tells_group"].items()]
+        told = [f"tells {column}" for column, _ in tells]
+        rows.append([name, one["treatment"], f"{one['missing']:,}", *(_digits(value) for _, value in tells)])
+    return [["feature", "read as", "missing", *told], *rows]
 
 
 def left_out_lines(look: Mapping[str, Any]) -> list[str]:
@@ -177,28 +172,19 @@ def left_out_lines(look: Mapping[str, Any]) -> list[str]:
     return [f"{', '.join(names)}: {as_options(reason)}." for reason, names in reasons.items()]
 
 
-def _names(value: Any) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
-
-
 def look_text(look: Mapping[str, Any], width: int) -> str:
-    return "\n".join(_look_text(shown_all(look), width))
+    """The whole look for a terminal."""
 
+    def wrapped(line: str) -> str:
+        return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False)
 
-def _look_text(look: Mapping[str, Any], width: int) -> Iterator[str]:
-    def wrapped(line: str) -> list[str]:
-        return textwrap.wrap(line, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
-
-    for line in look_lines(look):
-        yield from wrapped(line)
-    table = [feature_heads(look), *feature_rows(look)]
+    look = shown_all(look)
+    table = feature_table(look)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    yield ""
-    yield f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample."
+    lines = [*map(wrapped, look_lines(look)), ""]
+    lines.append(f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample.")
     for name, words, *numbers in table:
         shown = [number.rjust(size) for number, size in zip(numbers, widths[2:], strict=True)]
-        yield "  ".join([name.ljust(widths[0]), *shown, words]).rstrip()
-    yield ""
-    yield f"Left out: {len(look['left_out']):,}."
-    for line in left_out_lines(look):
-        yield from wrapped(line)
+        lines.append("  ".join([name.ljust(widths[0]), *shown, words]).rstrip())
+    lines += ["", f"Left out: {len(look['left_out']):,}.", *map(wrapped, left_out_lines(look))]
+    return "\n".join(lines)

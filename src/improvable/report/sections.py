@@ -9,15 +9,16 @@ from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Se
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block
 from improvable.results.facts import BoundFacts, Facts, by_component
-from improvable.results.formatting import bound_text, confidence, percent, value_text
+from improvable.results.formatting import percent, value_text
 from improvable.results.wording import (
     alternative_hypothesis,
     conditions_words,
     corrections_words,
+    covers_zero,
     decision,
     draws_text,
     effective_words,
-    gap_choice,
+    gap_interval,
     gaps_words,
     harm_words,
     limits,
@@ -172,19 +173,16 @@ def _repetitions_words(facts: Facts) -> str:
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    level = confidence(facts["alpha"])
     for gap in facts["disparities"]:
-        low, high = gap["interval"]
-        covers = low is None or high is None or low <= 0 <= high
         doubt = (
             "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
         )
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({level} interval {bound_text(low)} to {bound_text(high)}"
-                f"{gap_choice(gap, facts)}, {facts['rows']:,} rows). "
-                f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
+                f"{gap['higher']} stands above {gap['lower']} ({gap_interval(gap, facts)}, "
+                f"{facts['rows']:,} rows). {harm_words(gap, facts)} "
+                f"{doubt if covers_zero(gap) else 'The interval excludes zero.'}"
             )
         )
     if rates_words(facts):

@@ -8,6 +8,7 @@ from improvable.results.formatting import arrow, capital, confidence, ends_text,
 from improvable.results.wording import (
     alternative_hypothesis,
     component_name,
+    covers_zero,
     differing_words,
     error_words,
     measure_words,
@@ -111,8 +112,7 @@ def _worse_off_tile(facts: Facts) -> Tile:
     gap = facts["disparity"]
     measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
     sense = f": {measure['sense']}" if measure["sense"] else ""
-    low, high = gap["interval"]
-    doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
+    doubt = "; chance alone could make that difference" if covers_zero(gap) else ""
     rows = ", on all rows" if len(facts["repetitions"]) > 1 else ""
     return Tile(
         title="Worse off under the status quo",

@@ -6,7 +6,7 @@ from improvable.inference.evidence import EVERYONE
 from improvable.report.blocks import Table
 from improvable.results.facts import ComponentFacts, Facts, by_component, estimate_of
 from improvable.results.formatting import arrow, capital, p_text, value_text
-from improvable.results.wording import candidate_words, component_name, draws_text
+from improvable.results.wording import candidate_words, component_name, draws_text, other_statistic
 
 MOST_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
@@ -27,7 +27,7 @@ def _by_repetition(facts: Facts) -> Table:
     rows, marked = [], set()
     for k, repetition in enumerate(facts["repetitions"]):
         name = f"Repetition {repetition['repetition']}" if facts["kind"] == "audit" else "Held-out rows"
-        cells = [cell for one in components for cell in _cells(one[k], draws)]
+        cells = [cell for one in components for cell in component_cells(one[k], draws)]
         rows.append([name, *cells, p_text(repetition["p_value"], draws)])
         marked.add((k, 3 + sum(map(len, names[: _hardest(facts, k)]))))
     body, width = len(rows), sum(map(len, names))
@@ -66,7 +66,7 @@ def _by_component(facts: Facts) -> Table:
         rows.append([name, *_means(one[0], facts), *(p_text(repetition["p_value"], draws) for repetition in one)])
         others = [repetition["p_other"] for repetition in one if repetition["p_other"] is not None]
         if others:
-            rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
+            rows.append([f"{name}, {other_statistic(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
     body = len(rows)
     rows.append(["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)])
     if many:
@@ -100,10 +100,11 @@ def _title(component: ComponentFacts, facts: Facts) -> str:
 def _heads(component: ComponentFacts, facts: Facts) -> tuple[str, ...]:
     if component["kind"] == "accuracy":
         return STATUS_QUO, CANDIDATE, "p"
-    return STATUS_QUO, CANDIDATE, f"{facts['gap_statistic']} p", f"{_other(facts)} p"
+    return STATUS_QUO, CANDIDATE, f"{facts['gap_statistic']} p", f"{other_statistic(facts)} p"
 
 
-def _cells(component: ComponentFacts, draws: int) -> list[str]:
+def component_cells(component: ComponentFacts, draws: int) -> list[str]:
+    """Values under both algorithms, p, and, of a gap, p by the other statistic."""
     p_values = [p for p in (component["p_value"], component["p_other"]) if p is not None]
     values = [value_text(component["status_quo"]), value_text(component["candidate"])]
     return [*values, *(p_text(p, draws) for p in p_values)]
@@ -118,15 +119,12 @@ def _pair(shares: Mapping[str, float]) -> list[str]:
     return arrow(shares).split(" → ")
 
 
-def _other(facts: Facts) -> str:
-    return "absolute" if facts["gap_statistic"] == "signed" else "signed"
-
-
 def _decides(facts: Facts, where: str) -> str:
     if facts["ask"] == "accuracy":
         return "Only accuracy is asked for."
     only = "Only the gap is asked for. " if facts["ask"] == "fairness" else ""
-    return f"{only}The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is {where} it."
+    other = f"p of the {other_statistic(facts)} one is {where} it"
+    return f"{only}The {facts['gap_statistic']} gap statistic decides; {other}."
 
 
 def _note(facts: Facts) -> str:

@@ -10,11 +10,11 @@ from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.layout import paragraph, table
 from improvable.report.people import NAMES, people_count
+from improvable.report.tables import component_cells
 from improvable.results.collect import PEOPLE
 from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
 from improvable.results.formatting import (
     arrow,
-    bound_text,
     capital,
     confidence,
     ends_text,
@@ -31,10 +31,11 @@ from improvable.results.wording import (
     differing_words,
     draws_text,
     effective_words,
-    gap_choice,
+    gap_interval,
     gaps_words,
     harm_words,
     limits,
+    other_statistic,
     rates_words,
     rerun_words,
     rows_words,
@@ -115,8 +116,8 @@ def gap_notes(raw: Facts, facts: Facts) -> str:
         told += f" Worse off under the status quo: {gap['worse_off']}."
         other = end["p_other"]
         if other is not None:
-            used, unused = ("signed", "absolute") if facts["gap_statistic"] == "signed" else ("absolute", "signed")
-            told += f" The {used} statistic decides; the {unused} one has {p_equals(p_text(other, facts['draws']))}."
+            has = f"the {other_statistic(facts)} one has {p_equals(p_text(other, facts['draws']))}"
+            told += f" The {facts['gap_statistic']} statistic decides; {has}."
         lines.append(told)
     lines += [words for words in (rates_words(facts),) if words]
     return "\n".join(map(paragraph, lines))
@@ -186,10 +187,9 @@ def question(facts: Facts) -> str:
     units = rows_words(facts)
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
-        low, high = (bound_text(bound) for bound in gap["interval"])
         lines.append(
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-            f"({confidence(facts['alpha'])} interval {low} to {high}{gap_choice(gap, facts)})."
+            f"({gap_interval(gap, facts)})."
         )
         lines.append(harm_words(gap, facts))
     if facts["kind"] == "audit":
@@ -215,18 +215,16 @@ def every_repetition(facts: Facts) -> str:
     """Every condition in every repetition, with p by both statistics of the gap; nothing where there is but one."""
     if len(facts["repetitions"]) == 1:
         return ""
-    other, draws = ("absolute" if facts["gap_statistic"] == "signed" else "signed"), facts["draws"]
     numbers = [str(repetition["repetition"]) for repetition in facts["repetitions"]]
     rows = []
     for component in by_component(facts):
         for number, one in zip(numbers, component, strict=True):
             name = row_name(one, facts) if one is component[0] else ""
-            values = [value_text(one["status_quo"]), value_text(one["candidate"]), p_text(one["p_value"], draws)]
-            rows.append([name, number, *values, "" if one["p_other"] is None else p_text(one["p_other"], draws)])
+            rows.append([name, number, *component_cells(one, facts["draws"]), *[""] * (one["p_other"] is None)])
     for number, repetition in zip(numbers, facts["repetitions"], strict=True):
         name = "All conditions" if number == numbers[0] else ""
         rows.append([name, number, "", "", repetition["p_value_text"], ""])
-    return table(["", "repetition", "status quo", "candidate", "p", f"{other} p"], rows)
+    return table(["", "repetition", "status quo", "candidate", "p", f"{other_statistic(facts)} p"], rows)
 
 
 def changes(facts: Facts) -> str:

@@ -15,7 +15,7 @@ from improvable.results.facts import (
     ShortfallFacts,
     UtilityFacts,
 )
-from improvable.results.formatting import arrow, p_equals, p_text, value_text
+from improvable.results.formatting import arrow, bound_text, confidence, p_equals, p_text, value_text
 
 SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
@@ -293,10 +293,22 @@ def harm_words(gap: DisparityFacts, facts: Facts) -> str:
     )
 
 
-def gap_choice(gap: DisparityFacts, facts: Facts) -> str:
-    """What the interval of the status quo's gap allows for, where there are more than two groups to choose from."""
+def gap_interval(gap: DisparityFacts, facts: Facts) -> str:
+    """The interval of the status quo's gap, and what it allows for where there were more than two groups."""
     groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
-    return ", which allows for how these two were chosen" if len(groups) > 2 else ""
+    chosen = ", which allows for how these two were chosen" if len(groups) > 2 else ""
+    low, high = map(bound_text, gap["interval"])
+    return f"{confidence(facts['alpha'])} interval {low} to {high}{chosen}"
+
+
+def covers_zero(gap: DisparityFacts) -> bool:
+    low, high = gap["interval"]
+    return low is None or high is None or low <= 0 <= high
+
+
+def other_statistic(facts: Facts) -> str:
+    """The gap statistic that does not decide."""
+    return "absolute" if facts["gap_statistic"] == "signed" else "signed"
 
 
 def rates_words(facts: Facts) -> str:
