@@ -1,7 +1,7 @@
-"""What a report is made of: blocks without a format, which each writer only writes down.
+"""What a report is made of: blocks without a format, which each writer writes down in its own.
 
-Text in blocks is plain: a writer escapes it for its own format. Numbers are texts already, so that no writer can round
-another way.
+Strings in blocks are plain: a writer escapes them for its format. Numbers are formatted already, so that no writer can
+round another way.
 """
 
 from collections.abc import Callable
@@ -108,7 +108,7 @@ class Table:
     note: str = ""
 
     def holds_words(self, column: int) -> bool:
-        """Whether a column is one of words, to be set flush left; the others are numbers."""
+        """Whether a column holds words, set flush left, rather than numbers."""
         cells = [row[column] for row in self.rows if row[column]]
         return column == 0 or sum(cell[0].isalpha() for cell in cells) > len(cells) / 2
 

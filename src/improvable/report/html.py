@@ -56,7 +56,7 @@ BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
 
 
 class Markup(PlainMarkup):
-    """Markup that puts texts between tags: `format` and `join` isolate them. Inside a tag, use `in_tag`."""
+    """Markup whose `format` and `join` isolate the strings they put between tags. Inside a tag, use `in_tag`."""
 
     @classmethod
     def escape(cls, s: Any, /) -> "Markup":
@@ -65,12 +65,12 @@ class Markup(PlainMarkup):
 
 
 def in_tag(text: str) -> PlainMarkup:
-    """A text for the value of an attribute."""
+    """Escape a string for the value of an attribute."""
     return escape(shown(text))
 
 
 def isolated(value: Any) -> Any:
-    """A text for HTML: escaped, with runs from right to left inside ``<bdi>``. What is not a text stays as it is.
+    """Escape a string for HTML, with right-to-left runs inside ``<bdi>``; other values stay as they are.
 
     Hebrew and Arabic labels are legitimate, but numbers and brackets beside them change their order unless the label is
     isolated.
@@ -278,7 +278,7 @@ def _packaged(name: str) -> str:
 
 
 def script_json(plain: Any) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element or begin another."""
+    """JSON that can stand inside a script element: no string in it can end the element or begin another."""
     text = json.dumps(plain, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MANY = 4
 """Groups whose bounds share a sentence."""
-MOST_ON_A_PAGE = 3
+MAX_ON_A_PAGE = 3
 """Conditions that stand beside each other on a page; more stand below each other."""
 FOUR_FIFTHS = {
     "benefit": "a selection rate below 0.8 of the highest is commonly taken as a sign of adverse impact",
@@ -101,7 +101,7 @@ def table_section(facts: Facts) -> list[Block]:
             if len(by_component(facts)) > 1
             else "One condition decides."
         ),
-        paper_block(facts, MOST_ON_A_PAGE),
+        paper_block(facts, MAX_ON_A_PAGE),
         *(Sentence(words, "note") for words in notes),
     ]
 

@@ -8,11 +8,11 @@ from improvable.results.facts import ComponentFacts, Facts, by_component, estima
 from improvable.results.formatting import arrow, capital, p_text, value_text
 from improvable.results.wording import candidate_words, component_name, draws_text, other_statistic
 
-MOST_BLOCKS = 4
+MAX_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
 
 
-def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
+def paper_block(facts: Facts, most: int = MAX_BLOCKS) -> Table:
     """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
     The conditions that decide are marked; the last rows sum up, with the shares selected. Up to `most` conditions stand

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 LARGE = 1e15
-"""From here on a value has more digits than it knows."""
+"""From here on a float has fewer digits than its fixed notation would show."""
 
 
 def p_text(p_value: float, draws: int) -> str:
-    """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
+    """Format a p-value; where no draw counts it is less than one in `draws`, never zero.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def p_text(p_value: float, draws: int) -> str:
 
 
 def p_equals(text: str) -> str:
-    """A printed p-value with the sign it takes in a sentence.
+    """A formatted p-value with the sign it takes in a sentence.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def p_equals(text: str) -> str:
 
 
 def value_text(value: float | None) -> str:
-    """An estimate with digits enough to compare; a half is rounded up, as readers do who check by hand.
+    """Format an estimate with enough digits to compare; halves round up, as readers do who check by hand.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def confidence(alpha: float) -> str:
 
 
 def capital(text: str) -> str:
-    """A text that begins a line."""
+    """Capitalize the first letter only."""
     return text[:1].upper() + text[1:]
 
 

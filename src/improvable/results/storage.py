@@ -44,17 +44,7 @@ MAX_KEPT = 5_000
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a result comes from, as its reports say it.
-
-    Attributes
-    ----------
-    command : str or None
-        The command or call that made it.
-    runs : str or None
-        Its line in the ledger, and how many runs there were.
-    data : str or None
-        What the data are called.
-    """
+    """Where a result comes from: the command that made it, its line in the ledger, and what the data are called."""
 
     command: str | None = None
     runs: str | None = None

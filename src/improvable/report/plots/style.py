@@ -93,7 +93,7 @@ def series(
 
 
 def room_for(names: Sequence[str], most: int = 190) -> int:
-    """Pixels that an axis' labels need; longer ones are cut off."""
+    """Pixels that the labels of an axis need, at most `most`; longer labels are cut off."""
     return min(most, 14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")))
 
 
@@ -163,7 +163,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
 
 
 def drawable(chart: "Chart") -> str:
-    """A chart as Vega-Lite, every text in it as it may be looked at; a raw one can break the drawing."""
+    """A chart as Vega-Lite with every string made safe to display; a raw one can break the drawing."""
     return json.dumps(shown_all(chart.to_dict(), lines=True))
 
 
@@ -182,7 +182,7 @@ def chart_png(chart: "Chart", scale: float = 3) -> bytes:
 
 
 def _page(spec: str) -> str:
-    """A chart as a page that needs no network: the libraries are in it, and no text of the data can end a script."""
+    """A chart as a page that needs no network: the libraries are in it, and no string from the data can end a script."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
