@@ -182,7 +182,7 @@ def chart_png(chart: "Chart", scale: float = 3) -> bytes:
 
 
 def _page(spec: str) -> str:
-    """A chart as a page that needs no network: the libraries are in it, and no string from the data can end a script."""
+    """A chart as a page that needs no network: libraries included; no string from the data can end a script."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
