@@ -1,4 +1,4 @@
-"""What drawing costs in `improvable.inference.bootstrap`, and what FEWEST_IN_LARGE_CELL should be.
+"""What drawing costs in `improvable.inference.bootstrap`, and what MIN_IN_LARGE_CELL should be.
 
 What is measured
 ----------------
@@ -7,7 +7,7 @@ and row by row in lots. 200 equal cells, nine in ten rows silent.
 
 How
 ---
-FEWEST_IN_LARGE_CELL is set so that all cells are large, then so that none is, interleaved in one process and one
+MIN_IN_LARGE_CELL is set so that all cells are large, then so that none is, interleaved in one process and one
 thread; a time is the least of several repeats, since what disturbs a measurement only adds to it. The constant should
 be the smallest number of rows from which on the binomial is the cheaper way.
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
-    now = resampling.FEWEST_IN_LARGE_CELL
+    now = resampling.MIN_IN_LARGE_CELL
     print(f"{'rows in cell':>14}{'ns as large':>14}{'ns by rows':>14}{'ns per row':>14}   {'cheaper':10}{'chosen':10}")
     cheaper: dict[int, bool] = {}
     for rows in ROWS_PER_CELL:
@@ -42,7 +42,7 @@ def main() -> None:
         least = {True: np.inf, False: np.inf}
         for repeat in range(options.repeats):
             for large in least:
-                resampling.FEWEST_IN_LARGE_CELL = 1 if large else rows + 1
+                resampling.MIN_IN_LARGE_CELL = 1 if large else rows + 1
                 start = time.perf_counter()
                 resampling.resample(cells, DRAWS, np.random.SeedSequence(repeat))
                 least[large] = min(least[large], (time.perf_counter() - start) / DRAWS / CELLS * 1e9)
@@ -53,7 +53,7 @@ def main() -> None:
         )
     by_rows = [rows for rows, large in cheaper.items() if not large]
     best = min((rows for rows in ROWS_PER_CELL if not by_rows or rows > max(by_rows)), default=None)
-    print(f"\nFEWEST_IN_LARGE_CELL is {now}; measured: {best}")
+    print(f"\nMIN_IN_LARGE_CELL is {now}; measured: {best}")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ import numpy as np
 
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import Cells, count, pool_clusters
-from improvable.inference.corrections import Drawable, RowsInClusters, plain, prepare
+from improvable.inference.bootstrap import Drawable
+from improvable.inference.cells import Cells, RowsInClusters, count, pool_clusters
+from improvable.inference.corrections import plain, prepare
 from improvable.inference.critical import critical_deltas
+from improvable.inference.diagnostics import differing_rows
 from improvable.inference.evidence import Evidence
-from improvable.inference.reliability import differing_rows, reliability_cautions
+from improvable.inference.reliability import reliability_cautions
 from improvable.inference.test import Assessment, assess
 from improvable.question.claim import Claim
 from improvable.question.utility import Measure
@@ -77,12 +79,12 @@ class Drawn:
             return cells, order, None
         cluster = self.cluster[order]
         number = int(self.cluster.max()) + 1
-        codes = []
-        for part in self._by_stratum(np.arange(number)):
-            place = np.full(number, -1)
-            place[part] = np.arange(len(part))
-            codes.append(place[cluster])
-        return cells, cluster, RowsInClusters(cells, tuple(codes))
+        stratum = (
+            np.zeros(number, dtype=np.int64)
+            if self.stratum is None
+            else np.unique(self.stratum, return_inverse=True)[1]
+        )
+        return cells, cluster, RowsInClusters(cells, cluster, stratum[cluster])
 
     def _by_stratum(self, clusters: FloatArray | IntArray) -> list[Any]:
         stratum = np.zeros(len(clusters), dtype=np.int64) if self.stratum is None else self.stratum

@@ -1,4 +1,4 @@
-"""Processes that were written after the corrections of `inference.drawing` were frozen, and changed nothing in them.
+"""Processes that were written after the corrections (`inference.corrections`) were frozen, and changed nothing in them.
 
 Whatever they show is on the validity page. In each, accuracy of group b binds and its null holds with equality.
 """

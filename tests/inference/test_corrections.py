@@ -10,23 +10,15 @@ from scipy.stats import ks_2samp, kstest, t
 
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
+from improvable.inference.bootstrap import stretch
 from improvable.inference.cells import Cells, count
-from improvable.inference.corrections import (
-    CLUSTERS,
-    LONG_TAIL,
-    MARGIN,
-    TWO_VALUES,
-    WEIGHTS,
-    corrections_of,
-    plain,
-    prepare,
-    stretch,
-)
+from improvable.inference.corrections import CLUSTERS, WEIGHTS, plain, prepare
+from improvable.inference.diagnostics import differing_rows
 from improvable.inference.evidence import Evidence
-from improvable.inference.influence import loads_of
-from improvable.inference.reliability import differing_rows, reliability_cautions
+from improvable.inference.influence import effective_units, sum_loads
+from improvable.inference.reliability import reliability_cautions
 from improvable.inference.test import assess
-from improvable.inference.unseen import FEWEST_SEEN, ratio_at_the_null, two_values
+from improvable.inference.unseen import LONG_TAIL, MARGIN, MIN_SEEN, TWO_VALUES, ratio_at_the_null, two_values
 from improvable.question.claim import Claim
 from validity.hard import (
     BOTH,
@@ -53,7 +45,7 @@ def corrected(drawn: Drawn, claim: Claim = CLAIM, draws: int = 2_000) -> tuple[E
     strata, rows = drawn.counted(2), drawn.rows(2)[2]
     before = evidence_of(strata, 2)
     drawable = prepare(before, claim, strata, drawn.cluster is not None, rows)
-    return drawn_from(before, drawable, draws, SEED), {one["why"] for one in corrections_of(drawable, before)}
+    return drawn_from(before, drawable, draws, SEED), {one["why"] for one in drawable.in_words(before)}
 
 
 def left_out_variance(drawn: Drawn, stratum: IntArray) -> FloatArray:
@@ -118,7 +110,7 @@ def test_draws_are_appendix_a_where_nothing_is_amiss() -> None:
     before = evidence_of(strata, 2)
     drawable = prepare(before, CLAIM, strata, False)
     assert not drawable.linear
-    assert corrections_of(drawable, before) == ()
+    assert drawable.in_words(before) == ()
     np.testing.assert_array_equal(
         drawable.draw(before.sums, 500, SEED), plain(strata, False).draw(before.sums, 500, SEED)
     )
@@ -140,8 +132,8 @@ def test_outcomes_not_seen_are_drawn_around_the_same_estimates() -> None:
     assert why == {TWO_VALUES}
     drawn = evidence.drawn[0][:, 1, 0]
     np.testing.assert_allclose(drawn.mean(axis=0), evidence.values[0][1, 0], atol=2e-3)
-    assert not corrected(rows_of(200, 60, FEWEST_SEEN))[1]
-    assert not corrected(rows_of(200, 60, 60 - FEWEST_SEEN))[1]
+    assert not corrected(rows_of(200, 60, MIN_SEEN))[1]
+    assert not corrected(rows_of(200, 60, 60 - MIN_SEEN))[1]
     uncorrected = drawn_from(evidence_of(strata, 2), plain(strata, False), DRAWS, SEED)
     failures = []
     for one in (uncorrected, evidence):
@@ -214,7 +206,8 @@ def test_uneven_weights_widen_draws_and_equal_ones_do_not() -> None:
 
 def test_kishs_effective_number() -> None:
     cells: Cells = weighted(1.5)(np.random.default_rng(6)).counted(2)[0]
-    rows, effective = loads_of(cells)
+    rows, *sums = sum_loads(cells)
+    effective = effective_units(*sums)
     load = np.repeat(cells.values, cells.counts, axis=0)[:, [1, 3]][np.repeat(cells.block, cells.counts) == 0]
     assert rows[0, 0].tolist() == (load > 0).sum(axis=0).tolist()
     np.testing.assert_allclose(effective[0, 0], load.sum(axis=0) ** 2 / (load**2).sum(axis=0))

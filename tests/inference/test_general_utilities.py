@@ -9,10 +9,11 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable._typing import FloatArray
 from improvable.inference.cells import contributions, count
-from improvable.inference.components import gaps
-from improvable.inference.influence import Condition, influence_of
+from improvable.inference.components import Condition, gaps
+from improvable.inference.influence import influence_of
 from improvable.inference.statistics import gap_between, gap_slopes, utilities_of
 from improvable.studies.power import power_from_pilot
 from oracle import naive_draws, naive_values
@@ -30,7 +31,7 @@ OWN = improvable.Utility(
 
 def compared(case: Case, **options: Any) -> improvable.Comparison:
     options = {"outcome": "binary", "draws": 600, "seed": 5, "accuracy": "f_score", **options}
-    return improvable.compare(case.frame(), group="group", status_quo="now", candidate="new", **options)
+    return flat_compare(case.frame(), group="group", status_quo="now", candidate="new", **options)
 
 
 @pytest.mark.paper("Section 3.2")
@@ -43,12 +44,11 @@ def test_the_f_score_is_also_a_ratio_of_two_sums() -> None:
     shapes = [
         influence_of(
             Condition("accuracy", "", m, np.arange(2), coefficients, 0.0),
-            [strata],
+            cells_of(case, result),
             result.evidence.sums,
             result.evidence.measures,
         )
         for result, m in ((mine, 3), (twin, 0))
-        for strata in [cells_of(case, result)]
     ]
     assert shapes[0].spread == pytest.approx(shapes[1].spread, rel=1e-12)
     assert shapes[0].largest == pytest.approx(shapes[1].largest, rel=1e-12)
@@ -70,7 +70,7 @@ def test_the_delta_method_agrees_with_the_jackknife(name: str) -> None:
     cells = count(vectors.reshape(len(vectors), -1), case.group, 2)
     coefficients, measure = np.array([[1.0, -0.5], [-1.0, 0.5]]), result.evidence.accuracy[0]
     condition = Condition("accuracy", "", measure, np.arange(2), coefficients, 0.0)
-    spread = influence_of(condition, [cells], result.evidence.sums, result.evidence.measures).spread
+    spread = influence_of(condition, cells, result.evidence.sums, result.evidence.measures).spread
 
     def statistic(kept: FloatArray) -> float:
         values = naive_values(name, y[kept], [d[kept] for d in case.decisions], case.group[kept])
@@ -99,7 +99,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
         "outcome": "binary", "group": "group", "status_quo": "now", "candidate": "new",
         "accuracy": ["f_score", OWN], "fairness": ["lift", "adverse_impact_ratio"], "draws": 300,
     }  # fmt: skip
-    one, other = (improvable.compare(rows, **options) for rows in (frame, frame[::-1]))
+    one, other = (flat_compare(rows, **options) for rows in (frame, frame[::-1]))
     np.testing.assert_array_equal(one.evidence.draws, other.evidence.draws)
     assert one.to_dict() == other.to_dict()
 
@@ -121,8 +121,8 @@ def test_a_result_with_a_formula_of_ones_own_comes_back_from_a_folder(tmp_path: 
     result.save(tmp_path / "saved")
     back = improvable.load(tmp_path / "saved")
     assert back.to_dict() == result.to_dict()
-    again = back.reconsider(delta_accuracy=-0.05)
-    assert again.p_value == result.reconsider(delta_accuracy=-0.05).p_value
+    again = back.with_claim(delta_accuracy=-0.05)
+    assert again.p_value == result.with_claim(delta_accuracy=-0.05).p_value
     assert back.frontier().to_dict() == result.frontier().to_dict()
 
 
@@ -144,8 +144,7 @@ def test_an_audit_takes_formulas() -> None:
         rule="linear",
         accuracy="lift",
         fairness="adverse_impact_ratio",
-        repetitions=2,
-        draws=200,
+        test=improvable.Test(repetitions=2, draws=200),
     )
     gap = result.to_dict()["repetitions"][0]["gap"]
     rates = result.to_dict()["repetitions"][0]["fairness"].values()
@@ -160,8 +159,7 @@ def test_an_audit_takes_formulas() -> None:
             status_quo=improvable.threshold("risk_score_t", capacity=0.2),
             rule="linear_search:fairest",
             accuracy="lift",
-            repetitions=1,
-            draws=200,
+            test=improvable.Test(repetitions=1, draws=200),
         )
 
 
@@ -200,7 +198,13 @@ def test_a_formula_that_divides_by_zero_is_refused_in_words() -> None:
     frame = case.frame().with_columns(none=pl.lit(0))
     with pytest.raises(improvable.DataError, match=r"no 'lift' for group 'a': its formula divides by zero"):
         improvable.compare(
-            frame, outcome="none", group="group", status_quo="now", candidate="new", accuracy="lift", draws=100
+            frame,
+            outcome="none",
+            group="group",
+            status_quo="now",
+            candidate="new",
+            accuracy="lift",
+            test=improvable.Test(draws=100),
         )
 
 
@@ -221,3 +225,15 @@ def test_a_plan_for_a_formula_is_that_of_its_twin() -> None:
     assert mine.power == pytest.approx(twin.power, abs=4 * max(mine.error, twin.error) + 0.02)
     with pytest.raises(improvable.OptionError, match="no plan for 'adverse_impact_ratio'"):
         power_from_pilot(frame, fairness="adverse_impact_ratio", **{**question, "ask": "both"})
+
+
+def test_a_formula_may_have_a_long_tail() -> None:
+    """Few rows differ and few have an outcome of 0: the tail of an F-score is cautioned as that of any utility."""
+    rng = np.random.default_rng(1)
+    now, groups = rng.random(120) < 0.5, rng.choice(["a", "b"], 120)
+    new, good = now ^ (rng.random(120) < 0.1), rng.random(120) < 0.95
+    frame = pl.DataFrame({"group": groups, "now": now * 1, "new": new * 1, "good": good * 1})
+    result = improvable.compare(
+        frame, outcome="good", group="group", status_quo="now", candidate="new", accuracy="f_score"
+    )
+    assert any(one.startswith("'f_score' is skewed") for one in result.to_dict()["warnings"])

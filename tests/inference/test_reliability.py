@@ -8,14 +8,13 @@ import pytest
 
 from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
-from improvable.inference.corrections import Drawable, plain, prepare
+from improvable.inference.components import Condition
+from improvable.inference.corrections import Corrected, plain, prepare
+from improvable.inference.diagnostics import Differing, differing_rows, effective_rows
 from improvable.inference.evidence import Evidence
-from improvable.inference.influence import Condition, influence_of
+from improvable.inference.influence import influence_of
 from improvable.inference.moments import collapse
 from improvable.inference.reliability import (
-    Differing,
-    differing_rows,
-    effective_rows,
     few_differing,
     heavy_weights,
     reliability_cautions,
@@ -25,7 +24,7 @@ from improvable.question.claim import Claim
 from validity.hard import ONLY_NEW, Drawn, clustered, drawn_from, evidence_of, in_households, rare, skewed, weighted
 
 
-def seen(drawn: Drawn, claim: Claim | None = None, groups: int = 2) -> tuple[Evidence, Drawable]:
+def seen(drawn: Drawn, claim: Claim | None = None, groups: int = 2) -> tuple[Evidence, Corrected]:
     strata = drawn.counted(groups)
     evidence = evidence_of(strata, groups)
     return evidence, prepare(evidence, claim or Claim(), strata, drawn.cluster is not None, drawn.rows(groups)[2])
@@ -56,7 +55,7 @@ def test_influence_values_are_what_leaving_a_unit_out_changes(by_cluster: bool) 
     strata, coefficients = drawn.counted(3), np.array([[1.0, -0.4], [-1.0, 0.0], [0.0, 0.7]])
     cells = strata[0]
     sums = cells.sums().reshape(3, 1, 2, 2)
-    shape = influence_of(condition(coefficients), strata, sums)
+    shape = influence_of(condition(coefficients), cells, sums)
     whole = statistic(sums[:, 0], coefficients)
     moved = []
     for c in range(len(cells.counts)):
@@ -82,11 +81,11 @@ def test_the_lean_counts_tails_against_the_claim_only() -> None:
     strata = Drawn(np.zeros(200, dtype=np.int64), kind, outcome).counted(1)
     sums = strata[0].sums().reshape(1, 1, 2, 2)
     against, toward = (
-        influence_of(condition(np.array([sides])), strata, sums).lean for sides in ([-1.0, 1.0], [1.0, -1.0])
+        influence_of(condition(np.array([sides])), strata[0], sums).lean for sides in ([-1.0, 1.0], [1.0, -1.0])
     )
     values = outcome[kind == 2] - outcome[kind == 2].mean()
     assert against > 0.1 > toward
-    spread = influence_of(condition(np.array([[-1.0, 1.0]])), strata, sums).spread
+    spread = influence_of(condition(np.array([[-1.0, 1.0]])), strata[0], sums).spread
     assert against == pytest.approx((values**3).sum() / 100**3 / spread**3, rel=0.2)
 
 

@@ -17,11 +17,39 @@ from improvable.errors import DataError
 from improvable.inference.cells import Cells, some_cells, weigh
 
 DRAWS_PER_BLOCK = 500
-FEWEST_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
+MIN_IN_LARGE_CELL = 30  # from here on NumPy's binomial costs less than its rows: benchmarks/resampling_costs.py
+STRETCHING = 1
+"""Which child of the seed the factors of `stretch` come from; blocks of draws have children with shorter keys."""
 ROWS_PER_LOT = 512  # a power of two, so that random bits are row numbers
 ROWS_WORTH_THREADS = 50_000_000  # below this, handing work to threads costs more than it saves
 FEW_ROWS, FEW_ITEMS, MANY_ITEMS = 4_096, 1 << 15, 1 << 16
 """Rows drawn at a time stay in the cache; with many rows, larger batches let threads take turns less often."""
+
+
+@dataclass
+class Drawable:
+    """What draws are made from."""
+
+    strata: Sequence[Cells]  # of rows, one; or the clusters of each stratum of the design
+    clustered: bool
+    # (S,): degrees of freedom by stratum of groups; infinite, or None for all, where nothing is stretched
+    freedom: FloatArray | None = None
+    # whether draws are corrected (`corrections`), so that only their deviations from the center count
+    linear: bool = False
+
+    def draw(self, sums: FloatArray, draws: int, seed: np.random.SeedSequence, workers: int = 1) -> FloatArray:
+        """Draws of the sample's sums, shape (draws, *sums.shape)."""
+        if self.clustered:
+            drawn = resample_strata(self.strata, draws, seed, workers)
+        else:
+            drawn = resample(self.strata[0], draws, seed, workers)
+        if not self.linear:
+            return drawn.reshape(draws, *sums.shape)
+        center = np.sum([cells.sums() for cells in self.strata], axis=0)
+        apart = (drawn - center).reshape(draws, len(sums), -1)
+        if self.freedom is not None:
+            apart = stretch(apart, self.freedom, seed)
+        return np.asarray(sums + apart.reshape(draws, *sums.shape))
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,22 @@ def resample_strata(strata: Sequence[Cells], draws: int, seed: np.random.SeedSeq
     return _in_blocks(block, draws, seed, workers, [lot for _, _, lots in divided for lot in lots])
 
 
+def stretch(deviations: FloatArray, freedom: FloatArray, seed: np.random.SeedSequence) -> FloatArray:
+    """Multiply deviations, (draws, blocks, width), by sqrt(f / chi-squared with f degrees of freedom).
+
+    A draw has one quantile of it for all blocks, whose f, shape (blocks,), may differ: infinite for no change.
+    """
+    from scipy.special import gammaincinv
+
+    rng = np.random.default_rng(child(seed, STRETCHING, 0))
+    place = (rng.permutation(len(deviations)) + 0.5) / len(deviations)
+    factors = np.ones((len(deviations), len(freedom)))
+    for b in np.flatnonzero(np.isfinite(freedom)):
+        half = freedom[b] / 2
+        factors[:, b] = np.sqrt(half / gammaincinv(half, place))
+    return np.asarray(factors[:, :, None] * deviations)
+
+
 def _in_blocks(
     block: Callable[[int, np.random.Generator], FloatArray],
     draws: int,
@@ -95,7 +139,7 @@ def _in_blocks(
 
 def _divide(cells: Cells) -> tuple[Cells, list[_Lot]]:
     """Large cells, and the rows of all others in lots."""
-    is_large = cells.counts >= FEWEST_IN_LARGE_CELL
+    is_large = cells.counts >= MIN_IN_LARGE_CELL
     small = np.flatnonzero(~is_large)
     cell_of_row = np.repeat(small, cells.counts[small])
     lots = []

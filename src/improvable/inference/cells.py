@@ -48,27 +48,14 @@ def contributions(
 
 @dataclass(frozen=True)
 class Cells:
-    """Distinct contribution vectors with how often each occurs.
+    """Distinct contribution vectors with how often each occurs."""
 
-    Attributes
-    ----------
-    values : array of shape (cells, width)
-        The distinct vectors, sorted by block and then by value, so that equal samples have equal cells.
-    block : array of shape (cells,)
-        Which block of the sums (the row's group) a cell adds to.
-    counts : array of shape (cells,)
-        Rows in each cell.
-    silent : int
-        Rows that contribute nothing, pooled over all groups.
-    blocks : int
-        How many blocks there are.
-    """
-
+    # (cells, width): the distinct vectors, sorted by block and then by value, so that equal samples have equal cells
     values: FloatArray
-    block: IntArray
-    counts: IntArray
-    silent: int
-    blocks: int
+    block: IntArray  # (cells,): which block of the sums (the row's group) a cell adds to
+    counts: IntArray  # (cells,): rows in each cell
+    silent: int  # rows that contribute nothing, pooled over all groups
+    blocks: int  # how many blocks there are
 
     @property
     def rows(self) -> int:
@@ -90,10 +77,15 @@ def by_utility(cells: Cells) -> FloatArray:
     return cells.values.reshape(len(cells.values), -1, 2, 2)
 
 
+def vectors_of(cells: Cells, shape: Sequence[int]) -> FloatArray:
+    """What units add to sums of `shape`, (S, M, 2, 2): (cells, k, M, 2, 2), k = 1 for rows and k = S for clusters."""
+    return cells.values.reshape(len(cells.counts), -1, *shape[1:])
+
+
 def some_cells(cells: Cells, index: IntArray) -> Cells:
-    """Some of the cells; no row is silent."""
+    """Some of the cells, or all in another order, beside the same silent rows."""
     values = np.asfortranarray(cells.values[index])
-    return Cells(values, cells.block[index], cells.counts[index], 0, cells.blocks)
+    return Cells(values, cells.block[index], cells.counts[index], cells.silent, cells.blocks)
 
 
 def weigh(cells: Cells, counts: IntArray) -> FloatArray:
@@ -127,7 +119,7 @@ def pool_clusters(vectors: FloatArray, block: IntArray, clusters: IntArray, bloc
     width = vectors.shape[1]
     order = np.lexsort((*vectors.T, block, clusters))
     place = clusters[order] * blocks + block[order]
-    total = int(clusters.max()) + 1
+    total = int(clusters.max(initial=-1)) + 1
     out = np.empty((total, blocks, width))
     for j in range(width):
         sums = np.bincount(place, weights=vectors[order, j], minlength=total * blocks)
@@ -135,18 +127,37 @@ def pool_clusters(vectors: FloatArray, block: IntArray, clusters: IntArray, bloc
     return out.reshape(total, blocks * width)
 
 
+@dataclass(frozen=True)
+class RowsInClusters:
+    """Cells of rows, and for each cell the number of its cluster and of the cluster's stratum in the design.
+
+    A stratum of -1 leaves the cluster out.
+    """
+
+    cells: Cells
+    cluster: IntArray
+    stratum: IntArray
+
+    def pool(self, values: FloatArray, stratum: int) -> FloatArray:
+        """Add up `values`, (cells, width), by the clusters of one stratum: (clusters, blocks * width)."""
+        mine, cells = self.stratum == stratum, self.cells
+        code = np.unique(self.cluster[mine], return_inverse=True)[1].astype(np.int64)
+        return pool_clusters(values[mine] * cells.counts[mine, None], cells.block[mine], code, cells.blocks)
+
+
+def join(*parts: Cells) -> Cells:
+    """All cells in the order given, none put together."""
+    arrays = zip(*((part.values, part.block, part.counts) for part in parts), strict=True)
+    values, block, counts = map(np.concatenate, arrays)
+    return Cells(np.asfortranarray(values), block, counts, sum(part.silent for part in parts), parts[0].blocks)
+
+
 def merge(*parts: Cells) -> Cells:
     """The cells of all batches together; batches may come in any order and grouping."""
-    blocks = {part.blocks for part in parts}
-    if len(blocks) != 1:
+    if len({part.blocks for part in parts}) != 1:
         raise ValueError("only cells of the same groups can be merged.")
-    return _tally(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.block for part in parts]),
-        np.concatenate([part.counts for part in parts]),
-        sum(part.silent for part in parts),
-        blocks.pop(),
-    )
+    both = join(*parts)
+    return _tally(both.values, both.block, both.counts, both.silent, both.blocks)
 
 
 def _tally(values: FloatArray, block: IntArray, counts: IntArray, silent: int, blocks: int) -> Cells:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from improvable._typing import FloatArray
+from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
+from improvable.inference.cells import CANDIDATE, STATUS_QUO, Cells
 from improvable.inference.evidence import EVERYONE, Evidence
 from improvable.inference.reference_pair import SeveralReferences, contact_set
 from improvable.inference.statistics import (
@@ -38,28 +38,14 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Gain:
-    """An accuracy component: the utility of one group, or of everyone.
+    """An accuracy component: the utility of one group, or of everyone."""
 
-    Attributes
-    ----------
-    measure : int
-        Which utility.
-    label : str
-        Its name.
-    group : str
-    contrast : Contrast
-    better : int
-        -1 where a lower value is more accurate; 1 otherwise.
-    attribute : Attribute or None
-        Of which `group` is a level; None for everyone.
-    """
-
-    measure: int
-    label: str
+    measure: int  # which utility
+    label: str  # its name
     group: str
     contrast: Contrast
-    better: int
-    attribute: Attribute | None = None
+    better: int  # -1 where a lower value is more accurate; 1 otherwise
+    attribute: Attribute | None = None  # of which `group` is a level; None for everyone
 
     def delta(self, claim: Claim) -> float:
         return claim.delta_of(self.group, self.label)
@@ -79,36 +65,18 @@ class GroupGap:
     """A fairness component: the gap of one utility between the groups of one attribute.
 
     Values are turned so that a protected group is worse off with a lower value.
-
-    Attributes
-    ----------
-    measure : int
-        Which utility.
-    label : str
-        Its name.
-    attribute : Attribute
-    protected : int or None
-        The group in whose favor fairness is one-sided.
-    values : array of shape (groups, 2)
-    drawn : array of shape (Q, groups, 2)
-    references : tuple of (int, int)
-        The pair of groups whose gap under the status quo is to be beaten: higher, lower. Where it was chosen on the
-        rows that are tested, all pairs follow that it may have been.
-    direction : float
-        What values were multiplied by: -1 where a protected group is worse off with a higher one.
-    relative : {0, 1, -1}
-        Whether the gap is a share of the higher value; see `gap_between`.
     """
 
-    measure: int
-    label: str
+    measure: int  # which utility
+    label: str  # its name
     attribute: Attribute
-    protected: int | None
-    values: FloatArray
-    drawn: FloatArray
+    protected: int | None  # the group in whose favor fairness is one-sided
+    values: FloatArray  # (groups, 2)
+    drawn: FloatArray  # (Q, groups, 2)
+    # The pair (higher, lower) whose gap under the status quo is to be beaten; if tested rows chose it, all it may be.
     references: tuple[tuple[int, int], ...]
-    direction: float = 1.0
-    relative: int = 0
+    direction: float = 1.0  # what values were multiplied by: -1 where a protected group is worse off with a higher one
+    relative: int = 0  # 0, 1, -1: whether the gap is a share of the higher value; see `gap_between`
 
     @property
     def reference(self) -> tuple[int, int]:
@@ -135,17 +103,15 @@ class GroupGap:
 
     def between(self, pair: tuple[int, int], algorithm: int) -> tuple[float, FloatArray]:
         """An algorithm's gap between two groups, on the sample and on the draws."""
-        g, h = pair
-        values, drawn = self.values[:, algorithm], self.drawn[..., algorithm]
-        return float(self._gap(values[g], values[h])), self._gap(drawn[:, g], drawn[:, h])
-
-    def before(self) -> tuple[float, FloatArray]:
-        """The status quo's gap between the reference pair."""
-        return self.between(self.reference, STATUS_QUO)
+        values, drawn = (
+            gap_between(x[..., pair[0], algorithm], x[..., pair[1], algorithm], self.relative)
+            for x in (self.values, self.drawn)
+        )
+        return float(values), drawn
 
     def signed(self) -> Iterator[Contrast]:
         """For every ordered pair of groups, the candidate's gap beside the status quo's reference gap."""
-        before, drawn_before = self.before()
+        before, drawn_before = self.between(self.reference, STATUS_QUO)
         for pair in self.pairs:
             after, drawn_after = self.between(pair, CANDIDATE)
             yield Contrast(np.array([before, after]), np.stack([drawn_before, drawn_after], axis=1))
@@ -155,9 +121,8 @@ class GroupGap:
         if len(self.references) == 1:
             yield from self.signed()
             return
-        high, low = ([pair[side] for pair in self.references] for side in (0, 1))
-        values, drawn = self.values[:, STATUS_QUO], self.drawn[..., STATUS_QUO]
-        before, drawn_before = self._gap(values[high], values[low]), self._gap(drawn[:, high], drawn[:, low])
+        every = [self.between(pair, STATUS_QUO) for pair in self.references]
+        before, drawn_before = np.array([gap for gap, _ in every]), np.stack([drawn for _, drawn in every], axis=1)
         for pair in self.pairs:
             yield SeveralReferences(before, drawn_before, *self.between(pair, CANDIDATE))
 
@@ -172,9 +137,6 @@ class GroupGap:
         """By how much an algorithm's gap between two groups moves with the value of either."""
         above, below = (float(self.values[g, algorithm]) for g in pair)
         return gap_slopes(above, below, self.relative)
-
-    def _gap(self, above: FloatArray, below: FloatArray) -> FloatArray:
-        return gap_between(above, below, self.relative)
 
 
 def gap_statistics(gap: Contrast, delta: float, form: Form) -> Statistic:
@@ -220,3 +182,46 @@ def asked(evidence: Evidence, claim: Claim) -> Iterator[Gain | GroupGap]:
         yield from gains(evidence, claim)
     if claim.asks("fairness"):
         yield from gaps(evidence, claim)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a claim as a sum of utilities times coefficients; large values speak for improvement."""
+
+    kind: str  # "accuracy" or "fairness"
+    name: str  # for sentences: "the accuracy of 'women'"
+    measure: int
+    member: IntArray  # the level of each stratum of groups, (S,)
+    coefficients: FloatArray  # of the utility of each level under either algorithm, (levels, 2)
+    margin: float  # the statistic
+    allows_loss: bool = False  # in the accuracy of one group
+
+    def levels(self, cells: Cells) -> IntArray:
+        """The levels that units contribute to, (cells, 1) of rows and (1, S) of clusters."""
+        return self.member[cells.block][:, None] if cells.blocks == len(self.member) else self.member[None]
+
+
+def conditions(evidence: Evidence, claim: Claim) -> Iterator[Condition]:
+    """Every condition of a claim: accuracy by group, and the candidate's gap between each pair of groups."""
+    for part in asked(evidence, claim):
+        delta, sign = part.delta(claim), part.better if isinstance(part, Gain) else -1
+        share, amount = (1 + sign * delta, 0.0) if claim.form == "ratio" else (1.0, delta)
+        if isinstance(part, Gain):
+            name, sides = f"the accuracy of '{part.group}'", sign * np.array([-share, 1.0])
+            if part.attribute is not None:
+                member, weights = part.attribute.member, np.array(part.attribute.levels) == part.group
+            elif isinstance(claim.overall, str) or claim.overall is None:
+                member, weights = np.zeros(len(evidence.sums), dtype=np.int64), np.ones(1)
+            else:
+                a, weights = evidence.shares(claim.overall)
+                member = evidence.attributes[a].member
+            margin, loss = float(part.contrast.values @ sides) - amount, part.attribute is not None and delta < 0
+            yield Condition("accuracy", name, part.measure, member, weights[:, None] * sides, margin, loss)
+            continue
+        name, member = f"the gap by '{part.attribute.name}'", part.attribute.member
+        for pair, one in zip(part.pairs, part.signed(), strict=True):
+            slopes = np.zeros(part.values.shape)
+            slopes[list(part.reference), STATUS_QUO] = share * np.array(part.slopes(part.reference, STATUS_QUO))
+            np.subtract.at(slopes[:, CANDIDATE], list(pair), part.slopes(pair, CANDIDATE))
+            margin = share * float(one.values[STATUS_QUO]) - amount - float(one.values[CANDIDATE])
+            yield Condition("fairness", name, part.measure, member, part.direction * slopes, margin)

@@ -26,25 +26,15 @@ LOWER = -1
 
 @dataclass(frozen=True)
 class Critical:
-    """The critical deltas of one condition.
+    """The critical deltas of one condition."""
 
-    Attributes
-    ----------
-    turns : array
-        Sorted; such a draw counts against every delta from its own up.
-    returns : array
-        Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value
-        is so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
-    between : int
-        How many turns have their own return: such a draw counts against every delta from the one to the other.
-    number : int or None
-        How many draws there are, where some count against several ranges of delta.
-    """
-
-    turns: FloatArray
+    turns: FloatArray  # sorted; such a draw counts against every delta from its own up
+    # Sorted; such a draw counts against every delta up to its own. There are some only where the status quo's value is
+    # so uncertain that a draw reflects it below zero, or where several gaps may be its widest.
     returns: FloatArray
+    # how many turns have their own return: such a draw counts against every delta from the one to the other
     between: int = 0
-    number: int | None = None
+    number: int | None = None  # how many draws there are, where some count against several ranges of delta
 
     @property
     def draws(self) -> int:
@@ -56,18 +46,10 @@ Conditions = tuple[Critical, ...]
 
 @dataclass(frozen=True)
 class CriticalDeltas:
-    """Critical deltas of one repetition.
+    """Critical deltas of one repetition."""
 
-    Attributes
-    ----------
-    accuracy : dict
-        From each group (or "everyone") to its conditions, one per accuracy utility.
-    signed, absolute : tuple of Critical
-        Of the gap, by either statistic; one per condition that must hold.
-    """
-
-    accuracy: dict[str, Conditions]
-    signed: Conditions
+    accuracy: dict[str, Conditions]  # from each group (or "everyone") to its conditions, one per accuracy utility
+    signed: Conditions  # of the gap, by either statistic; one per condition that must hold
     absolute: Conditions
 
 
@@ -83,7 +65,7 @@ def p_values(conditions: Conditions, deltas: FloatArray) -> FloatArray:
 def largest_delta(conditions: Conditions, level: float) -> float:
     """The edge: every delta from no change up to it has a p-value strictly below the level.
 
-    p < level where at most so many draws count against delta. Going up from zero, draws turn and others return; the
+    p < level where few enough draws count against delta. Going up from zero, draws turn and others return; the
     edge is the first turn at which there are too many, so that no claim below it rests on a test that was skipped.
     Where zero itself is not rejected, the edge is below it, and draws that return are taken to count against all.
     """
@@ -113,12 +95,15 @@ def critical_deltas(evidence: Evidence, claim: Claim) -> CriticalDeltas:
     for gain in gains(evidence, claim):
         found = _of_contrast(gain.contrast, claim.form, gain.better)
         accuracy[gain.group] = (*accuracy.get(gain.group, ()), found)
-    walked = list(gaps(evidence, claim))
-    return CriticalDeltas(
-        accuracy,
-        signed=tuple(_of_signed(one, claim.form, gap.scale) for gap in walked for one in gap.tested()),
-        absolute=tuple(_of_contrast(gap.folded(), claim.form, LOWER) for gap in walked),
-    )
+    signed, absolute = [], []
+    for gap in gaps(evidence, claim):
+        for one in gap.tested():
+            if isinstance(one, SeveralReferences):
+                signed.append(of_several(one, claim.form, gap.scale))
+            else:
+                signed.append(_of_contrast(one, claim.form, LOWER))
+        absolute.append(_of_contrast(gap.folded(), claim.form, LOWER))
+    return CriticalDeltas(accuracy, tuple(signed), tuple(absolute))
 
 
 def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
@@ -135,12 +120,8 @@ def _of_contrast(contrast: Contrast, form: Form, better: int) -> Critical:
     return _settled(np.where(nothing, always, better * (ratio - 1)), before, values, drawn, form)
 
 
-def _of_signed(one: Contrast | SeveralReferences, form: Form, scale: float) -> Critical:
-    return of_several(one, form, scale) if isinstance(one, SeveralReferences) else _of_contrast(one, form, LOWER)
-
-
 def of_several(gap: SeveralReferences, form: Form, scale: float) -> Critical:
-    """Critical deltas of a gap with several references, by the same inequality as `SeveralReferences.tail`.
+    """Critical deltas of a gap with several references, by the same inequality as `test.gap_tail`.
 
     With x = 1 - delta, a draw counts against x where one of its lines, w_i (x (G*_i - G_i) - (C* - C)), is at least as
     high as the statistic, the upper envelope of the lines w_j (x G_j - C). A line is above a convex function in an

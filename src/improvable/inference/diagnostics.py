@@ -3,7 +3,7 @@
 None of these numbers decides a test. They say whether its conditions hold, and what else the two algorithms differ in.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
-from improvable.inference.cells import CANDIDATE, SCALE, U, W, exact_sum, to_float
+from improvable.inference.cells import CANDIDATE, SCALE, Cells, U, W, by_utility, exact_sum, to_float
 from improvable.inference.components import gaps
 from improvable.inference.evidence import Evidence, members
+from improvable.inference.influence import effective_units, sum_loads
+from improvable.inference.moments import Moments, loads_of_moments
 from improvable.inference.statistics import slopes_of
 from improvable.question.claim import Claim
 from improvable.question.utility import Selection
@@ -75,27 +77,15 @@ def _contributions(evidence: Evidence, a: int, units: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class CandidateGap:
-    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi).
-
-    Attributes
-    ----------
-    measure, attribute, higher, lower : str
-        The fairness utility, the group column, and the reference pair: under the status quo `higher` is the higher.
-    gap : float
-        The candidate's; negative where it favors the other group.
-    standard_errors : float or None
-        Its distance from zero; None where some draw leaves it undefined, or no draw moves it.
-    near_zero : bool
-        Whether that distance is below `NEAR_ZERO`.
-    """
+    """How far the candidate's gap between the reference groups lies from zero (Theorem 2's xi)."""
 
     measure: str
     attribute: str
-    higher: str
+    higher: str  # of the reference pair, the group with the higher value under the status quo
     lower: str
-    gap: float
-    standard_errors: float | None
-    near_zero: bool
+    gap: float  # the candidate's; negative where it favors the other group
+    standard_errors: float | None  # from zero; None where some draw leaves the gap undefined, or no draw moves it
+    near_zero: bool  # whether that distance is below `NEAR_ZERO`
 
 
 def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
@@ -112,20 +102,11 @@ def candidate_gaps(evidence: Evidence, claim: Claim) -> list[CandidateGap]:
 
 @dataclass(frozen=True)
 class Welfare:
-    """A social planner's view of both algorithms (Remark 3).
+    """A social planner's view of both algorithms (Remark 3)."""
 
-    Attributes
-    ----------
-    criterion : {"utilitarian", "Rawlsian"}
-    measure : str
-        The accuracy utility.
-    status_quo, candidate : float
-        Mean over the repetitions; NaN where undefined.
-    """
-
-    criterion: str
-    measure: str
-    status_quo: float
+    criterion: str  # "utilitarian" or "Rawlsian"
+    measure: str  # the accuracy utility
+    status_quo: float  # mean over the repetitions; NaN where undefined
     candidate: float
 
 
@@ -138,43 +119,27 @@ def welfare(repetitions: Sequence[Evidence], sizes: FloatArray) -> list[Welfare]
     for measure in first.accuracy:
         values = np.array([evidence.values[0][:, measure] for evidence in repetitions])
         label = first.measures[measure].label
-        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values).mean(axis=0)
-        out.append(Welfare("utilitarian", label, float(mean[0]), float(mean[1])))
+        mean = np.einsum("g,kgt->kt", sizes / sizes.sum(), values)
         worst = values.min(axis=1) if first.better(measure) > 0 else values.max(axis=1)
-        mean = worst.mean(axis=0)
-        out.append(Welfare("Rawlsian", label, float(mean[0]), float(mean[1])))
+        for criterion, by_repetition in (("utilitarian", mean), ("Rawlsian", worst)):
+            out.append(Welfare(criterion, label, *by_repetition.mean(axis=0).tolist()))
     return out
 
 
 @dataclass(frozen=True)
 class SelectionRate:
-    """How often an algorithm selects a group, against the best-off group.
-
-    Attributes
-    ----------
-    attribute, group : str
-    rows, selected : int
-    rate : float
-    ratio : float or None
-        Of a benefit, the rate to the highest of the attribute; of a burden, the lowest of the attribute to the rate.
-        None where nobody at all is selected.
-    below_four_fifths : bool
-        Whether the ratio is: the group is disadvantaged.
-    best_off : bool
-        Whether this is the group with the highest rate of a benefit, or the lowest of a burden.
-    standard_deviations : float
-        The difference to the best-off group's rate, in standard deviations of chance, as if selection did not depend
-        on the group and rows were independent.
-    """
+    """How often an algorithm selects a group, against the best-off group."""
 
     attribute: str
     group: str
     rows: int
     selected: int
     rate: float
+    # of a benefit, to the highest rate of the attribute; of a burden, the lowest to this; None if nobody is selected
     ratio: float | None
-    below_four_fifths: bool
-    best_off: bool
+    below_four_fifths: bool  # whether the ratio is: the group is disadvantaged
+    best_off: bool  # whether this is the group with the highest rate of a benefit, or the lowest of a burden
+    # from the best-off group's rate, as if selection did not depend on the group and rows were independent
     standard_deviations: float
 
 
@@ -198,20 +163,73 @@ def selection_rates(
             spread = (pooled * (1 - pooled) * (1 / n[g] + 1 / n[best])) ** 0.5
             low, high = (rate, reference) if benefit else (reference, rate)
             ratio = low / high if high else 1.0 if any(k) else None
-            out.append(
-                SelectionRate(
-                    attribute=attribute.name,
-                    group=attribute.levels[g],
-                    rows=n[g],
-                    selected=k[g],
-                    rate=rate,
-                    ratio=ratio,
-                    below_four_fifths=ratio is not None and ratio < FOUR_FIFTHS,
-                    best_off=g == best,
-                    standard_deviations=(rate - reference) / spread if spread else 0.0,
-                )
-            )
+            below, apart = ratio is not None and ratio < FOUR_FIFTHS, (rate - reference) / spread if spread else 0.0
+            name, group = attribute.name, attribute.levels[g]
+            out.append(SelectionRate(name, group, n[g], k[g], rate, ratio, below, g == best, apart))
     return out
+
+
+@dataclass(frozen=True)
+class Differing:
+    """The rows of a group that the two algorithms treat differently, in the utility in which they are fewest.
+
+    `sides` are the status quo's own and the candidate's own: those that count for one algorithm alone or, where rows
+    count for both, contribute more under one. `effective` is what all are worth in rows of equal weight, or in clusters
+    of equal size where rows are clustered (Kish).
+    """
+
+    rows: int
+    sides: tuple[int, int]
+    effective: float
+
+    @property
+    def fewest(self) -> float:
+        """What the smaller side that has any rows is worth."""
+        own = min((side for side in self.sides if side), default=0)
+        return own * self.effective / self.rows if self.rows else 0.0
+
+
+def differing_rows(evidence: Evidence, rows: Cells, clusters: IntArray | None = None) -> dict[str, Differing]:
+    """Of every group, how many rows the two algorithms treat differently; `clusters` has the cluster of each cell.
+
+    A row counts where it does not contribute the same under both. No outcome needs to be seen for that, so it tells of
+    samples that look certain because they are small.
+    """
+    vectors, out = by_utility(rows), {}
+    for group, strata in members(evidence.attributes):
+        found = []
+        for m in evidence.asked:
+            parts = vectors[:, [at for _, at in evidence.measures[m].reads] or [m]]
+            differs = strata[rows.block] & (parts[:, :, 0] != parts[:, :, 1]).any(axis=(1, 2))
+            load, counts = parts[differs][..., W].max(axis=(1, 2), initial=0.0), rows.counts[differs]
+            total, squares = float((counts * load).sum()), float((counts * load**2).sum())
+            if clusters is not None:
+                squares = float((np.bincount(clusters[differs], weights=counts * load) ** 2).sum())
+            before, after = np.moveaxis(parts[differs].sum(axis=1), 1, 0)
+            new = np.where(before[:, W] != after[:, W], after[:, W] > before[:, W], after[:, U] > before[:, U])
+            sides = int(counts[~new].sum()), int(counts[new].sum())
+            found.append(Differing(int(counts.sum()), sides, total**2 / squares if squares else 0.0))
+        out[group] = min(found, key=lambda one: (one.fewest, one.rows))
+    return out
+
+
+def kish_by_group(
+    attributes: Sequence[Attribute], counted: Cells | Moments
+) -> Iterator[tuple[str, BoolArray, FloatArray]]:
+    """Every group, its strata, and what its rows that count are worth in rows of equal weight, (utilities, 2)."""
+    first, second = loads_of_moments(counted) if isinstance(counted, Moments) else sum_loads(counted)[1:]
+    for group, mine in members(attributes):
+        one, two = first[mine].sum(axis=0), second[mine].sum(axis=0)
+        yield group, mine, np.where(two > 0, effective_units(one, two), 0.0)
+
+
+def effective_rows(attributes: Sequence[Attribute], counted: Cells | Moments) -> dict[str, tuple[float, float]]:
+    """Kish's effective number of rows of each group for either algorithm, in the utility in which it is least.
+
+    Without weights it is how many rows count. Clusters are not considered.
+    """
+    least = {group: worth.min(axis=0) for group, _, worth in kish_by_group(attributes, counted)}
+    return {group: (float(one[0]), float(one[1])) for group, one in least.items()}
 
 
 def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
@@ -232,10 +250,9 @@ def crossed_sums(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[i
     out: list[int] = []
     for start, end in zip(ends - counts, ends, strict=True):
         rows = order[start:end]
-        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows]))
-        out.append(_sum(values[rows]))
-        out.append(_sum(values[rows] * outcome[rows]))
-        out.append(len(rows) << SCALE if weights is None else exact_sum(weights[rows] ** 2))
+        ones = len(rows) << SCALE
+        out += [ones if weights is None else exact_sum(weights[rows]), _sum(values[rows])]
+        out += [_sum(values[rows] * outcome[rows]), ones if weights is None else exact_sum(weights[rows] ** 2)]
     return tuple(out)
 
 

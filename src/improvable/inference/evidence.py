@@ -21,43 +21,21 @@ EVERYONE = "everyone"
 
 @dataclass(frozen=True)
 class Evidence:
-    """Sums over a held-out sample and over its bootstrap draws: all that inference needs.
+    """Sums over a held-out sample and over its bootstrap draws: all that inference needs."""
 
-    Attributes
-    ----------
-    attributes : tuple of Attribute
-        The groups, each a set of the S strata.
-    measures : tuple of Measure
-        The M distinct pairs (u, w) that have sums, then the formulas of them.
-    accuracy, fairness : tuple of int
-        Which measures are those of accuracy, which of fairness.
-    sums : array of shape (S, M, 2, 2)
-        Axes: stratum, utility, algorithm, part.
-    draws : array of shape (Q, S, M, 2, 2)
-    training : array of shape (S, M, 2)
-        The status quo's sums on the training rows, which fix the reference pair of groups.
-    units : int
-        How many independent units were tested: rows, or clusters where rows are clustered.
-    method : {"bootstrap", "delta"}
-        How the draws were made: from cells, or from the normal limit.
-    linear : bool
-        Whether draws of the sums are corrected (`drawing`), so that utilities of draws are those of the sample and
-        what each deviation moves them by to first order.
-    chosen_here : bool or None
-        Whether the reference pair of groups was chosen on the very rows that are tested, so that the test must account
-        for the choice. None: where `training` are this sample's own sums.
-    """
-
-    attributes: tuple[Attribute, ...]
-    measures: tuple[Measure, ...]
-    accuracy: tuple[int, ...]
+    attributes: tuple[Attribute, ...]  # the groups, each a set of the S strata
+    measures: tuple[Measure, ...]  # the M distinct pairs (u, w) that have sums, then the formulas of them
+    accuracy: tuple[int, ...]  # which measures are those of accuracy, which of fairness
     fairness: tuple[int, ...]
-    sums: FloatArray
-    draws: FloatArray
+    sums: FloatArray  # (S, M, 2, 2): stratum, utility, algorithm, part
+    draws: FloatArray  # (Q, S, M, 2, 2)
+    # (S, M, 2): the status quo's sums on the training rows, which fix the reference pair of groups
     training: FloatArray
-    units: int
-    method: str = "bootstrap"
+    units: int  # how many independent units were tested: rows, or clusters where rows are clustered
+    method: str = "bootstrap"  # draws were made from cells; or "delta", from the normal limit
+    # whether draws are corrected (`corrections`): their utilities are the sample's and what deviations move them by
     linear: bool = False
+    # whether the tested rows chose the reference pair, as the test must account for; None: see `chooses_here`
     chosen_here: bool | None = None
 
     @property
@@ -66,7 +44,7 @@ class Evidence:
 
     @property
     def chooses_here(self) -> bool:
-        """`chosen_here`, settled."""
+        """`chosen_here` or, if that is None, whether `training` are this sample's own sums."""
         if self.chosen_here is not None:
             return self.chosen_here
         return np.array_equal(self.training, self.sums[:, :, STATUS_QUO])
@@ -103,8 +81,6 @@ class Evidence:
 
     def training_values(self, attribute: int, measure: int) -> FloatArray:
         """The status quo's utility of every group on the training rows."""
-        if not self.measures[measure].formula:
-            return utilities_of(_by_level(self.training[None, :, measure, :], self.attributes[attribute])[0])
         values = utilities_of(_by_level(self.training[None], self.attributes[attribute])[0])
         return with_formulas(values, self.measures, axis=-1)[:, measure]
 
@@ -125,20 +101,25 @@ class Evidence:
 
         The whole population's E[u] / E[w], or a weighted mean of the groups' utilities.
         """
-        if isinstance(weights, str) and self.measures[measure].formula:
+        if isinstance(weights, str):
             sums, draws = self.sums.sum(axis=0), self.draws.sum(axis=1)
             return self._values(sums)[measure], self._drawn(sums, draws)[:, measure]
-        if isinstance(weights, str):
-            sums, draws = self.sums[:, measure].sum(axis=0), self.draws[:, :, measure].sum(axis=1)
-            return utilities_of(sums), drawn_utilities(sums, draws, self.linear)
-        a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
-        share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
-        share /= share.sum()
+        a, share = self.shares(weights)
         counted = np.flatnonzero(share)
         return (
             np.tensordot(share[counted], self.values[a][counted, measure], axes=(0, 0)),
             np.einsum("g,qgt->qt", share[counted], self.drawn[a][:, counted, measure]),
         )
+
+    def groups_of(self, stratum: int) -> list[str]:
+        """The group of each attribute that a stratum belongs to."""
+        return [attribute.levels[attribute.member[stratum]] for attribute in self.attributes]
+
+    def shares(self, weights: Mapping[str, float]) -> tuple[int, FloatArray]:
+        """The attribute whose groups are weighted, and the weights of all its groups, which sum to one."""
+        a = next(a for a, attribute in enumerate(self.attributes) if set(weights) <= set(attribute.levels))
+        share = np.array([weights.get(level, 0.0) for level in self.attributes[a].levels])
+        return a, share / share.sum()
 
 
 def members(attributes: Sequence[Attribute]) -> Iterator[tuple[str, BoolArray]]:

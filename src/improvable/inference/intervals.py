@@ -8,7 +8,7 @@ need more:
 - the widest of several gaps folds where groups tie, and has that of all differences at once (`gap_interval`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -134,18 +134,9 @@ def gap_interval(
     or are zero. Differences have no such kink. So this is honest wherever the differences' intervals are, ties
     included, and wider than need be where one pair of groups stands clear of the others.
 
-    Parameters
-    ----------
-    values : array of shape (groups,)
-        Utilities under one algorithm; turned so that a protected group is worse off with a lower one.
-    drawn : array of shape (Q, groups)
-        The same on the draws. A draw in which one is undefined can only widen the interval.
-    level : float
-        The confidence.
-    protected : int, optional
-        The group in whose favor the gap is one-sided.
-    relative : {0, 1, -1}
-        Whether the gap is a share of the higher value; see `gap_between`.
+    `values`, (groups,), and `drawn`, (Q, groups), are utilities under one algorithm, turned so that a protected group,
+    in whose favor the gap is one-sided, is worse off with a lower one. A draw in which one is undefined can only widen
+    the interval. `relative` is that of `gap_between`.
 
     Examples
     --------
@@ -196,42 +187,28 @@ def _folded(difference: FloatArray, one_sided: bool, relative: int) -> FloatArra
 
 @dataclass(frozen=True)
 class Disparity:
-    """The status quo's gap in one fairness utility between the groups of one attribute.
-
-    Attributes
-    ----------
-    measure, attribute : str
-    higher, lower : str
-        The reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`.
-    estimate, low, high : float
-        The gap and its interval. Below zero where the pair stands the other way around on these rows.
-
-        Of two groups, or of a pair that other rows chose, the interval is that of the difference, with its sign: which
-        group is called the higher one only turns it around. Where these rows chose the pair out of several, it is that
-        of the widest gap, and holds whichever pair that is (`gap_interval`); the plain interval of the pair that looks
-        widest would exclude zero in most samples of many groups that have no gap.
-    one_sided : bool
-        Whether only a protected group's being worse off counts.
-    worse_off : str
-        The one of the two that is worse off, if the gap is above zero.
-    """
+    """The status quo's gap in one fairness utility between the groups of one attribute."""
 
     measure: str
     attribute: str
-    higher: str
+    higher: str  # the reference pair of groups: the gap is how far the utility of `higher` is above that of `lower`
     lower: str
+    # Below zero where the pair stands the other way around on these rows. Of two groups, or of a pair that other rows
+    # chose, the interval is that of the difference, with its sign. Where these rows chose the pair out of several, it
+    # is that of the widest gap, whichever pair that is (`gap_interval`): the plain interval of the pair that looks
+    # widest would exclude zero in most samples of many groups that have no gap.
     estimate: float
     low: float
     high: float
-    one_sided: bool
-    worse_off: str
+    one_sided: bool  # whether only a protected group's being worse off counts
+    worse_off: str  # the one of the two that is worse off, if the gap is above zero
 
 
 def disparities(evidence: Evidence, claim: Claim, alpha: float) -> list[Disparity]:
     """The status quo's gaps, each between its reference pair of groups, with 1 - alpha intervals."""
     out = []
     for gap in gaps(evidence, claim):
-        estimate, draws = gap.before()
+        estimate, draws = gap.between(gap.reference, STATUS_QUO)
         if evidence.chooses_here and len(gap.attribute.levels) > 2:
             values, drawn = gap.values[:, STATUS_QUO], gap.drawn[..., STATUS_QUO]
             low, high = gap_interval(values, drawn, 1 - alpha, gap.protected, gap.relative)
@@ -312,27 +289,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class Combined:
-    """One number under either algorithm, from all repetitions.
+    """One number under either algorithm, from all repetitions."""
 
-    Attributes
-    ----------
-    kind : {"utility", "difference", "gap"}
-        A utility of a group, the difference of two groups, or the gap between the groups of a column.
-    measure : str
-    group : str
-        The group, "A minus B", or the column.
-    spreads : (Spread, Spread)
-        Of the status quo and of the candidate.
-    """
-
+    # {"utility", "difference", "gap"}: a utility of a group, the difference of two groups, or the gap between the
+    # groups of a column
     kind: str
     measure: str
-    group: str
-    spreads: tuple[Spread, ...]
+    group: str  # the group, "A minus B", or the column
+    spreads: tuple[Spread, ...]  # of the status quo and of the candidate
 
 
 def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: float) -> Spread:
-    """One number from all repetitions.
+    """One number from its estimates and draws in all repetitions.
 
     Examples
     --------
@@ -340,47 +308,30 @@ def combined(estimates: Sequence[float], draws: Sequence[FloatArray], level: flo
     >>> one.estimate, one.low, one.high
     (2.0, 1.0, 3.0)
     """
+    return _voted(estimates, (interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)))
+
+
+def _voted(estimates: Sequence[float], ends: Iterable[tuple[float, float]]) -> Spread:
+    """The mean of the repetitions, with what most of their intervals do not exclude."""
     if not np.isfinite(estimates).all():
         return Spread(None, None, None)
-    return voted(estimates, [interval(float(one), drawn, level) for one, drawn in zip(estimates, draws, strict=True)])
-
-
-def voted(estimates: Sequence[float], ends: Sequence[tuple[float, float]]) -> Spread:
-    """The mean of the repetitions, with what most of their intervals do not exclude."""
-    low = sorted(low for low, _ in ends)[(len(ends) - 1) // 2]
-    high = sorted(high for _, high in ends)[len(ends) // 2]
-    return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in (low, high)))
+    lows, highs = map(sorted, zip(*ends, strict=True))
+    middle = lows[(len(lows) - 1) // 2], highs[len(highs) // 2]
+    return Spread(float(np.mean(estimates)), *(float(end) if np.isfinite(end) else None for end in middle))
 
 
 def utility(every: Sequence[Evidence], a: int, g: int, m: int, t: int, level: float) -> Spread:
     """One utility of one group under one algorithm, from all repetitions."""
     estimates = [float(one.values[a][g, m, t]) for one in every]
-    if not np.isfinite(estimates).all():
-        return Spread(None, None, None)
-    return voted(estimates, [utility_interval(one, a, g, m, t, level) for one in every])
+    return _voted(estimates, (utility_interval(one, a, g, m, t, level) for one in every))
 
 
 def widest(every: Sequence[Evidence], a: int, m: int, t: int, protected: int | None, level: float) -> Spread:
     """The gap of one utility between the groups of one attribute under one algorithm, from all repetitions."""
-    estimates, ends = [], []
-    for one in every:
-        direction, relative = one.direction(m, protected), one.relative(m, protected)
-        values, drawn = direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]
-        estimates.append(float(unfairness(values, protected, relative)))
-        if not np.isfinite(estimates[-1]):
-            return Spread(None, None, None)
-        ends.append(gap_interval(values, drawn, level, protected, relative))
-    return voted(estimates, ends)
-
-
-def difference(every: Sequence[Evidence], a: int, m: int, t: int, pair: tuple[int, int], level: float) -> Spread:
-    """The difference of one utility between two groups under one algorithm, from all repetitions; with its sign."""
-    relative = int(every[0].measures[m].between == "ratio")
-
-    def between(x: FloatArray) -> FloatArray:
-        return gap_between(x[..., pair[0], m, t], x[..., pair[1], m, t], relative)
-
-    return combined([float(between(one.values[a])) for one in every], [between(one.drawn[a]) for one in every], level)
+    direction, relative = every[0].direction(m, protected), every[0].relative(m, protected)
+    both = [(direction * one.values[a][:, m, t], direction * one.drawn[a][:, :, m, t]) for one in every]
+    estimates = [float(unfairness(values, protected, relative)) for values, _ in both]
+    return _voted(estimates, (gap_interval(values, drawn, level, protected, relative) for values, drawn in both))
 
 
 def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparity], level: float) -> list[Combined]:
@@ -402,8 +353,13 @@ def combine_all(every: Sequence[Evidence], claim: Claim, gaps: Sequence[Disparit
         a = next(a for a, attribute in enumerate(first.attributes) if attribute.name == gap.attribute)
         levels, protected = first.attributes[a].levels, first.attributes[a].place_of(claim.protected)
         if len(levels) == 2:  # of more groups the rows chose the pair: an interval of it alone would be too narrow
-            pair = levels.index(gap.higher), levels.index(gap.lower)
-            found = tuple(difference(every, a, m, t, pair, level) for t in both)
+            g, h = levels.index(gap.higher), levels.index(gap.lower)
+            relative = int(first.measures[m].between == "ratio")
+            values, drawn = (
+                [gap_between(x[..., g, m, :], x[..., h, m, :], relative) for x in side]
+                for side in ([one.values[a] for one in every], [one.drawn[a] for one in every])
+            )
+            found = tuple(combined([float(v[t]) for v in values], [d[:, t] for d in drawn], level) for t in both)
             out.append(Combined("difference", gap.measure, f"{gap.higher} minus {gap.lower}", found))
         found = tuple(widest(every, a, m, t, protected, level) for t in both)
         out.append(Combined("gap", gap.measure, gap.attribute, found))

@@ -16,9 +16,9 @@ from improvable._typing import FloatArray
 from improvable.inference.bootstrap import DRAWS_PER_BLOCK, child
 from improvable.inference.cells import SCALE, Cells, W, exact_sum, merge, to_float
 
-MOST_CELLS = 1_000_000
+MAX_CELLS = 1_000_000
 """With more distinct contributions than this, the method is "delta" unless the bootstrap is asked for."""
-SMALLEST_PIVOT = 1e-13
+MIN_PIVOT = 1e-13
 """A variance that is this small a share of what it was before conditioning is rounding."""
 
 
@@ -28,21 +28,13 @@ class Moments:
 
     The candidate's contributions are kept as differences from the status quo's: where the two decide alike the
     difference and its variance are exactly zero, and a statistic that nothing moves stays recognisable.
-
-    Attributes
-    ----------
-    rows : int
-    blocks, width : int
-        Shape of the sums.
-    first : tuple of int, length blocks * width
-    second : tuple of int, length blocks * width * (width + 1) / 2
-        Within each block, the products of its columns i <= j; a row adds to one block, so products across are zero.
     """
 
     rows: int
-    blocks: int
+    blocks: int  # shape of the sums
     width: int
     first: tuple[int, ...]
+    # within each block, the products of its columns i <= j; a row adds to one block, so products across are zero
     second: tuple[int, ...]
 
     def sums(self) -> FloatArray:
@@ -90,21 +82,18 @@ def settle(counted: Cells | Moments, most: float) -> Cells | Moments:
 
 def most_cells(method: str | None) -> float:
     """How many cells a method counts before it turns to moments."""
-    return {"bootstrap": np.inf, "delta": -1, None: MOST_CELLS}[method]
+    return {"bootstrap": np.inf, "delta": -1, None: MAX_CELLS}[method]
 
 
 def draw_normal(moments: Moments, draws: int, seed: np.random.SeedSequence) -> FloatArray:
     """Draws of the sums from their normal limit, shape (draws, blocks, width)."""
     root = _root(_covariance(moments))
-    mean = np.array([to_float(total) for total in moments.first])
-    out = np.empty((draws, len(mean)))
+    mean, out = np.array([to_float(total) for total in moments.first]), []
     for start in range(0, draws, DRAWS_PER_BLOCK):
-        part = slice(start, min(start + DRAWS_PER_BLOCK, draws))
-        normal = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK)).standard_normal(
-            (part.stop - part.start, len(mean))
-        )
-        out[part] = mean + np.einsum("qj,ij->qi", normal, root)
-    return _from_differences(out.reshape(draws, moments.blocks, moments.width))
+        rng = np.random.default_rng(child(seed, start // DRAWS_PER_BLOCK))
+        normal = rng.standard_normal((min(DRAWS_PER_BLOCK, draws - start), len(mean)))
+        out.append(mean + np.einsum("qj,ij->qi", normal, root))
+    return _from_differences(np.concatenate(out).reshape(draws, moments.blocks, moments.width))
 
 
 def loads_of_moments(moments: Moments) -> tuple[FloatArray, FloatArray]:
@@ -144,7 +133,7 @@ def _root(covariance: FloatArray) -> FloatArray:
     root = np.zeros_like(covariance)
     for j in range(len(covariance)):
         pivot = covariance[j, j] - (root[j, :j] ** 2).sum()
-        if pivot > SMALLEST_PIVOT * covariance[j, j]:
+        if pivot > MIN_PIVOT * covariance[j, j]:
             root[j, j] = np.sqrt(pivot)
             root[j + 1 :, j] = (covariance[j + 1 :, j] - (root[j + 1 :, :j] * root[j, :j]).sum(axis=1)) / root[j, j]
     return root

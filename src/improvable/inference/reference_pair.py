@@ -1,24 +1,19 @@
 """A reference pair of groups that was chosen on the rows that are tested: the test accounts for the choice.
 
 The claim is that the candidate's gap between g and h, C, is below (1 - delta) times the *widest* gap of the status
-quo. Its null is that C is at least (1 - delta) G_i for every pair i of groups. Picking the pair whose estimated gap is
-widest, and testing it as if it had been given, rejects too often, since the widest estimate is too wide: with eight
-tied groups, 35% of true nulls at a level of 5%. So every pair that may be the widest counts, and the statistic is
+quo; its null, that C is at least (1 - delta) G_i for every pair i of groups. Testing the pair whose estimated gap is
+widest as if it had been given rejects too often, since the widest estimate is too wide: with eight tied groups, 35% of
+true nulls at a level of 5%. So every pair that may be the widest counts, and the statistic is
 
-    max over these pairs i of ((1 - delta) G_i - C) / s_i,
+    max over these pairs i of ((1 - delta) G_i - C) / s_i,    s_i the standard error of G_i - C.
 
-s_i being the standard error of G_i - C. Its null distribution is that of the largest deviation, over the same pairs, of
-the same draws. One pair alone is the plain test. The s_i do not depend on delta, so that the p-values of all deltas
-come from the same draws, exactly (`critical.of_several`).
+Its null distribution is that of the largest deviation, over the same pairs, of the same draws. The s_i do not depend on
+delta, so that the p-values of all deltas come from the same draws, exactly (`critical.of_several`).
 
 Which pairs count is contact-set selection (Andrews and Soares, 2010; Chernozhukov, Lee and Rosen, 2013): those whose
-estimated gap is within kappa standard errors, of the difference of the two gaps, of the widest,
-
-    kappa = sqrt(2 ln((k - 1) ln n))    for k groups and n independent units.
-
-By the law of the iterated logarithm a pair that ties stays within sqrt(2 ln ln n) standard errors, and the largest of
-k - 1 such differences is larger by what k - 1 adds. kappa grows without bound, so that ties count with probability
-approaching one, and more slowly than sqrt(n), so that narrower pairs do not. It does not depend on the level.
+estimated gap is within kappa = sqrt(2 ln((k - 1) ln n)) standard errors, of the difference of the two gaps, of the
+widest, for k groups and n independent units. By the law of the iterated logarithm a tie stays within
+sqrt(2 ln ln n), and k - 1 of them are somewhat farther. kappa grows more slowly than sqrt(n): narrower ones drop out.
 """
 
 from dataclasses import dataclass
@@ -30,27 +25,16 @@ import numpy as np
 from improvable._typing import BoolArray, FloatArray
 from improvable.inference.statistics import TIE, gap_between, ordered_pairs
 
-SMALLEST_SPREAD = 0.01
-"""A standard error is taken to be at least this share of that of independent gaps; it only sets a weight."""
+MIN_SPREAD = 0.01  # a standard error is at least this share of that of independent gaps; it only sets a weight
 
 
 def kappa(groups: int, units: float) -> float:
     """By how many standard errors a gap may be short of the widest and still count.
 
-    `units` are rows or, where rows are clustered, clusters: the rows of a cluster add no further chances for a tie to
-    come apart. A logarithm counts as at least 1, as is usual in the law of the iterated logarithm: ln ln n says nothing
-    for a few units. So kappa is never below the square root of 2.
-
-    Examples
-    --------
-    >>> [round(kappa(groups, 1_000), 2) for groups in (2, 3, 8)]
-    [1.97, 2.29, 2.79]
+    `units` are rows, or clusters: their rows add no chances for a tie to come apart. A logarithm counts as at least 1.
     """
-    return sqrt(2 * _log((groups - 1) * _log(units)))
-
-
-def _log(value: float) -> float:
-    return max(1.0, log(max(1.0, value)))
+    inner = max(1.0, log(max(1.0, units)))
+    return sqrt(2 * max(1.0, log(max(1.0, (groups - 1) * inner))))
 
 
 def contact_set(
@@ -61,10 +45,9 @@ def contact_set(
     protected: int | None = None,
     relative: int = 0,
 ) -> tuple[tuple[int, int], ...]:
-    """The ordered pairs of groups between which the status quo's gap may be the widest, the one that is first.
+    """The ordered pairs of groups between which the status quo's gap may be the widest, the widest first.
 
-    `values`, (groups,), and `drawn`, (Q, groups), are the status quo's utilities, turned as in `components.GroupGap`;
-    `protected` and `relative` are those of `GroupGap` too, and `units` of `kappa`.
+    `values`, (groups,), and `drawn`, (Q, groups), are the status quo's utilities, turned as in `components.GroupGap`.
     """
     reach, tie = kappa(len(values), units), TIE * (1.0 if relative else float(np.abs(values).max()))
 
@@ -86,27 +69,17 @@ def contact_set(
 def standard_errors(before: FloatArray, after: FloatArray, together: FloatArray) -> FloatArray:
     """Of the status quo's gaps less the candidate's, from the variances of both and their covariances."""
     apart = np.sqrt(np.maximum(before + after - 2 * together, 0.0))
-    return np.asarray(np.maximum(apart, SMALLEST_SPREAD * np.sqrt(before + after)))
+    return np.asarray(np.maximum(apart, MIN_SPREAD * np.sqrt(before + after)))
 
 
 @dataclass(frozen=True)
 class SeveralReferences:
-    """One candidate gap beside the gaps of the status quo that may be its widest.
-
-    Attributes
-    ----------
-    before : array of shape (references,)
-        The status quo's gaps.
-    drawn_before : array of shape (Q, references)
-    after : float
-        The candidate's gap.
-    drawn_after : array of shape (Q,)
-    """
+    """The candidate's gap, `after`, beside the gaps of the status quo that may be its widest, (references,)."""
 
     before: FloatArray
-    drawn_before: FloatArray
+    drawn_before: FloatArray  # (Q, references)
     after: float
-    drawn_after: FloatArray
+    drawn_after: FloatArray  # (Q,)
 
     @cached_property
     def defined(self) -> BoolArray:

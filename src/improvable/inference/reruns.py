@@ -12,7 +12,7 @@ from improvable.inference.test import threshold_for
 from improvable.question.options import check_integer, check_number
 
 CONFIDENCE = 0.9
-MOST_REPETITIONS = 100_001
+MAX_REPETITIONS = 100_001
 NODES, POINTS = 200, 1_001
 NEGLIGIBLE = 30.0
 """Densities that many powers of e below their peak are left out of an integral."""
@@ -221,7 +221,7 @@ def repetitions_to_agree(share: float, target: float = 0.01) -> int | None:
         return 2 * reject * (1 - reject) < target
 
     # The larger an odd K, the further that chance is from one half (Condorcet), so the search can be by halves.
-    low, high = 2, (MOST_REPETITIONS + 1) // 2
+    low, high = 2, (MAX_REPETITIONS + 1) // 2
     if not agree(high):
         return None
     while low < high:

@@ -14,25 +14,13 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Shortfall:
-    """The condition that kept one test from rejecting.
+    """The condition that kept one test from rejecting."""
 
-    Attributes
-    ----------
-    component : Component
-        The one with the largest p-value.
-    needed : float
-        What the candidate's value had to pass: (1 + delta) times the status quo's, or what the form says instead.
-    standard_errors : float or None
-        How far the statistic stands from its null, positive on the side of improvement; of several statistics, the
-        least. None where it is undefined or does not vary.
-    error : float or None
-        That standard error, in units of the utility.
-    """
-
-    component: Component
-    needed: float
+    component: Component  # the one with the largest p-value
+    needed: float  # what the candidate's value had to pass, (1 + delta) times the status quo's if the form is "ratio"
+    # from the statistic to its null, positive on the side of improvement; of several, the least; None where undefined
     standard_errors: float | None
-    error: float | None = None
+    error: float | None = None  # that standard error, in units of the utility
 
 
 def shortfall(evidence: Evidence, claim: Claim, assessment: Assessment) -> Shortfall:
@@ -46,12 +34,8 @@ def rows_needed(rows: int, standard_errors: float | None, level: float) -> float
     """About how many rows give a single test power .8 if the estimate is the truth.
 
     Statistics grow with the square root of the rows, in standard errors, and a test rejects with probability .8 where
-    the expected one exceeds the critical value by the .8 quantile of the normal distribution.
-
-    Returns
-    -------
-    float or None
-        None where the estimate is on the wrong side: no number of rows would do.
+    the expected one exceeds the critical value by the .8 quantile of the normal distribution. None where the estimate
+    is on the wrong side: no number of rows would do.
 
     Examples
     --------

@@ -10,8 +10,9 @@ from improvable.data.groups import Attribute
 from improvable.data.keys import Keys
 from improvable.data.sample import Sample
 from improvable.errors import DataError
-from improvable.inference.cells import STATUS_QUO, Cells, W, contributions, count, exact_sum, pool_clusters, to_float
-from improvable.inference.corrections import Drawable, RowsInClusters, prepare
+from improvable.inference.bootstrap import Drawable
+from improvable.inference.cells import STATUS_QUO, Cells, RowsInClusters, W, contributions, count, exact_sum, to_float
+from improvable.inference.corrections import Corrected, prepare
 from improvable.inference.diagnostics import crossed_sums
 from improvable.inference.evidence import Evidence, members
 from improvable.inference.moments import Moments, add, collapse, draw_normal, most_cells, settle
@@ -24,33 +25,18 @@ HALF = np.uint64(32)
 
 @dataclass(frozen=True)
 class Tally:
-    """What counting leaves of some rows: all that a comparison needs of them.
+    """What counting leaves of some rows: all that a comparison needs of them."""
 
-    Attributes
-    ----------
-    counted : Cells or Moments
-        Of contributions, one block per stratum. With clusters, each cell has the two halves of its cluster's key as two
-        more columns.
-    sizes : array of shape (strata,)
-        Rows.
-    selected : array of shape (strata, 2)
-        Rows with a decision other than 0, by algorithm.
-    occupied : array of shape (utilities, 2, strata)
-        Rows whose w is not zero, by algorithm.
-    weighed : tuple of int, length 3 * strata, or empty without weights
-        Exact sums of weights: of all rows and of those that either algorithm selects, by stratum.
-    falls : int
-        Rows whose decision falls when a monotone feature moves in its favor.
-    crossed : tuple of int
-        Exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`.
-    """
-
+    # Of contributions, one block per stratum. With clusters, each cell has the two halves of its cluster's key as two
+    # more columns.
     counted: Cells | Moments
-    sizes: IntArray
-    selected: IntArray
-    occupied: IntArray
+    sizes: IntArray  # (strata,): rows
+    selected: IntArray  # (strata, 2): rows with a decision other than 0, by algorithm
+    occupied: IntArray  # (utilities, 2, strata): rows whose w is not zero, by algorithm
+    # exact sums of weights: of all rows and of those that either algorithm selects, by stratum
     weighed: tuple[int, ...]
-    falls: int = 0
+    falls: int = 0  # rows whose decision falls when a monotone feature moves in its favor
+    # exact sums over whom both algorithms select, one of them, or neither; see `diagnostics.crossed_sums`
     crossed: tuple[int, ...] = ()
 
     @property
@@ -103,6 +89,11 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         counted = _count_in_clusters(flat, grouping.codes, sample.clusters, grouping.strata)
     chosen, loads = (decisions[0] != 0, decisions[1] != 0), vectors[..., W] != 0
 
+    weighed: list[int] = []
+    if sample.weights is not None:
+        for mine in (grouping.codes == stratum for stratum in range(grouping.strata)):
+            weighed += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
+
     def rows_by_stratum(which: BoolArray) -> IntArray:
         return np.bincount(grouping.codes[which], minlength=grouping.strata).astype(np.int64)
 
@@ -111,7 +102,7 @@ def tally_rows(design: Design, sample: Sample, decisions: tuple[FloatArray, Floa
         sizes=np.bincount(grouping.codes, minlength=grouping.strata).astype(np.int64),
         selected=np.stack([rows_by_stratum(one) for one in chosen], axis=1).astype(np.int64),
         occupied=np.array([[rows_by_stratum(loads[:, m, t]) for t in range(2)] for m in range(loads.shape[1])]),
-        weighed=_weighed(sample, chosen),
+        weighed=tuple(weighed),
         crossed=crossed_sums(sample, chosen),
     )
 
@@ -138,26 +129,20 @@ def status_quo_sums(design: Design, sample: Sample, decision: FloatArray) -> Flo
 
 @dataclass(frozen=True)
 class Clusters:
-    """The clusters that rows were counted in; those that contribute nothing count.
+    """The clusters that rows were counted in; those that contribute nothing count."""
 
-    Attributes
-    ----------
-    keys : array of shape (clusters,)
-        Distinct.
-    strata : array of shape (clusters,)
-        The stratum of the design that each is in; all zero where there are none.
-    """
-
-    keys: Keys
-    strata: IntArray
+    keys: Keys  # (clusters,): distinct
+    strata: IntArray  # (clusters,): the stratum of the design that each is in; all zero where there are none
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def only(self, chosen: BoolArray) -> "Clusters":
-        """Some of them. A stratum of which one cluster is left joins the others of which one is left."""
-        keys, strata = self.keys[chosen], self.strata[chosen]
-        return Clusters(keys, _without_lonely(strata))
+        """Some of them. Strata left with one cluster, which has no variance, become one; a single one joins another."""
+        _, codes, counts = np.unique(self.strata[chosen], return_inverse=True, return_counts=True)
+        lonely = counts[codes] == 1
+        joined = np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes)
+        return Clusters(self.keys[chosen], joined.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -185,21 +170,22 @@ class Counted:
 def counted_of(design: Design, tally: Tally, clusters: Clusters | None) -> Counted:
     """What was counted, as it is drawn: clusters in their strata, or rows; moments where there are too many cells."""
     if clusters is None:
-        rows = settle(tally.counted, most_cells(design.question.method))
-        return Counted(rows if isinstance(rows, Moments) else (rows,), None)
+        counted = settle(tally.counted, most_cells(design.question.method))
+        return Counted(counted if isinstance(counted, Moments) else (counted,), None)
+    codes, by_row, delta = clusters_of(tally), tally.by_row(), design.question.method == "delta"
     assert isinstance(tally.counted, Cells)
-    if design.question.method == "delta":
-        return Counted(collapse(_cells_of_clusters(tally.counted, clusters.keys)), len(clusters))
-    strata = [clusters.keys[clusters.strata == stratum] for stratum in np.unique(clusters.strata)]
-    by_row = tally.by_row()
     assert isinstance(by_row, Cells)
-    of_row = _keys_of(tally.counted)
-    codes = tuple(_code_in(of_row, keys) for keys in strata)
-    return Counted(
-        tuple(_cells_of_clusters(tally.counted, keys) for keys in strata),
-        len(clusters),
-        RowsInClusters(by_row, codes),
-    )
+    assert codes is not None
+    stratum = np.zeros(len(clusters), np.int64) if delta else np.unique(clusters.strata, return_inverse=True)[1]
+    keys, order = _keys_of(tally.counted), np.argsort(clusters.keys)
+    place = order[np.minimum(np.searchsorted(clusters.keys, keys, sorter=order), len(clusters) - 1)]
+    rows = RowsInClusters(by_row, codes, np.where(clusters.keys[place] == keys, stratum[place], -1))
+    strata = []
+    for h, size in enumerate(np.bincount(stratum).tolist()):
+        pooled = rows.pool(by_row.values, h)
+        cells = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
+        strata.append(replace(cells, silent=cells.silent + size - len(pooled)))  # some that no cell speaks for
+    return Counted(collapse(strata[0]) if delta else tuple(strata), len(clusters), None if delta else rows)
 
 
 def evidence_without_draws(
@@ -226,7 +212,7 @@ def evidence_without_draws(
     )
 
 
-def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Drawable | None:
+def drawable_of(evidence: Evidence, counted: Counted, claim: Claim) -> Corrected | None:
     """What was counted with the corrections that it calls for; None for moments, which have none."""
     if isinstance(counted.strata, Moments):
         return None
@@ -260,16 +246,6 @@ def _check_range(design: Design, sample: Sample) -> None:
         )
 
 
-def _weighed(sample: Sample, chosen: tuple[BoolArray, BoolArray]) -> tuple[int, ...]:
-    if sample.weights is None:
-        return ()
-    out = []
-    for stratum in range(sample.grouping.strata):
-        mine = sample.grouping.codes == stratum
-        out += [exact_sum(sample.weights[rows]) for rows in (mine, mine & chosen[0], mine & chosen[1])]
-    return tuple(out)
-
-
 def _count_in_clusters(vectors: FloatArray, block: IntArray, clusters: Keys, blocks: int) -> Cells:
     """Cells that know their cluster, by the halves of its key, which are exact as float64."""
     speaks = np.flatnonzero((vectors != 0).any(axis=1))
@@ -288,33 +264,3 @@ def clusters_of(tally: Tally) -> IntArray | None:
 def _keys_of(cells: Cells) -> Keys:
     """The key of each cell's cluster, from its halves."""
     return (cells.values[:, 0].astype(np.uint64) << HALF) | cells.values[:, 1].astype(np.uint64)
-
-
-def _code_in(keys: Keys, clusters: Keys) -> IntArray:
-    """Which of the clusters each key is, -1 for none."""
-    order = np.argsort(clusters)
-    place = np.minimum(np.searchsorted(clusters, keys, sorter=order), len(clusters) - 1)
-    return np.where(clusters[order[place]] == keys, order[place], -1)
-
-
-def _cells_of_clusters(cells: Cells, clusters: Keys) -> Cells:
-    """Add up the cells of each of these clusters; those that no cell speaks for are silent."""
-    keys = _keys_of(cells)
-    mine = np.isin(keys, clusters)
-    distinct, codes = np.unique(keys[mine], return_inverse=True)
-    vectors = cells.values[mine, 2:] * cells.counts[mine, None]
-    if not len(distinct):
-        nothing = np.empty((0, cells.blocks * vectors.shape[1]))
-        return Cells(nothing, np.empty(0, np.int64), np.empty(0, np.int64), len(clusters), 1)
-    pooled = pool_clusters(vectors, cells.block[mine], codes.astype(np.int64), cells.blocks)
-    found = count(pooled, np.zeros(len(pooled), dtype=np.int64), 1)
-    return replace(found, silent=found.silent + len(clusters) - len(distinct))
-
-
-def _without_lonely(strata: IntArray) -> IntArray:
-    """Strata of one cluster have no variance of their own; together they are one stratum, or join the first."""
-    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
-    lonely = counts[codes] == 1
-    if not lonely.any():
-        return codes.astype(np.int64)
-    return np.where(lonely, len(counts) if lonely.sum() > 1 else 0, codes).astype(np.int64)

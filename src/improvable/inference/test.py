@@ -1,4 +1,11 @@
-"""The test of a claim: p-values of its components, all of which must reject, and the median over repetitions."""
+"""The test of a claim (Section 3.2, Appendix A): p-values of its components, all of which must reject.
+
+    T_g  = A_1g - (1 + Delta_g) A_0g                    accuracy of group g, large where it improves
+    T_gh = (F_1g - F_1h) - (1 - Delta_f) (F_0r - F_0s)  fairness between g and h, small where it improves
+    T_f  = |F_1r - F_1b| - (1 - Delta_f) |F_0r - F_0b|  the paper's absolute value, small where it improves
+
+and over repetitions the lower median of the largest p-value (Corollary 1).
+"""
 
 from dataclasses import dataclass
 
@@ -6,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from improvable._typing import FloatArray
-from improvable.inference.cells import CANDIDATE, STATUS_QUO
-from improvable.inference.components import Contrast, Gain, GroupGap, asked, gap_statistics
+from improvable.inference.components import Contrast, Gain, asked, gap_statistics
 from improvable.inference.evidence import Evidence
 from improvable.inference.reference_pair import SeveralReferences
 from improvable.inference.statistics import TIE
@@ -23,90 +29,17 @@ class Tail:
     degenerate: bool
 
 
-def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
-    """P = P*(T* - T >= T): how often chance alone moves the statistic as far up as it stands (Appendix A).
-
-    Parameters
-    ----------
-    statistic : float
-        T on the sample.
-    draws : array of shape (draws,)
-        T* on the bootstrap samples; NaN where it is undefined.
-    scale : float
-        Size of the utilities that T is a difference of, for ties.
-
-    Notes
-    -----
-    Ties count against rejection. A draw in which T* is undefined counts against rejection. A statistic that no
-    draw moves has no variance (it violates Assumption 3) and proves nothing: its p-value is 1.
-    """
-    defined = np.isfinite(draws)
-    undefined = int((~defined).sum())
-    tolerance = TIE * scale
-    moved = np.abs(draws[defined] - statistic) > tolerance
-    known = bool(np.isfinite([statistic, scale]).all())
-    if not known or not moved.any():
-        return Tail(1.0, undefined, degenerate=known)
-    against = int((draws[defined] - statistic >= statistic - tolerance).sum()) + undefined
-    return Tail(against / len(draws), undefined, degenerate=False)
-
-
-def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
-    """P = P*(T* - T <= T), the mirror of `upper_tail`."""
-    return upper_tail(-statistic, -draws, scale)
-
-
-def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
-    """The p-value of one condition on the gap."""
-    if isinstance(gap, SeveralReferences):
-        return _tail_of_several(gap, delta, form, scale)
-    statistic, draws = gap_statistics(gap, delta, form)
-    return lower_tail(float(statistic), draws, scale)
-
-
-def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
-    """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
-    undefined = int((~gap.defined).sum())
-    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
-    if share < 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
-        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it, nor one without a value
-    before, after = gap.deviations
-    apart = share * before - after[:, None]
-    counted = gap.weights > 0
-    if not (np.abs(apart[:, counted]) > TIE * scale).any():
-        return Tail(1.0, undefined, degenerate=True)
-    statistic = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
-    largest = (gap.weights * (apart + TIE * scale))[:, counted].max(axis=1)
-    against = int((largest >= statistic).sum()) + undefined
-    return Tail(against / len(gap.drawn_after), undefined, degenerate=False)
-
-
 @dataclass(frozen=True)
 class Component:
-    """One of the conditions that must all hold.
+    """One of the conditions that must all hold."""
 
-    Attributes
-    ----------
-    kind : {"accuracy", "fairness"}
-    measure : str
-        The utility.
-    group : str
-        The group whose accuracy it is, or the attribute whose gap it is.
-    status_quo, candidate : float
-        The utility or the gap under either algorithm.
-    tail : Tail
-        The p-value that counts.
-    other : Tail or None
-        For fairness, that of the statistic not used.
-    """
-
-    kind: str
-    measure: str
-    group: str
-    status_quo: float
+    kind: str  # "accuracy" or "fairness"
+    measure: str  # the utility
+    group: str  # the group whose accuracy it is, or the attribute whose gap it is
+    status_quo: float  # the utility or the gap under either algorithm
     candidate: float
-    tail: Tail
-    other: Tail | None = None
+    tail: Tail  # the p-value that counts
+    other: Tail | None = None  # for fairness, that of the statistic not used
 
 
 @dataclass(frozen=True)
@@ -149,26 +82,69 @@ class Assessment:
 
 def assess(evidence: Evidence, claim: Claim) -> Assessment:
     """Test whether the candidate improves on the status quo by the claimed size, in every component asked for."""
-    walked = asked(evidence, claim)
-    return Assessment(
-        claim, tuple(_accuracy(one, claim) if isinstance(one, Gain) else _fairness(one, claim) for one in walked)
-    )
+    components = []
+    for part in asked(evidence, claim):
+        if isinstance(part, Gain):
+            before, after = map(float, part.contrast.values)
+            statistic, draws = part.statistic(claim)
+            tail = upper_tail(float(statistic), draws, scale=max(abs(before), abs(after)))
+            components.append(Component("accuracy", part.label, part.group, before, after, tail))
+            continue
+        folded, size = part.folded(), (part.delta(claim), claim.form, part.scale)
+        before, after = map(float, folded.values)
+        absolute = gap_tail(folded, *size)
+        signed = max((gap_tail(one, *size) for one in part.tested()), key=lambda tail: tail.p_value)
+        used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
+        components.append(Component("fairness", part.label, part.attribute.name, before, after, used, other))
+    return Assessment(claim, tuple(components))
 
 
-def _accuracy(gain: Gain, claim: Claim) -> Component:
-    before, after = map(float, gain.contrast.values)
-    statistic, draws = gain.statistic(claim)
-    tail = upper_tail(float(statistic), draws, scale=max(abs(before), abs(after)))
-    return Component("accuracy", gain.label, gain.group, before, after, tail)
+def upper_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T >= T): how often chance alone moves the statistic as far up as it stands (Appendix A).
+
+    `draws` are T*, NaN where undefined; `scale` is the size of the utilities that T is a difference of. Ties count
+    against rejection, and so do draws in which T* is undefined. A statistic that no draw moves has no variance (it
+    violates Assumption 3) and proves nothing: its p-value is 1.
+    """
+    defined = np.isfinite(draws)
+    undefined = int((~defined).sum())
+    tolerance = TIE * scale
+    moved = np.abs(draws[defined] - statistic) > tolerance
+    known = bool(np.isfinite([statistic, scale]).all())
+    if not known or not moved.any():
+        return Tail(1.0, undefined, degenerate=known)
+    against = int((draws[defined] - statistic >= statistic - tolerance).sum()) + undefined
+    return Tail(against / len(draws), undefined, degenerate=False)
 
 
-def _fairness(gap: GroupGap, claim: Claim) -> Component:
-    folded, size = gap.folded(), (gap.delta(claim), claim.form, gap.scale)
-    absolute = gap_tail(folded, *size)
-    signed = max((gap_tail(one, *size) for one in gap.tested()), key=lambda tail: tail.p_value)
-    used, other = (signed, absolute) if claim.gap == "signed" else (absolute, signed)
-    before, after = float(folded.values[STATUS_QUO]), float(folded.values[CANDIDATE])
-    return Component("fairness", gap.label, gap.attribute.name, before, after, used, other)
+def lower_tail(statistic: float, draws: FloatArray, scale: float) -> Tail:
+    """P = P*(T* - T <= T), the mirror of `upper_tail`."""
+    return upper_tail(-statistic, -draws, scale)
+
+
+def gap_tail(gap: Contrast | SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of one condition on the gap."""
+    if isinstance(gap, SeveralReferences):
+        return _tail_of_several(gap, delta, form, scale)
+    statistic, draws = gap_statistics(gap, delta, form)
+    return lower_tail(float(statistic), draws, scale)
+
+
+def _tail_of_several(gap: SeveralReferences, delta: float, form: Form, scale: float) -> Tail:
+    """The p-value of C < (1 - delta) max G, or of C < max G - delta; ties and undefined draws count against."""
+    undefined = int((~gap.defined).sum())
+    share, amount = (1 - delta, 0.0) if form == "ratio" else (1.0, delta)
+    if share < 0 or not np.isfinite([*gap.before, gap.after, scale]).all():
+        return Tail(1.0, undefined, degenerate=False)  # no gap shrinks by more than all of it, nor one without a value
+    before, after = gap.deviations
+    apart = share * before - after[:, None]
+    counted = gap.weights > 0
+    if not (np.abs(apart[:, counted]) > TIE * scale).any():
+        return Tail(1.0, undefined, degenerate=True)
+    statistic = float((gap.weights * (share * gap.before - amount - gap.after))[counted].max())
+    largest = (gap.weights * (apart + TIE * scale))[:, counted].max(axis=1)
+    against = int((largest >= statistic).sum()) + undefined
+    return Tail(against / len(gap.drawn_after), undefined, degenerate=False)
 
 
 def threshold_for(alpha: float, repetitions: int) -> float:

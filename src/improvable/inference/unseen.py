@@ -1,71 +1,51 @@
-"""Rows that a sample may have missed: draws that know of outcomes not seen.
+"""Rows that a sample may have missed: a resample cannot draw what the sample does not hold.
 
-A resample cannot draw what the sample does not hold. Three kinds of sample are known to miss what matters.
+*Two values.* If 97% repay, twenty more approved people all repay with probability one half. The bootstrap then finds no
+variance among them and rejects 53% of true nulls at a level of 5%. So where a group's rows that count for one algorithm
+alone hold fewer than `MIN_SEEN` of either value, they get one row more of each, for drawing only (Agresti and Caffo,
+2000), and their deviations change sign: the tail that matters is that of outcomes not seen. What rows contribute
+decides, not how it is written: 0 and 1, or 8 for a loan repaid and -60 for one lost, or the ends of a declared range.
 
-*Two values.* Say 97% repay, and a candidate approves twenty more people. With probability one half all twenty repay,
-the bootstrap finds no variance among them, and a gain that is luck looks certain: it rejects 53% of true nulls at a
-level of 5%. So where the rows of a group that count for one algorithm alone hold fewer than `FEWEST_SEEN` of either
-value, then for drawing, and for nothing else, they get one row of either value more, as in the intervals of Agresti and
-Caffo (2000), and the deviations of their draws change sign: the tail that matters is that of outcomes not seen, and a
-draw around a sample without them leans the other way. What counts is what rows contribute, not how it is written:
-values may be 0 and 1, 1 and 2, or 8 for a loan that is repaid and -60 for one that is lost. The ends of a range that
-an outcome is known to have, such as a capped cost, are treated as two values.
+*Margins near the edge.* "No worse by more than 5%" at a rate of .98 with 60 rows is decided by one or two failures, and
+a centered bootstrap rejects up to 15% of true nulls. A score test has the variance of the statistic *if the null held*
+(Farrington and Manning, 1990; for pairs, Tango, 1998), by empirical likelihood (Owen, 2001): with the weights of rows
+nearest to equal ones under which the claim just fails. Deviations are multiplied by the ratio of the two standard
+errors and change sign; rows on which the algorithms differ get one more of each value. It takes two values per row.
 
-*Margins near the edge.* "No worse by more than 5%" at a rate of .98 with 60 rows of a group is decided by one or two
-failures. A sample with none looks both better and less variable than the truth, and a centered bootstrap rejects up to
-15% of true nulls. A score test has the variance that the statistic would have *if the null held* (Farrington and
-Manning, 1990; for pairs, Tango, 1998). It is found by empirical likelihood (Owen, 2001): of all weights of the rows
-under which the claim just fails, those nearest to equal ones. The deviations of draws are multiplied by the ratio of
-the two standard errors, the rows on which the algorithms differ get one more of each value, and deviations change sign.
-With two values per row only; where a margin allows no loss, nothing is done.
-
-*Long tails.* A mean of costs follows a few large ones, and a sample that misses them looks better than the truth and
-less variable (Hall, 1992; the index of `influence`). Where a kind of rows leans against the claim it gets one row more,
-`FARTHER` times as far from its median row as the worst one seen. What a sample does not hint at nobody can correct.
+*Long tails.* A mean of costs follows a few large ones, which a sample may miss (Hall, 1992; the index of `influence`).
+A kind of rows that leans against the claim gets one row more, `FARTHER` times as far from its median row as the worst
+one seen. Nobody can correct what a sample does not hint at.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.inference.cells import Cells, U, W, by_utility
+from improvable.inference.cells import Cells, RowsInClusters, U, W, by_utility, join, some_cells, vectors_of
+from improvable.inference.components import Condition, conditions
+from improvable.inference.evidence import Evidence
+from improvable.inference.influence import MAX_LEAN, Influence, influence_of
+from improvable.inference.statistics import utilities_of
+from improvable.question.claim import Claim
 
-FEWEST_SEEN = 10
-FARTHER = 3.0
-SAME = 1e-9
-"""Values closer than this share of the largest are one: weights round them."""
-HALVINGS = 60
-
-
-@dataclass(frozen=True)
-class Unseen:
-    """One row more of a group (`block`) for one utility, and what it contributes, shape (utilities, 2, 2)."""
-
-    block: int
-    measure: int
-    vector: FloatArray
+MIN_SEEN, FARTHER, HALVINGS = 10, 3.0, 60
+SAME = 1e-9  # values closer than this share of the largest are one: weights round them
+TWO_VALUES, LONG_TAIL, MARGIN = "two values", "long tail", "margin"
+Leaning = tuple[Condition, Influence, float]
+"""A condition with a long tail against it, and the largest share that one unit has in a sum of its outcomes."""
 
 
 @dataclass(frozen=True)
 class TwoValues:
-    """Of a utility whose contributions, u / w of a row, have two values; weights do not matter to them.
-
-    Attributes
-    ----------
-    low, high : float
-    selects : array of bool, shape (cells, 2)
-        The rows that have either value under an algorithm. Where the normalizer depends on decisions, those whose w is
-        not zero; where it does not and rows that are not selected contribute nothing, those whose u is not zero.
-    rate : bool
-        Whether every row that counts has one of the two.
-    """
+    """A utility whose contributions, u / w of a row, have two values."""
 
     low: float
     high: float
-    selects: BoolArray
-    rate: bool
+    selects: BoolArray  # (cells, 2): which rows have one of them under an algorithm; others have w, or else u, zero
+    rate: bool  # whether every row that counts has one of them
 
     def is_high(self, parts: FloatArray) -> BoolArray:
         """Which contributions, shape (..., 2), have the higher value."""
@@ -78,106 +58,135 @@ def two_values(vectors: FloatArray) -> list[TwoValues | None]:
     Where only 0, or only 1, was seen of rows that an algorithm selects, the other is taken to exist.
     """
     out: list[TwoValues | None] = []
-    for m in range(vectors.shape[1]):
-        u, w = vectors[:, m, :, U], vectors[:, m, :, W]
+    for u, w in np.moveaxis(vectors, (1, 3), (0, 1)):
         loads = w != 0
         values = np.unique(u[loads] / w[loads])
         if len(values) > 1:
             values = values[np.concatenate([[True], np.diff(values) > SAME * np.abs(values).max()])]
-        varies = not loads.all()
-        if len(values) == 1 and values[0] in (0.0, 1.0) and varies:
+        if len(values) == 1 and values[0] in (0.0, 1.0) and not loads.all():
             values = np.array([0.0, 1.0])
+        pair = None
         if len(values) == 2:
-            out.append(TwoValues(float(values[0]), float(values[1]), loads, rate=True))
-        elif len(values) == 3 and 0.0 in values and not varies:
+            pair = TwoValues(float(values[0]), float(values[1]), loads, rate=True)
+        elif len(values) == 3 and 0.0 in values and loads.all():  # rows that are not selected contribute 0
             low, high = values[values != 0]
-            out.append(TwoValues(float(low), float(high), u != 0, rate=False))
-        else:
-            out.append(None)
+            pair = TwoValues(float(low), float(high), u != 0, rate=False)
+        out.append(pair)
     return out
 
 
-def within(vectors: FloatArray, bounds: tuple[float, float] | None) -> TwoValues | None:
-    """A range that is known: its ends are what rows of one utility, (cells, 2, 2), may have missed."""
-    return None if bounds is None else TwoValues(*bounds, vectors[..., W] != 0, rate=False)
-
-
 def ordered_as_zero_one(cells: Cells) -> Cells:
-    """The same cells in the order that they would have if each pair of values were 0 and 1.
-
-    Draws follow the order of cells, and must not depend on how an outcome is written.
-    """
+    """Cells in the order they would have if each pair of values were 0 and 1: draws follow the order of cells."""
     vectors = by_utility(cells)
     keys = vectors.copy()
     for m, pair in enumerate(two_values(vectors)):
-        if pair is not None and pair.rate and (pair.low, pair.high) != (0.0, 1.0):
+        if pair is not None and pair.rate:
             keys[:, m, :, U] = np.where(pair.is_high(vectors[:, m]), vectors[:, m, :, W], 0.0)
-    if np.array_equal(keys, vectors):
-        return cells
-    order = np.lexsort((*keys.reshape(len(keys), -1).T[::-1], cells.block))
-    values = np.asfortranarray(cells.values[order])
-    return replace(cells, values=values, block=cells.block[order], counts=cells.counts[order])
+    if not np.array_equal(keys, vectors):
+        cells = some_cells(cells, np.lexsort((*keys.reshape(len(keys), -1).T[::-1], cells.block)))
+    return cells
 
 
-def unseen_of_two(cells: Cells, pairs: Sequence[TwoValues | None]) -> Iterator[tuple[IntArray, int, int, list[Unseen]]]:
-    """Where one of two values may be missing: the cells that change sign, whose, how often it was seen, rows more."""
-    vectors = by_utility(cells)
-    for m, pair in enumerate(pairs):
-        if pair is None:
-            continue
-        for algorithm in (0, 1):
-            alone = pair.selects[:, algorithm] & ~pair.selects[:, 1 - algorithm]
-            for b, part in enumerate(cells.slices()):
-                place = part.start + np.flatnonzero(alone[part])
-                counts = cells.counts[place]
-                high = int(counts[pair.is_high(vectors[place, m, algorithm])].sum())
-                seen = min(high, int(counts.sum()) - high)
-                if not len(place) or seen >= FEWEST_SEEN:
-                    continue
-                sides = [np.where(np.arange(2) == algorithm, value, 0.0) for value in (pair.low, pair.high)]
-                yield place, algorithm, seen, [_one_more(cells, place, b, m, values) for values in sides]
+class RowCorrections:
+    """What the deviations of rows are multiplied by, `sign` (cells, M) times `scale` (blocks, M), and rows more.
+
+    `added` has the block, utility and vector of each row more, and the cells that it joins. `rare` has, for rows of one
+    algorithm, their block, whose they are, how many have the rarer value, and how many there are.
+    """
+
+    def __init__(self, cells: Cells, clusters: RowsInClusters | None = None) -> None:
+        self.cells, self.clusters, self.vectors = cells, clusters, by_utility(cells)
+        self.pairs = two_values(self.vectors)
+        self.sign = np.ones(self.vectors.shape[:2])
+        self.scale = np.ones((cells.blocks, self.vectors.shape[1]))
+        self.added: list[tuple[int, int, FloatArray, IntArray]] = []
+        self.acted: list[tuple[str, int, int | None]] = []
+        self.rare: list[tuple[int, int, int, int]] = []
+
+    def correct(self, evidence: Evidence, claim: Claim) -> None:
+        """Look for values not seen, and for margins."""
+        for m, pair in enumerate(self.pairs):
+            bounds = evidence.measures[m].bounds
+            if pair is not None:
+                self._unseen(m, pair, m in evidence.asked)
+            elif bounds is not None:
+                self._unseen(m, TwoValues(*bounds, self.vectors[:, m, :, W] != 0, rate=False), False)
+        for condition in conditions(evidence, claim):
+            if condition.allows_loss and not evidence.measures[condition.measure].formula:
+                self._at_the_edge(condition, evidence)
+
+    def _unseen(self, m: int, pair: TwoValues, asked: bool) -> None:
+        for t, b in product((0, 1), range(self.cells.blocks)):
+            place = np.flatnonzero(pair.selects[:, t] & ~pair.selects[:, 1 - t] & (self.cells.block == b))
+            counts = self.cells.counts[place]
+            high = int(counts[pair.is_high(self.vectors[place, m, t])].sum())
+            seen = min(high, int(counts.sum()) - high)
+            if not len(place) or seen >= MIN_SEEN:
+                continue
+            self.sign[place, m] = -1.0
+            self._add(place, b, m, *(np.where(np.arange(2) == t, value, 0.0) for value in (pair.low, pair.high)))
+            self.acted.append((TWO_VALUES, m, b))
+            self.rare += [(b, t, seen, int(counts.sum()))] if asked else []
+
+    def _at_the_edge(self, condition: Condition, evidence: Evidence) -> None:
+        m, pair, before = condition.measure, self.pairs[condition.measure], len(self.added)
+        mine = condition.member == int(np.flatnonzero(condition.coefficients.any(axis=1))[0])
+        loads = self.vectors[:, m, :, W] != 0
+        place = np.flatnonzero(mine[self.cells.block] & loads.any(axis=1))
+        if pair is None or not pair.rate or not len(place):
+            return
+        both = place[loads[place].all(axis=1)]
+        if len(both):
+            block = int(np.argmax(np.bincount(self.cells.block[both], weights=self.cells.counts[both])))
+            self._add(both, block, m, np.array([pair.low, pair.high]), np.array([pair.high, pair.low]))
+        self.sign[place, m] = -1.0
+        more = [as_cell(block, vector) for block, _, vector, _ in self.added[before:]]
+        moved = influence_of(condition, join(some_cells(self.cells, place), *more), evidence.sums, evidence.measures)
+        ratio = ratio_at_the_null(moved.counts.sum() * moved.values + condition.margin, moved.counts, condition.margin)
+        self.scale[mine, m] = np.maximum(self.scale[mine, m], ratio)
+        self.acted += [(MARGIN, m, int(b)) for b in np.flatnonzero(mine)]
+
+    def _add(self, place: IntArray, block: int, m: int, *sides: FloatArray) -> None:
+        """Rows as heavy as those they join are on average, with the given values under either algorithm."""
+        weight = np.average(self.vectors[place, m, :, W], axis=0, weights=self.cells.counts[place])
+        for values in sides:
+            row = np.zeros(self.vectors.shape[1:])
+            row[m, :, U], row[m, :, W] = values * weight, weight
+            self.added.append((block, m, row, place))
+
+    def units(self, stratum: int, cells: Cells) -> tuple[Cells, FloatArray]:
+        """The rows, or the clusters of one stratum of the design: as they are, and the vectors to draw them with."""
+        factor = (self.sign * self.scale[self.cells.block])[:, :, None, None]
+        drawn = (self.vectors * factor).reshape(self.cells.values.shape)
+        if self.clusters is None:
+            return self.cells, drawn
+        true, drawn = (self.clusters.pool(values, stratum) for values in (self.cells.values, drawn))
+        zeros, ones = np.zeros(len(true), dtype=np.int64), np.ones(len(true), dtype=np.int64)
+        return Cells(true, zeros, ones, cells.rows - len(true), 1), drawn
+
+    def more(self) -> list[Cells]:
+        """The rows more; or clusters more, each of as many rows as those that it joins have in a cluster."""
+        rows = [(b, -self.scale[b, m] * vector, place) for b, m, vector, place in self.added]
+        if self.clusters is None:
+            return [as_cell(b, row) for b, row, _ in rows]
+        out = np.zeros((len(rows), self.cells.blocks, *self.vectors.shape[1:]))
+        for cluster, (b, row, place) in zip(out, rows, strict=True):
+            known = np.unique(self.clusters.cluster[place][self.clusters.stratum[place] >= 0])
+            cluster[b] = row * (float(self.cells.counts[place].sum()) / max(1, len(known)))
+        return [as_cell(0, cluster) for cluster in out]
 
 
-def discordant_rows(cells: Cells, place: IntArray, measure: int, pair: TwoValues) -> list[Unseen]:
-    """One row more that only the candidate gets right, and one that only the status quo does."""
-    block = int(np.argmax(np.bincount(cells.block[place], weights=cells.counts[place])))
-    sides = np.array([[pair.low, pair.high], [pair.high, pair.low]])
-    return [_one_more(cells, place, block, measure, values) for values in sides]
-
-
-def _one_more(cells: Cells, place: IntArray, block: int, measure: int, values: FloatArray) -> Unseen:
-    """A row as heavy as those it joins are on average, with a value under either algorithm, shape (2,)."""
-    vectors = by_utility(cells)[place]
-    weight = np.average(vectors[:, measure, :, W], axis=0, weights=cells.counts[place])
-    row = np.zeros(vectors.shape[1:])
-    row[measure, :, U], row[measure, :, W] = values * weight, weight
-    return Unseen(block, measure, row)
+def as_cell(block: int, vector: FloatArray) -> Cells:
+    """One unit more."""
+    return Cells(vector.reshape(1, -1), np.array([block]), np.array([1]), 0, block + 1)
 
 
 def ratio_at_the_null(values: FloatArray, counts: FloatArray, statistic: float) -> float:
-    """The standard error that a mean of n values would have if the mean were zero, over the one it has; at least 1.
+    """The standard error that the mean of `values` would have if it were zero, over the one it has; at least 1.
 
-    Parameters
-    ----------
-    values : array
-        What each row adds to the statistic; their mean is the statistic.
-    counts : array
-        How many rows there are of each.
-    statistic : float
-
-    Notes
-    -----
-    The weights are q_i = 1 / (n + t v_i) with the t that makes their mean of v zero.
-
-    Examples
-    --------
-    Ten rows, one of which speaks against: at a mean of zero half of the weight would.
-
-    >>> round(ratio_at_the_null(np.array([1.0, -1.0]), np.array([9.0, 1.0]), 0.8), 2)
-    1.67
+    The mean is `statistic`. The weights at the null are 1 / (n + t v_i) with the t that makes their mean of v zero.
     """
-    total = float(counts.sum())
-    against = values[values < 0]
+    total, against = float(counts.sum()), values[values < 0]
     if statistic <= 0 or not len(against):
         return 1.0
     low, high = 0.0, total / -float(against.min())
@@ -192,12 +201,41 @@ def ratio_at_the_null(values: FloatArray, counts: FloatArray, statistic: float) 
     return max(1.0, (there / here) ** 0.5) if here > 0 else 1.0
 
 
-def farther(median: FloatArray, worst: FloatArray) -> FloatArray:
-    """A row, or cluster, `FARTHER` times as far from the median one as the worst; arrays of shape (..., 2)."""
-    weight = worst[..., W]
-    middle, far = (
-        np.divide(one[..., U], one[..., W], out=np.zeros_like(weight), where=one[..., W] != 0)
-        for one in (median, worst)
-    )
-    middle = np.where(median[..., W] != 0, middle, far)
-    return np.stack([weight * (middle + FARTHER * (far - middle)), weight], axis=-1)
+def long_tails(
+    evidence: Evidence, units: Cells, two_valued: Sequence[int]
+) -> tuple[list[Leaning], list[tuple[int, Cells]]]:
+    """Conditions with a long tail against them, and the utility and vector of a unit more for each kind that leans.
+
+    Whatever the claim asks for, all conditions count and none asks for more than no loss, so that other claims can be
+    put to the same draws. Of two values, nothing is far away.
+    """
+    leaning: list[Leaning] = []
+    # By utility, groups of an attribute and kind of rows: how far out the unit is, and the unit.
+    out: dict[tuple[int, bytes, int], tuple[float, Cells]] = {}
+    every = vectors_of(units, evidence.sums.shape)
+    for condition in (one for one in conditions(evidence, Claim()) if one.measure not in two_valued):
+        m, moved = condition.measure, influence_of(condition, units, evidence.sums, evidence.measures)
+        if not moved.may_decide(condition.margin):
+            continue
+        columns = [at for _, at in evidence.measures[m].reads] or [m]
+        size = np.abs(every[..., U][:, :, columns]).max(axis=2)
+        level, whose = condition.levels(units), condition.coefficients != 0
+        total = np.zeros(whose.shape)
+        np.add.at(total, np.broadcast_to(level, size.shape[:2]), units.counts[:, None, None] * size)
+        share = np.divide(size, total[level], out=np.zeros(size.shape), where=(whose & (total > 0))[level])
+        leaning.append((condition, moved, float(share.max())))
+        for kind in np.flatnonzero(moved.leans >= min(MAX_LEAN, float(moved.leans.max()))):
+            mine = np.flatnonzero(moved.kinds == kind)
+            order = mine[np.argsort(moved.values[mine], kind="stable")]
+            worst, number = order[0], moved.counts[order]
+            median = order[np.searchsorted(np.cumsum(number), number.sum() / 2)]
+            reach = float(moved.values[median] - moved.values[worst]) / moved.spread
+            key = m, condition.member.tobytes(), int(kind)
+            if reach > (out[key][0] if key in out else 0.0):
+                unit, weight = np.zeros(every.shape[1:]), every[worst, ..., W]
+                far, middle = np.nan_to_num(utilities_of(every[worst])), utilities_of(every[median])
+                middle = np.where(np.isnan(middle), far, middle)
+                farther = np.stack([weight * (middle + FARTHER * (far - middle)), weight], axis=-1)
+                unit[:, columns] = farther[:, columns]
+                out[key] = reach, as_cell(int(units.block[worst]), unit)
+    return leaning, [(m, unit) for (m, _, _), (_, unit) in out.items()]

@@ -19,11 +19,11 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
-from improvable.inference.corrections import corrections_of, plain
-from improvable.inference.diagnostics import changes, crossed_array
+from improvable.inference.corrections import plain
+from improvable.inference.diagnostics import changes, crossed_array, differing_rows, effective_rows
 from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.moments import Moments, most_cells
-from improvable.inference.reliability import differing_rows, effective_rows, heavy_weights, reliability_cautions
+from improvable.inference.reliability import heavy_weights, reliability_cautions
 from improvable.inference.statistics import utilities_of, with_formulas
 from improvable.inference.tally import (
     Clusters,
@@ -198,7 +198,7 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
-    acted: Any = () if drawable is None else corrections_of(drawable, evidence)
+    acted: Any = () if drawable is None else drawable.in_words(evidence)
     counts: CountFacts = {
         "rows": tally.rows,
         "clusters": None if clusters is None else len(clusters),

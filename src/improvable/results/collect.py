@@ -55,7 +55,7 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
         "kind": kind,
         "p_value": result.p_value,
         "p_value_text": p_text(result.p_value, question.draws),
-        "threshold": result.threshold,
+        "threshold": result.level,
         "reject": bool(result.reject),
         "groups": list(result.groups),
         "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
@@ -125,7 +125,7 @@ def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> 
             "status_quo": _fields(one.spreads[0]),
             "candidate": _fields(one.spreads[1]),
         }
-        for one in combine_all(every, result.question.claim, gaps, 1 - result.threshold)
+        for one in combine_all(every, result.question.claim, gaps, 1 - result.level)
     ]
 
 
@@ -234,10 +234,10 @@ def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
     """The condition that failed in the deciding repetition, whose p-value is the combined one."""
     repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
     lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
-    enough = rows_needed(rows, lack.standard_errors, result.threshold)
+    enough = rows_needed(rows, lack.standard_errors, result.level)
     component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
     above = component.kind == "accuracy" and measures[component.measure].higher_is_better
-    reach = detectable(lack.needed, lack.error, result.threshold, above)
+    reach = detectable(lack.needed, lack.error, result.level, above)
     return {
         "repetition": repetition.repetition,
         "kind": component.kind,

@@ -106,7 +106,7 @@ class Comparison(Result):
         own = {"rows": self.rows, "clusters": self.clusters, "data_fingerprint": self.data_fingerprint, "seal": None}
         return state("comparison", self, own, gaps)
 
-    def reconsider(self, **changes: Any) -> "Comparison":
+    def with_claim(self, **changes: Any) -> "Comparison":
         """The same evidence asked another question: at once, from the draws, without data.
 
         Parameters

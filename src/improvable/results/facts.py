@@ -1,7 +1,7 @@
 """The types of a result as plain data: the JSON, and the source of every other output.
 
-`docs/result_schema.py` makes the JSON's schema from these types; `docs/reference/result_words.toml` says what each key
-means. `Annotated` adds the strings to choose from, the limits of a number, or the fewest and most items of a list.
+`docs/generate/schema.py` makes the JSON's schema from these types; `docs/reference/result_words.toml` says what each
+key means. `Annotated` adds the strings to choose from, the limits of a number, or the fewest and most items of a list.
 """
 
 from typing import Annotated, Any, NotRequired, TypedDict

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from improvable.inference.bootstrap import FEWEST_IN_LARGE_CELL, ROWS_PER_LOT, child, resample
+from improvable.inference.bootstrap import MIN_IN_LARGE_CELL, ROWS_PER_LOT, child, resample
 from improvable.inference.cells import Cells, count
 
 
@@ -68,7 +68,7 @@ def test_workers_change_no_bit(name: str) -> None:
 
 
 def test_the_cases_cover_both_kinds_of_cell() -> None:
-    large = {name: cells.counts >= FEWEST_IN_LARGE_CELL for name, cells in CASES.items()}
+    large = {name: cells.counts >= MIN_IN_LARGE_CELL for name, cells in CASES.items()}
     assert large["large cells only"].all()
     assert 0 < large["large and small cells"].mean() < 1
     assert not large["distinct rows, several lots"].any()
