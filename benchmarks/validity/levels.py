@@ -60,7 +60,7 @@ def compare_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: i
 def compare_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
     """The p-values of one comparison by either gap statistic, without corrections of draws, and its cautions."""
     result = compare_once(process, truth, seed, draws)
-    plain = result.p_value if result.p_plain is None else result.p_plain
+    plain = result.p_value if result.counts["p_plain"] is None else result.counts["p_plain"]
     return {**p_values(result.assessment), "plain": plain, **fired(result.cautions)}
 
 

@@ -12,7 +12,7 @@ import improvable
 from improvable.datasets import DIABETES_SCREENING, diabetes_screening
 from improvable.inference.evidence import ALGORITHMS
 from improvable.report import plots
-from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, styled
+from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, series, styled
 from improvable.studies.game import FORWARD_CORRELATION, BetaMixing, GaussianMixing, Mixing, costs_of, play
 from replication.appendix_e import appendix_e, curve_rows
 
@@ -55,7 +55,7 @@ def detection(everybody: improvable.Audit, undiagnosed: improvable.Audit) -> Any
             for group in facts["groups"]
             for name, one in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True)
         ]
-        color, shape = algorithm_scales()
+        color, shape = series("algorithm", ALGORITHM_NAMES, OKABE_ITO, SHAPES, title=None)
         x = alt.X("share:Q", title="share of people with diabetes who are screened", scale=alt.Scale(domain=[0.5, 1]))
         y = alt.Y("group:N", title=None)
         line = chart(rows).mark_line(color="#888888").encode(x=x, y=y, detail="group:N")

@@ -74,8 +74,12 @@ def test_the_draw_among_ties_is_independent_of_the_repetitions() -> None:
         features=["x"], test=improvable.Test(repetitions=4, draws=100),
     )  # fmt: skip
     for repetition in result.repetitions:
-        assert repetition.shares["status_quo"]["train"] == pytest.approx(0.25, abs=4 * (0.25 * 0.5 / 20_000) ** 0.5)
-        assert repetition.shares["status_quo"]["test"] == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 20_000) ** 0.5)
+        assert repetition.counts["share_selected"]["status_quo"]["train"] == pytest.approx(
+            0.25, abs=4 * (0.25 * 0.5 / 20_000) ** 0.5
+        )
+        assert repetition.counts["share_selected"]["status_quo"]["test"] == pytest.approx(
+            0.25, abs=5 * (0.25 * 0.75 / 20_000) ** 0.5
+        )
 
 
 def test_the_paper_s_letter_can_be_asked_for() -> None:
@@ -88,5 +92,5 @@ def test_the_paper_s_letter_can_be_asked_for() -> None:
         strict = flat_compare(frame, status_quo=now, ties="strict", **asked)
     with pytest.warns(improvable.ImprovableWarning, match="candidate selects 100.0%"):
         drawn = flat_compare(frame, status_quo=now, **asked)
-    assert strict.shares["status_quo"]["test"] == float((frame["score"] == 3).mean())  # type: ignore[arg-type]
-    assert drawn.shares["status_quo"]["test"] == pytest.approx(0.4, abs=0.06)
+    assert strict.counts["share_selected"]["status_quo"]["test"] == float((frame["score"] == 3).mean())  # type: ignore[arg-type]
+    assert drawn.counts["share_selected"]["status_quo"]["test"] == pytest.approx(0.4, abs=0.06)

@@ -48,7 +48,7 @@ def test_a_fitted_model_reads_its_own_columns(case: Case, kind: Any) -> None:
     by_function = compared(data, lambda frame: model.predict(frame[["count"]]))
     assert by_model.to_dict()["repetitions"] == by_function.to_dict()["repetitions"]
     top = compared(data, improvable.threshold(model, capacity=0.2))
-    assert top.shares["candidate"]["test"] == pytest.approx(0.2, abs=0.06)
+    assert top.counts["share_selected"]["candidate"]["test"] == pytest.approx(0.2, abs=0.06)
 
 
 def test_a_model_of_pyarrow_rows_reads_them_too(case: Case) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import improvable
 from improvable.report import plots
-from improvable.report.document import slider_curves
+from improvable.report.document import sliders_block
 from improvable.results.formatting import p_text
 
 EVIL = "<script>alert(1)</script>"
@@ -163,7 +163,7 @@ def test_the_page_is_silent_and_asks_for_nothing(browser: Browser, report: str) 
 
 def test_sliders_show_what_the_library_computes(browser: Browser, report: str, audit: improvable.Audit) -> None:
     browser.open(report)
-    frontier, curves = audit.frontier(), slider_curves(audit)
+    frontier, curves = audit.frontier(), sliders_block(audit).curves
     start = browser.value("document.getElementById('p-shown').textContent")
     a, f = curves["start"]
     assert start == _shown(audit.p_value)
@@ -181,7 +181,7 @@ def test_sliders_show_what_the_library_computes(browser: Browser, report: str, a
 
 def test_every_step_of_both_sliders_is_exact(browser: Browser, report: str, audit: improvable.Audit) -> None:
     browser.open(report)
-    curves = slider_curves(audit)
+    curves = sliders_block(audit).curves
     shown = browser.value(
         """(() => {
           const a = document.getElementById("slide-a"), f = document.getElementById("slide-f"), out = [];

@@ -106,7 +106,7 @@ def test_repetitions_are_those_of_one_batch_and_one_thread(
         naive = replace(naive, repetition=repetition, notes=found.notes)
         weights = np.diff([*ready.cuts.ends, 1.0]) / (1 - ready.cuts.ends[0])
         for t, name in enumerate(("status_quo", "candidate")):
-            naive.shares[name]["train"] = float(np.dot(weights, [one.shares[t] for one in fits]))
+            naive.counts["share_selected"][name]["train"] = float(np.dot(weights, [one.shares[t] for one in fits]))
         facts, expected = repetition_facts(found), repetition_facts(naive)
         assert json.dumps(facts, sort_keys=True) == json.dumps(expected, sort_keys=True)
 

@@ -72,7 +72,7 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     with pytest.warns(improvable.ImprovableWarning, match="which alone can change"):
         result = audited(capacity=0.1)
     (text,) = result.to_dict()["verdict_warnings"]
-    shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].shares.items()}
+    shares = {name: f"{share['test']:.1%}" for name, share in result.repetitions[0].counts["share_selected"].items()}
     assert shares == {"status_quo": "42.9%", "candidate": "8.8%"}
     assert "the candidate selects 8.8% of the rows and the status quo 42.9%" in text
     assert f"But: {text[:40]}" in " ".join(result.summary().split())

@@ -117,7 +117,8 @@ def test_trap_4_thresholds_come_from_training_rows_for_both_algorithms(case: Cas
         for g in range(2):
             own = sample.grouping.codes[block] == g
             expected[g] += [before[own].sum(), after[own].sum()]
-    assert result.repetitions[0].selected.tolist() == expected.tolist()
+    found = result.repetitions[0].counts["selected"].values()
+    assert [[one["status_quo"], one["candidate"]] for one in found] == expected.tolist()
 
 
 def _left_out(x: FloatArray, y: FloatArray) -> list[float]:
@@ -210,11 +211,11 @@ def test_trap_10_ties_that_break_the_capacity_are_reported(case: Case) -> None:
     frame = case.frame().with_columns(coarse=pl.Series(rng.integers(0, 4, 500)))
     now = improvable.threshold("coarse", capacity=0.4)
     met = compared(frame, status_quo=now)
-    assert met.shares["status_quo"]["test"] == pytest.approx(0.4, abs=0.04)
+    assert met.counts["share_selected"]["status_quo"]["test"] == pytest.approx(0.4, abs=0.04)
     with pytest.warns(improvable.ImprovableWarning, match=r"status quo selects 2\d\.\d\d% .* fewer than its capacity"):
         result = compared(frame, status_quo=now, ties="strict")
     assert any("fewer than its capacity" in text for text in result.to_dict()["verdict_warnings"])
-    assert result.shares["status_quo"]["test"] == pytest.approx(float((frame["coarse"] == 3).mean()))  # type: ignore[arg-type]
+    assert result.counts["share_selected"]["status_quo"]["test"] == pytest.approx(float((frame["coarse"] == 3).mean()))  # type: ignore[arg-type]
 
 
 def test_trap_10_the_capacity_reached_is_reported_for_both_algorithms_and_samples(case: Case) -> None:

@@ -64,7 +64,9 @@ def test_whole_weights_equal_repeated_rows_in_every_point_estimate(case: Case, a
     options["ties"] = "strict"  # copies of a row are drawn one by one, a weighted row as a whole
     weighted, plain = compared(frame, weight="whole", **options), compared(repeated, **options)
     np.testing.assert_allclose(weighted.evidence.values[0], plain.evidence.values[0], rtol=1e-12)
-    assert weighted.shares["candidate"]["test"] == pytest.approx(plain.shares["candidate"]["test"])
+    assert weighted.counts["share_selected"]["candidate"]["test"] == pytest.approx(
+        plain.counts["share_selected"]["candidate"]["test"]
+    )
 
 
 def test_the_unit_of_weights_does_not_matter(case: Case) -> None:

@@ -13,7 +13,7 @@ import pytest
 import improvable
 from conftest import Case
 from improvable.report.blocks import Note
-from improvable.report.document import slider_curves
+from improvable.report.document import sliders_block
 from improvable.report.html import VARIABLES, html_page, notebook_html, script_json
 from improvable.report.sections import cautions_section
 from improvable.report.write import write_report
@@ -107,7 +107,7 @@ def test_the_report_shows_the_diagnostics(audit: improvable.Audit, page: str) ->
 @pytest.mark.parametrize("changes", [{}, {"form": "difference"}, {"gap": "absolute"}, {"delta_fairness": 0.123}])
 def test_embedded_curves_give_the_p_value_of_every_step(audit: improvable.Audit, changes: dict[str, Any]) -> None:
     result = audit.with_claim(**changes)
-    curves = json.loads(json.dumps(slider_curves(result)))
+    curves = json.loads(json.dumps(sliders_block(result).curves))
     p = np.array(curves["p"])
     codes = [np.maximum(np.array(a)[:, None], np.array(f)[None, :]) for a, f in curves["repetitions"]]
     embedded = p[np.sort(codes, axis=0)[(len(codes) - 1) // 2]]

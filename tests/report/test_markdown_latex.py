@@ -13,7 +13,7 @@ from conftest import Case
 from improvable.report.html import notebook_html
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
-from improvable.report.tables import CANDIDATE, MOST_BLOCKS, STATUS_QUO, paper_block
+from improvable.report.tables import CANDIDATE, MAX_BLOCKS, STATUS_QUO, paper_block
 from improvable.report.write import write_report, write_table
 from improvable.results.formatting import p_text
 
@@ -80,7 +80,7 @@ def test_many_components_stand_below_each_other() -> None:
         accuracy=["calibration", "selection_rate"],
     )  # fmt: skip
     facts = result.facts
-    assert len(facts["repetitions"][0]["components"]) > MOST_BLOCKS
+    assert len(facts["repetitions"][0]["components"]) > MAX_BLOCKS
     table = paper_block(facts)
     components = facts["repetitions"][0]["components"]
     gaps = [component for component in components if component["kind"] == "fairness"]

@@ -14,11 +14,10 @@ import improvable
 from conftest import Case
 from flat import flat_compare
 from improvable.report import plots
+from improvable.report.blocks import Picture
 from improvable.report.labels import in_words
-from improvable.report.plots.dumbbells import draw_dumbbells
-from improvable.report.plots.p_values import draw_p_values
-from improvable.report.plots.style import NARROW, WIDE
-from improvable.report.plots.surface import draw_region, has_region
+from improvable.report.plots.style import NARROW, WIDE, Plot, chart
+from improvable.results.facts import Facts
 from reported import estimated, many_groups
 
 PICTURES = (plots.dumbbells, plots.utilities, plots.surface, plots.p_values)
@@ -175,14 +174,17 @@ def test_dumbbells_show_means_and_intervals_over_all_repetitions(audit: improvab
 @pytest.mark.parametrize("count", [2, 5, 10])
 def test_pictures_of_many_groups_have_a_row_for_each_and_two_marks_in_the_legend(count: int) -> None:
     result = many_groups(count)
-    facts = in_words(result.facts)
+    facts, frontier = in_words(result.facts), result.frontier()
+    shown, sure = (plot.picture(facts, frontier) for plot in (plots.dumbbells, plots.p_values))
+    assert isinstance(shown, Picture)
+    assert isinstance(sure, Picture)
     for width in (NARROW, WIDE):
-        svg = plots.chart_svg(draw_dumbbells(facts, width))
+        svg = plots.chart_svg(shown.draw(width))
         assert float(re.findall(r'width="(\d+)"', svg)[0]) <= width + 40
         for group in result.groups:
             assert svg.count(f">{group}<") == 1, "once, on the axis"
         assert svg.count(">status quo<") == svg.count(">candidate<") == 1
-        plain = plots.chart_svg(draw_p_values(facts, width))
+        plain = plots.chart_svg(sure.draw(width))
         assert plain.count(">Accuracy of") == count + 0 if facts["overall"] is None else 1
 
 
@@ -196,14 +198,14 @@ def test_the_gap_is_drawn_also_where_fairness_is_another_utility() -> None:
 def test_the_map_shows_only_what_is_shown() -> None:
     result = many_groups(2)
     frontier = result.frontier()
-    chart = draw_region(result.facts, frontier, WIDE)
+    chart = result.plot("map")
     steps = [row for row in values_of(chart) if "a2" in row]
     assert {(row["a2"], row["f2"]) for row in steps} == {(a, f) for a, f in frontier.edge() if a > 0 and f > 0}
     for row in steps:
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 0.999) < frontier.level
         assert frontier.p_value(row["a2"] * 1.001, row["f2"] * 0.999) >= frontier.level
         assert frontier.p_value(row["a2"] * 0.999, row["f2"] * 1.001) >= frontier.level
-    assert not has_region(compare_case(candidate="now").frontier())
+    assert compare_case(candidate="now").plot("map") is None
     assert "delta" not in chart.to_json()
 
 
@@ -243,3 +245,23 @@ def test_names_from_data_are_escaped_in_pictures() -> None:
     draws: tuple[Callable[[Result], Any], ...] = PICTURES
     for draw in draws:
         assert "<script" not in plots.chart_svg(draw(result))
+
+
+def test_a_new_picture_is_one_function_and_one_entry(
+    comparison: improvable.Comparison, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    @Plot
+    def dots(facts: Facts, _: Any) -> Picture:
+        rows = [{"p": one["p_value"]} for one in facts["repetitions"]]
+        said = f"p-values: {facts['p_value_text']}."
+        return Picture("dots", "Dots", ("Each dot is a repetition.",), said, lambda _: chart(rows).mark_point())
+
+    monkeypatch.setitem(plots.REPORTED, "dots", dots)
+    monkeypatch.setitem(plots.PICTURES, "dots", dots)
+    assert values_of(comparison.plot("dots")) == [{"p": comparison.p_value}]
+    for suffix in ("html", "md"):
+        comparison.report(tmp_path / f"report.{suffix}")
+    assert '<figure id="dots"><h3>Dots</h3>' in (tmp_path / "report.html").read_text()
+    assert "**Dots.** p-values:" in (tmp_path / "report.md").read_text()
+    with pytest.raises(improvable.OptionError, match="dots"):
+        comparison.plot("dot")

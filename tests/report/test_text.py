@@ -12,7 +12,7 @@ import improvable
 from flat import flat_audit, flat_compare
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
-from improvable.report.people import people_by_group
+from improvable.report.people import people_count
 from improvable.results.formatting import ends_text, value_text
 from reported import estimated
 
@@ -119,8 +119,8 @@ def test_who_changes_is_a_table_of_a_thousand_people() -> None:
     result = compared(["men", "women"])
     lines = result.summary().splitlines()
     start = lines.index(next(line for line in lines if line.startswith("selected by")))
-    for line, (group, kinds) in zip(lines[start + 1 :], people_by_group(result.facts).items(), strict=False):
-        assert line.split() == [group, *(kinds[kind].count for kind in KINDS)]
+    for line, (group, kinds) in zip(lines[start + 1 :], result.facts["people"].items(), strict=False):
+        assert line.split() == [group, *(people_count(kinds[kind]) for kind in KINDS)]
 
 
 def test_a_gap_that_changes_sides_is_printed_with_its_sides() -> None:

@@ -2,7 +2,9 @@
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +14,7 @@ from improvable.procedure.cautions import MEANINGS, meaning
 from improvable.question.catalog import UTILITIES, short_words
 from improvable.report.blocks import Tiles, flat
 from improvable.report.document import make_document
+from improvable.results.facts import CountFacts, RepetitionFacts
 from improvable.results.formatting import ends_text, value_text
 from reported import SHAPES, compare_case, make_audit, many_groups
 
@@ -106,3 +109,38 @@ def test_every_kind_of_caution_has_a_meaning() -> None:
         assert not hidden, "the longer name comes first"
     assert meaning("few of a group, candidate") == MEANINGS["few"]
     assert meaning("fewest") == ""
+
+
+def test_a_new_count_is_one_key_that_is_stored_loaded_and_stated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = compare_case()
+    counts: Any = {**result.counts, "agreeing": 7}
+    counted = replace(result, counts=counts)
+    assert cast(Any, counted.facts["repetitions"][0])["agreeing"] == 7
+    counted.save(tmp_path / "kept")
+    with pytest.raises(improvable.StorageError, match="damaged"):
+        improvable.load(tmp_path / "kept")  # a key that no type declares
+    monkeypatch.setitem(CountFacts.__annotations__, "agreeing", int)
+    assert improvable.load(tmp_path / "kept").facts["repetitions"] == counted.facts["repetitions"]
+    assert CountFacts.__annotations__.keys() <= {*RepetitionFacts.__annotations__, "agreeing"}
+
+
+def test_means_over_repetitions_are_stated_and_no_writer_computes_them() -> None:
+    facts = make_audit().facts
+    repetitions = facts["repetitions"]
+    assert facts["selected_shares"] is not None
+    for group, pair in facts["selected_shares"].items():
+        for name, share in pair.items():
+            whole = [one["share_selected"][name]["test"] for one in repetitions]
+            by_group = [one["share_selected_by_group"].get(group, {}).get(name, 0.0) for one in repetitions]
+            found = whole if group == "everyone" else by_group
+            assert share == pytest.approx(sum(found) / len(found))
+    for group, kinds in facts["people"].items():
+        assert sum(kind["people"] for kind in kinds.values()) == pytest.approx(1_000)
+        selected = kinds["both"]["people"] + kinds["only_candidate"]["people"]
+        assert selected == pytest.approx(1_000 * facts["selected_shares"][group]["candidate"])
+    for path in (SOURCE / "report").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        imported = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        assert not {"improvable.inference.test", "improvable.inference.critical", "statistics"} & {*imported}, path

@@ -92,7 +92,7 @@ def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
         draws=200, seed=7, delta_fairness=0.2, row_id="row", scheme="split",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
-    assert not any(repetition.corrections for repetition in slow.repetitions)
+    assert not any(repetition.counts["corrections"] for repetition in slow.repetitions)
     assert [p_values(repetition) for repetition in fast] == [
         p_values(repetition.assessment) for repetition in slow.repetitions
     ]

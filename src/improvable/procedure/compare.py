@@ -20,6 +20,7 @@ from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
+from improvable.inference.diagnostics import crossed_array
 from improvable.inference.intervals import disparities
 from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
 from improvable.procedure.evaluate import Contest, conclude, count_contests, draws_ties
@@ -81,9 +82,8 @@ def run_comparison(
         *share_cautions(shares, tally.rows, hint),
     ]
     if any(utility.binary_decision for utility in design.utilities):
-        assert result.crossed is not None
         rows_per_unit = 1.0 if surveyed.clusters is None else tally.rows / len(surveyed.clusters)
-        direction = direction_of_counts(result.crossed, rows_per_unit)
+        direction = direction_of_counts(crossed_array(tally.crossed), rows_per_unit)
         cautions += check_direction(direction, question, design.utilities, settings.direction)
     cautions += easy_cautions(question)
     if question.claim.asks("fairness"):

@@ -21,7 +21,7 @@ from improvable.data.sample import Reading, Sample
 from improvable.errors import AlgorithmError, DataError
 from improvable.inference.cells import STATUS_QUO, Cells
 from improvable.inference.corrections import plain
-from improvable.inference.diagnostics import crossed_array, differing_rows, effective_rows
+from improvable.inference.diagnostics import changes, crossed_array, differing_rows, effective_rows
 from improvable.inference.evidence import ALGORITHMS, Evidence, members
 from improvable.inference.moments import Moments, most_cells
 from improvable.inference.reliability import heavy_weights, reliability_cautions
@@ -42,7 +42,8 @@ from improvable.procedure.cautions import component_cautions
 from improvable.procedure.split import Part, Splitting
 from improvable.question.claim import Claim
 from improvable.question.design import Design
-from improvable.results.comparison import Comparison
+from improvable.results.comparison import Census, Comparison
+from improvable.results.facts import CountFacts
 from improvable.results.formatting import steady
 from improvable.results.storage import few_enough
 
@@ -177,28 +178,35 @@ def conclude(
     evidence = with_draws(evidence, counted, drawable, draws, seed, workers)
     rows = tally.by_row()
     differing = differing_rows(evidence, rows, clusters_of(tally)) if isinstance(rows, Cells) else {}
-
-    def by_algorithm(before: float, after: float) -> dict[str, float]:
-        return dict(zip(ALGORITHMS, (before, after), strict=True))
-
+    acted: Any = () if drawable is None else drawable.in_words(evidence)
+    counts: CountFacts = {
+        "rows": tally.rows,
+        "clusters": None if clusters is None else len(clusters),
+        "selected": {
+            group: {name: int(tally.selected[mine, t].sum()) for t, name in enumerate(ALGORITHMS)}  # type: ignore[misc]
+            for group, mine in members(attributes)
+        },
+        "share_selected": {name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
+        "share_selected_by_group": {group: _pair(*both) for group, both in tally.rates(attributes).items()},
+        "effective_rows": {
+            group: _pair(*map(steady, both)) for group, both in effective_rows(attributes, rows).items()
+        },
+        "differing_rows": {
+            group: {**_pair(*one.sides), "rows": one.rows, "effective": steady(one.effective)}  # type: ignore[typeddict-item]
+            for group, one in differing.items()
+        },
+        "corrections": [*acted],
+        "p_plain": p_plain,
+        "changes": {
+            group: {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
+            for group, kinds in changes(crossed_array(tally.crossed), attributes).items()
+        },
+    }
     result = Comparison(
         question=design.question,
         evidence=evidence,
-        rows=tally.rows,
-        clusters=None if clusters is None else len(clusters),
-        selected=tally.selected,
-        sizes=tally.sizes,
-        weight=tally.weights()[:, 0],
-        shares={name: {"test": share} for name, share in zip(ALGORITHMS, tally.shares(), strict=True)},
-        group_shares={group: by_algorithm(*pair) for group, pair in tally.rates(attributes).items()},
-        effective={group: by_algorithm(*map(steady, pair)) for group, pair in effective_rows(attributes, rows).items()},
-        differing={
-            group: {**by_algorithm(*one.sides), "rows": one.rows, "effective": steady(one.effective)}
-            for group, one in differing.items()
-        },
-        corrections=() if drawable is None else drawable.in_words(evidence),
-        p_plain=p_plain,
-        crossed=crossed_array(tally.crossed),
+        counts=counts,
+        census=Census(tally.sizes, tally.weights()[:, 0], tally.selected[:, STATUS_QUO]),
         cautions=(),
         backend=backend,
         counted=counted if few_enough(counted) else None,
@@ -211,6 +219,10 @@ def conclude(
     if isinstance(rows, Cells):
         cautions += heavy_weights(evidence, rows)
     return result.with_cautions(cautions)
+
+
+def _pair(before: float, after: float) -> dict[str, float]:
+    return dict(zip(ALGORITHMS, (before, after), strict=True))
 
 
 def refuse_undefined_training(design: Design, sums: FloatArray, attributes: Sequence[Attribute], where: str) -> None:

@@ -39,6 +39,7 @@ from improvable.question.utility import averages_over_selected
 from improvable.results import storage
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
+from improvable.results.facts import CountFacts
 from improvable.results.load import finished_repetitions
 
 
@@ -228,8 +229,8 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
         return float(np.dot(ready.splitting.weights, values))
 
     shares = {
-        name: {"train": mean([one.shares[t] for one in fitted]), **result.shares[name]}
-        for t, name in enumerate(result.shares)
+        name: {"train": mean([one.shares[t] for one in fitted]), **share}
+        for t, (name, share) in enumerate(result.counts["share_selected"].items())
     }
     # A cutoff errs as the rows do that it is learned from, and the share of the tested rows as these do.
     tested = np.sqrt(last.rows / tally.rows)
@@ -276,4 +277,5 @@ def _finish(ready: Prepared, fitted: Sequence[Fitted], tally: Tally, workers: in
             "stands in for it."
         )
         cautions.append(Caution("no candidate for a block", text))
-    return result.with_cautions(cautions, shares=shares, repetition=repetition, notes=notes)
+    counts: CountFacts = {**result.counts, "share_selected": shares}
+    return result.with_cautions(cautions, counts=counts, repetition=repetition, notes=notes)

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -117,6 +117,10 @@ def conforms(value: Any, hint: Any) -> bool:
     if origin in (tuple, list, Sequence):
         kind = list | tuple if origin is Sequence else origin
         return isinstance(value, kind) and all(conforms(one, inner[0]) for one in value)
+    if is_typeddict(hint):
+        hints = get_type_hints(hint)
+        same = isinstance(value, dict) and value.keys() == hints.keys()
+        return same and all(conforms(value[key], one) for key, one in hints.items())
     if isinstance(origin, type) and issubclass(origin, Mapping):
         pairs = value.items() if isinstance(value, Mapping) else [(None, None)]
         return all(conforms(key, inner[0]) and conforms(one, inner[1]) for key, one in pairs)

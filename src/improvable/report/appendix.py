@@ -1,15 +1,15 @@
 """The appendix: every component, interval, eigenvalue and feature, welfare, versions, how to recompute it."""
 
 from improvable.report.blocks import Appendix, Block, FactList, Heading, Listing, Sentence, Table
-from improvable.report.people import feature_heads, feature_rows, left_out_lines
-from improvable.results.facts import Facts, by_component, mean_shares
-from improvable.results.formatting import capital, confidence, ends_text, p_text, value_text
+from improvable.report.people import feature_table, left_out_lines
+from improvable.report.tables import component_cells
+from improvable.results.facts import Facts, by_component
+from improvable.results.formatting import arrow, capital, confidence, ends_text, value_text
 from improvable.results.versions import versions
-from improvable.results.wording import component_name, seal_words
+from improvable.results.wording import component_name, other_statistic, seal_words
 
 
 def appendix_block(facts: Facts, command: str | None, runs: str | None) -> Appendix:
-    """Everything else."""
     blocks: list[Block] = [
         Heading("Every condition in every repetition", 3),
         components_table(facts),
@@ -65,31 +65,28 @@ def _recompute(facts: Facts, command: str | None) -> str:
 
 
 def components_table(facts: Facts) -> Table:
-    """One row per condition and repetition."""
-    draws, other = facts["draws"], "absolute" if facts["gap_statistic"] == "signed" else "signed"
+    audit = facts["kind"] == "audit"
     rows = [
         (
             capital(component_name(one, facts)),
-            str(repetition["repetition"]) if facts["kind"] == "audit" else "held-out rows",
-            value_text(one["status_quo"]),
-            value_text(one["candidate"]),
-            p_text(one["p_value"], draws),
-            "" if one["p_other"] is None else p_text(one["p_other"], draws),
+            str(repetition["repetition"]) if audit else "held-out rows",
+            *component_cells(one, facts["draws"]),
+            *[""] * (one["p_other"] is None),
         )
         for component in by_component(facts)
         for one, repetition in zip(component, facts["repetitions"], strict=True)
     ]
-    heads = ("Condition", "Repetition", "status quo", "candidate", "p", f"p, {other} gap statistic")
+    heads = ("Condition", "Repetition", "status quo", "candidate", "p", f"p, {other_statistic(facts)} gap statistic")
     return Table("components-table", heads, tuple(rows))
 
 
 def groups_table(facts: Facts) -> Table:
     """Every utility of every group with its interval, and the shares selected."""
-    shares, level = mean_shares(facts) or {}, confidence(facts["alpha"])
+    shares, level = facts["selected_shares"] or {}, confidence(facts["alpha"])
     rows = []
     for one in facts["estimates"]:
         group = f"gap by {one['group']}" if one["kind"] == "gap" else one["group"]
-        selected = [f"{share:.1%}" for share in shares[group]] if group in shares else ["", ""]
+        selected = arrow(shares[group]).split(" → ") if group in shares else ["", ""]
         cells = [
             cell
             for spread in (one["status_quo"], one["candidate"])
@@ -111,13 +108,12 @@ def groups_table(facts: Facts) -> Table:
 
 
 def features_table(facts: Facts) -> Table:
-    """All features, none left out."""
-    look = facts["look"]
     note = (
         "How well each feature alone tells the outcome or the group, on rows that played no part in learning it: an "
         "AUC (0.5 is chance, 1 is exact), or an R squared for outcomes with more than two values."
     )
-    return Table("look-table", tuple(feature_heads(look)), tuple(map(tuple, feature_rows(look))), note=note)
+    heads, *rows = map(tuple, feature_table(facts["look"]))
+    return Table("look-table", heads, tuple(rows), note=note)
 
 
 def fewest_selected(facts: Facts) -> list[tuple[str, int, int]]:

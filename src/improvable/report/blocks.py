@@ -1,7 +1,7 @@
-"""What a report is made of: blocks without a format, which each writer only writes down.
+"""What a report is made of: blocks without a format, which each writer writes down in its own.
 
-Text in blocks is plain: a writer escapes it for its own format. Numbers are texts already, so that no writer can round
-another way.
+Strings in blocks are plain: a writer escapes them for its format. Numbers are formatted already, so that no writer can
+round another way.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,6 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Large numbers side by side."""
-
     tiles: tuple[Tile, ...]
 
 
@@ -70,8 +68,6 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Listing:
-    """Sentences as a list."""
-
     items: tuple[str, ...]
 
 
@@ -112,20 +108,24 @@ class Table:
     note: str = ""
 
     def holds_words(self, column: int) -> bool:
-        """Whether a column is one of words, to be set flush left; the others are numbers."""
+        """Whether a column holds words, set flush left, rather than numbers."""
         cells = [row[column] for row in self.rows if row[column]]
         return column == 0 or sum(cell[0].isalpha() for cell in cells) > len(cells) / 2
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width."""
+    """A picture: how to read it, its numbers in words for whoever cannot see it, and what draws it at a width.
+
+    `table` holds its numbers where they are worth a table below it.
+    """
 
     name: str
     title: str
     words: tuple[str, ...]
     alt: str
-    draw: Callable[[int], Any] = field(compare=False)
+    draw: Callable[[int], Any] = field(compare=False, repr=False)
+    table: Table | None = None
 
 
 @dataclass(frozen=True)

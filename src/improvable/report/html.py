@@ -20,22 +20,8 @@ from markupsafe import escape
 
 from improvable._text import shown
 from improvable.data.io.safe import ReceivedError, parse_json
-from improvable.report.blocks import (
-    Answer,
-    Appendix,
-    Block,
-    FactList,
-    Heading,
-    Listing,
-    Note,
-    Picture,
-    Sentence,
-    Sliders,
-    Table,
-    Tile,
-    Tiles,
-    Title,
-)
+from improvable.report import blocks
+from improvable.report.blocks import Block, Table, Tile
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
 from improvable.report.plots.style import (
@@ -70,7 +56,7 @@ BEGIN, END = f'<script type="application/json" id="{ELEMENT}">', "</script>"
 
 
 class Markup(PlainMarkup):
-    """Markup that puts texts between tags: `format` and `join` isolate them. Inside a tag, use `in_tag`."""
+    """Markup whose `format` and `join` isolate the strings they put between tags. Inside a tag, use `in_tag`."""
 
     @classmethod
     def escape(cls, s: Any, /) -> "Markup":
@@ -79,12 +65,12 @@ class Markup(PlainMarkup):
 
 
 def in_tag(text: str) -> PlainMarkup:
-    """A text for the value of an attribute."""
+    """Escape a string for the value of an attribute."""
     return escape(shown(text))
 
 
 def isolated(value: Any) -> Any:
-    """A text for HTML: escaped, with runs from right to left inside ``<bdi>``. What is not a text stays as it is.
+    """Escape a string for HTML, with right-to-left runs inside ``<bdi>``; other values stay as they are.
 
     Hebrew and Arabic labels are legitimate, but numbers and brackets beside them change their order unless the label is
     isolated.
@@ -145,37 +131,37 @@ def notebook_html(facts: Facts) -> str:
 def html_block(block: Block) -> Markup:
     """One block as HTML; all text in it is escaped."""
     match block:
-        case Title():
+        case blocks.Title():
             return _title(block)
-        case Answer():
+        case blocks.Answer():
             return _answer(block)
-        case Tiles():
+        case blocks.Tiles():
             inner = _joined(map(_tile, block.tiles))
             return Markup('<section class="tiles" aria-label="The numbers in short">{}</section>').format(inner)
-        case Heading():
+        case blocks.Heading():
             return Markup("<h{0}>{1}</h{0}>").format(block.level, block.text)
-        case Sentence():
+        case blocks.Sentence():
             name = Markup(' class="note"') if block.tone == "note" else ""
             return Markup("<p{}>{}</p>").format(name, block.text)
-        case Listing():
+        case blocks.Listing():
             return Markup("<ul>{}</ul>").format(_each("<li>{}</li>", block.items))
-        case FactList():
+        case blocks.FactList():
             return Markup('<dl class="facts">{}</dl>').format(_joined(_fact(*pair) for pair in block.pairs))
         case Table():
             return _scrolling(block)
-        case Picture():
+        case blocks.Picture():
             return _figure(block)
-        case Note():
+        case blocks.Note():
             meaning = Markup('<p class="note">{}</p>').format(block.meaning) if block.meaning else ""
             return Markup('<div class="caution"><p>{}</p>{}</div>').format(block.text, meaning)
-        case Sliders():
+        case blocks.Sliders():
             return _sliders(block)
-        case Appendix():
+        case blocks.Appendix():
             inner = _joined(html_block(one) for one in block.blocks)
             return Markup('<section id="appendix"><h2>{}</h2>\n{}</section>').format(block.title, inner)
 
 
-def _title(block: Title) -> Markup:
+def _title(block: blocks.Title) -> Markup:
     simulated = Markup('<p class="simulated">SIMULATED DATA</p>') if block.simulated else ""
     facts = _joined(Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(*pair) for pair in block.facts)
     return Markup(
@@ -183,7 +169,7 @@ def _title(block: Title) -> Markup:
     ).format(block.kicker, block.text, simulated, facts)  # fmt: skip
 
 
-def _answer(block: Answer) -> Markup:
+def _answer(block: blocks.Answer) -> Markup:
     but = _each('<p class="firm but">But: {}</p>', block.beside)
     firm = _each('<p class="firm">{}</p>', block.firmness)
     return Markup(
@@ -245,7 +231,7 @@ def _left(table: Table, column: int) -> Markup:
     return Markup(' class="words"') if column and table.holds_words(column) else Markup("")
 
 
-def _figure(picture: Picture) -> Markup:
+def _figure(picture: blocks.Picture) -> Markup:
     """A picture twice, for a screen and for a phone: text in it must not shrink."""
     drawn = _joined(_svg(picture, width, name) for width, name in ((WIDE, "wide"), (NARROW, "narrow")))
     words = _each("<p>{}</p>", picture.words)
@@ -254,7 +240,7 @@ def _figure(picture: Picture) -> Markup:
     )
 
 
-def _svg(picture: Picture, width: int, name: str) -> Markup:
+def _svg(picture: blocks.Picture, width: int, name: str) -> Markup:
     svg = chart_svg(picture.draw(width))
     for color, variable in VARIABLES.items():
         svg = svg.replace(color, f"var(--{variable})")
@@ -265,7 +251,7 @@ def _svg(picture: Picture, width: int, name: str) -> Markup:
     return head + Markup(svg.removeprefix("<svg").replace('class="marks"', "", 1))  # Vega escapes what it draws
 
 
-def _sliders(block: Sliders) -> Markup:
+def _sliders(block: blocks.Sliders) -> Markup:
     label = (
         '<label for="slide-{0}">{1} <output id="value-{0}"></output></label>'
         '<input type="range" id="slide-{0}" min="0" step="1">'
@@ -292,7 +278,7 @@ def _packaged(name: str) -> str:
 
 
 def script_json(plain: Any) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element or begin another."""
+    """JSON that can stand inside a script element: no string in it can end the element or begin another."""
     text = json.dumps(plain, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -48,8 +48,8 @@ def utility_words(measure: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 def _renamed(facts: Facts, labels: dict[str, str], *, utilities: bool) -> Facts:
     plain: Any = deepcopy(facts)
 
-    def of(name: str) -> str:
-        return labels.get(name, name)
+    def of(name: Any) -> Any:
+        return [of(one) for one in name] if isinstance(name, list) else labels.get(name, name)
 
     names: dict[str, str] = {}
     for measure in (*plain["accuracy_utilities"], *plain["fairness_utilities"]):
@@ -57,56 +57,36 @@ def _renamed(facts: Facts, labels: dict[str, str], *, utilities: bool) -> Facts:
         if measure["outcome"] in labels and "mean outcome" in measure["words"]:
             measure["words"] = measure["words"].replace("mean outcome", f"mean {of(measure['outcome'])}")
             measure["outcome"] = ""
-        measure["outcome"] = of(measure["outcome"])
-        measure["name"] = names[measure["name"]]
-    for key in ("outcome", "target", "weight", "cluster", "stratum", "row_id"):
+        measure["outcome"], measure["name"] = of(measure["outcome"]), names[measure["name"]]
+    for key in ("outcome", "group", "target", "weight", "cluster", "stratum", "row_id"):
         if plain.get(key):
             plain[key] = of(plain[key])
-    plain["group"] = [of(name) for name in plain["group"]]
-    for disparity in (plain["disparity"], *plain["disparities"]):
-        disparity["group"] = of(disparity["group"])
-        disparity["utility"] = names.get(disparity["utility"], disparity["utility"])
-    for one in plain["estimates"]:
-        one["utility"] = names[one["utility"]]
-        one["group"] = of(one["group"]) if one["kind"] == "gap" else one["group"]
-    for repetition in plain["repetitions"]:
-        for component in repetition["components"]:
-            component["utility"] = names[component["utility"]]
-            if component["kind"] == "fairness":
-                component["group"] = of(component["group"])
-        for one in repetition["intervals"]:
-            one["measure"] = names[one["measure"]]
-    _rename_diagnostics(plain["diagnostics"], names, labels)
-    if plain["shortfall"]:
-        lack = plain["shortfall"]
-        lack["utility"] = names[lack["utility"]]
-        lack["group"] = of(lack["group"]) if lack["kind"] == "fairness" else lack["group"]
+    for key in ("disparity", "disparities", "estimates", "repetitions", "diagnostics", "shortfall"):
+        _rename_in(plain[key], names, labels)
     if "features" in plain:
         plain["features"] = {of(name): words for name, words in plain["features"].items()}
     if "look" in plain:
-        plain["look"] = _renamed_look(plain["look"], labels)
+        look = plain["look"]
+        look["roles"] = {role: of(name) for role, name in look["roles"].items()}
+        for one in look["outcomes"]:
+            one["column"] = of(one["column"])
+        for part in (look, *look["features"].values()):
+            for key in {"features", "left_out", "features_tell_group", "tells_outcome", "tells_group"} & set(part):
+                part[key] = {of(name): value for name, value in part[key].items()}
     return cast(Facts, plain)
 
 
-def _rename_diagnostics(plain: Any, names: dict[str, str], labels: dict[str, str]) -> None:
-    for one in (*plain["candidate_gaps"], *plain["welfare"]):
-        one["utility"] = names[one["utility"]]
-    for one in plain["candidate_gaps"]:
-        one["group"] = labels.get(one["group"], one["group"])
-    for one in plain["selection_rates"]:
-        one["attribute"] = labels.get(one["attribute"], one["attribute"])
-
-
-def _renamed_look(look: Any, labels: dict[str, str]) -> Any:
-    def of(name: Any) -> Any:
-        return [of(one) for one in name] if isinstance(name, list) else labels.get(name, name)
-
-    look["roles"] = {role: of(name) if name else name for role, name in look["roles"].items()}
-    for one in look["outcomes"]:
-        one["column"] = of(one["column"])
-    for key in ("features", "left_out", "features_tell_group"):
-        look[key] = {of(name): value for name, value in look[key].items()}
-    for one in look["features"].values():
-        for key in ("tells_outcome", "tells_group"):
-            one[key] = {of(name): value for name, value in one[key].items()}
-    return look
+def _rename_in(part: Any, names: Mapping[str, str], labels: Mapping[str, str]) -> None:
+    """Rename utilities and columns wherever they stand; a `group` is a column where the number is a gap."""
+    for one in part if isinstance(part, list) else ():
+        _rename_in(one, names, labels)
+    if not isinstance(part, dict):
+        return
+    gap = part.get("kind") in ("gap", "fairness") or "higher" in part
+    for key, value in part.items():
+        if key in ("utility", "measure"):
+            part[key] = names.get(value, value)
+        elif key == "attribute" or (key == "group" and gap):
+            part[key] = labels.get(value, value)
+        elif key != "rule_notes":
+            _rename_in(value, names, labels)

@@ -11,14 +11,8 @@ from improvable.results.facts import Facts
 from improvable.results.wording import draws_text, harm_words, rerun_words, seal_words, shortfall_words
 
 _SPECIAL = {
+    **{character: rf"\{character}" for character in "{}$&#%_"},
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -30,19 +24,7 @@ _SPECIAL = {
 
 
 def latex_table(facts: Facts) -> str:
-    """The table of Section 6: status quo, candidate and p of every component, a line per repetition.
-
-    It needs the package booktabs.
-
-    Parameters
-    ----------
-    facts : Facts
-        What `to_dict` returns.
-
-    Returns
-    -------
-    str
-    """
+    """The table of Section 6: status quo, candidate and p of every component, a line per repetition."""
     named = labeled(facts)
     lines = [
         r"% needs \usepackage{booktabs}",

@@ -5,22 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from improvable._text import shown
-from improvable.report.blocks import (
-    Answer,
-    Appendix,
-    Block,
-    FactList,
-    Heading,
-    Listing,
-    Note,
-    Picture,
-    Sentence,
-    Sliders,
-    Table,
-    Tiles,
-    Title,
-    flat,
-)
+from improvable.report import blocks
+from improvable.report.blocks import Block, Table, flat
 from improvable.report.document import Document, make_document
 from improvable.report.labels import labeled
 from improvable.report.tables import paper_block
@@ -31,49 +17,46 @@ if TYPE_CHECKING:
 
 
 def markdown(result: "Result", command: str | None = None, runs: str | None = None, data: str | None = None) -> str:
-    """The report of a result as Markdown."""
     return markdown_document(make_document(result, command, runs, data))
 
 
 def markdown_document(document: Document) -> str:
-    """A document as Markdown."""
     return "\n\n".join(part for block in flat(document.blocks) if (part := markdown_block(block))) + "\n"
 
 
 def markdown_table(facts: Facts) -> str:
-    """The paper's table as a Markdown table."""
     return _table(paper_block(labeled(facts)))
 
 
 def markdown_block(block: Block) -> str:
     """One block; all text in it is escaped."""
     match block:
-        case Title():
+        case blocks.Title():
             simulated = ["**SIMULATED DATA**"] if block.simulated else []
             facts = _listed(f"{name}: {words}" for name, words in block.facts)
             return "\n\n".join([f"# {escaped(block.text)}", *simulated, facts])
-        case Answer():
+        case blocks.Answer():
             said = [f"But: {text}" for text in block.beside]
             return "\n\n".join(
                 [f"**{escaped(block.word)}.** {escaped(block.claim)}", _listed([*said, *block.firmness])]
             )
-        case Tiles():
+        case blocks.Tiles():
             return _listed(f"{tile.title}: {tile.number}. {tile.words}." for tile in block.tiles)
-        case Heading():
+        case blocks.Heading():
             return f"{'#' * block.level} {escaped(block.text)}"
-        case Sentence():
+        case blocks.Sentence():
             return escaped(block.text)
-        case Listing():
+        case blocks.Listing():
             return _listed(block.items)
-        case FactList():
+        case blocks.FactList():
             return _listed(f"{name}: {words}" for name, words in block.pairs)
         case Table():
             return "\n\n".join(part for part in (_table(block), escaped(block.note)) if part)
-        case Picture():
+        case blocks.Picture():
             return f"**{escaped(block.title)}.** {escaped(block.alt)}"
-        case Note():
+        case blocks.Note():
             return f"> {escaped(f'{block.text} {block.meaning}'.strip())}"
-        case Sliders() | Appendix():
+        case blocks.Sliders() | blocks.Appendix():
             return ""
 
 

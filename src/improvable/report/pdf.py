@@ -2,23 +2,8 @@
 
 from improvable._text import shown
 from improvable.errors import require_extra
-from improvable.report.blocks import (
-    Answer,
-    Appendix,
-    Block,
-    FactList,
-    Heading,
-    Listing,
-    Note,
-    Picture,
-    Sentence,
-    Sliders,
-    Table,
-    Tile,
-    Tiles,
-    Title,
-    flat,
-)
+from improvable.report import blocks
+from improvable.report.blocks import Block, Table, Tile, flat
 from improvable.report.document import Document
 from improvable.report.plots.style import WIDE, chart_svg
 
@@ -43,13 +28,12 @@ def require() -> None:
 
 
 def pdf_document(document: Document) -> bytes:
-    """A document as the content of a PDF file."""
     require()
     import typst
 
     files = {"main.typ": typst_source(document).encode()}
     for block in flat(document.blocks):
-        if isinstance(block, Picture):
+        if isinstance(block, blocks.Picture):
             files[f"{block.name}.svg"] = chart_svg(block.draw(WIDE)).encode()
     content = typst.compile(files, format="pdf")  # type: ignore[call-overload]  # its stubs lack several files
     if not isinstance(content, bytes):
@@ -64,36 +48,35 @@ def typst_source(document: Document) -> str:
 
 
 def typst_block(block: Block) -> str:
-    """One block."""
     match block:
-        case Title():
+        case blocks.Title():
             return _title(block)
-        case Answer():
+        case blocks.Answer():
             return _answer(block)
-        case Tiles():
+        case blocks.Tiles():
             cells = ", ".join(_tile(tile) for tile in block.tiles)
             return f"#grid(columns: (1fr, 1fr, 1fr), gutter: 8pt, {cells})"
-        case Heading():
+        case blocks.Heading():
             return f"#heading(level: {block.level}, {quoted(block.text)})"
-        case Sentence():
+        case blocks.Sentence():
             return _said(block.text, block.tone == "note")
-        case Listing():
+        case blocks.Listing():
             return f"#list({', '.join(map(quoted, block.items))})" if block.items else ""
-        case FactList():
+        case blocks.FactList():
             cells = ", ".join(f"text(fill: soft, {quoted(name)}), {quoted(words)}" for name, words in block.pairs)
             return f"#grid(columns: (3.4cm, 1fr), gutter: 6pt, {cells})"
         case Table():
             return "\n".join(part for part in (_table(block), _said(block.note, True)) if part)
-        case Picture():
+        case blocks.Picture():
             words = "\n".join(_said(text, True) for text in block.words)
             image = f"#picture({quoted(block.name + '.svg')}, {quoted(block.alt)})"
             title = f"#heading(level: 3, {quoted(block.title)})"
             return f"#block(breakable: false)[\n{title}\n{words}\n\n{image}]"
-        case Note():
+        case blocks.Note():
             meaning = f"\n{_said(block.meaning, True)}" if block.meaning else ""
             box = 'stroke: (left: 3pt + rgb("#8a5a00")), inset: (left: 8pt, y: 3pt)'
             return f"#block({box}, breakable: false)[{_said(block.text, False)}{meaning}]"
-        case Sliders() | Appendix():
+        case blocks.Sliders() | blocks.Appendix():
             return ""
 
 
@@ -115,7 +98,7 @@ def _said(text: str, soft: bool) -> str:
     return f"#par(text(size: 9pt, fill: soft, {quoted(text)}))" if soft else f"#par({quoted(text)})"
 
 
-def _title(block: Title) -> str:
+def _title(block: blocks.Title) -> str:
     simulated = '#block(stroke: 2pt + rgb("#b34701"), inset: 6pt)[#text(size: 20pt, weight: "bold", '
     simulated += 'fill: rgb("#b34701"), "SIMULATED DATA")]'
     facts = " #h(1em) ".join(f"#strong({quoted(name)}) #{quoted(words)}" for name, words in block.facts)
@@ -123,7 +106,7 @@ def _title(block: Title) -> str:
     return "\n".join([head, *([simulated] if block.simulated else []), f"#par[#text(size: 9.5pt)[{facts}]]"])
 
 
-def _answer(block: Answer) -> str:
+def _answer(block: blocks.Answer) -> str:
     color, back = ("#0c6b44", "#e8f5ee") if block.shown else ("#8a4b00", "#fdf3e3")
     but = [f"#par(strong({quoted('But: ' + text)}))" for text in block.beside]
     firm = [f"#par({quoted(text)})" for text in block.firmness]

@@ -1,8 +1,7 @@
 """The people and the data behind a result: who changes, what drives the candidate, what the data looked like."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -10,10 +9,10 @@ from improvable._text import shown_all
 from improvable.inference.diagnostics import KINDS
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Block, Heading, Sentence, Table
-from improvable.results.facts import Facts, mean_shares
+from improvable.results.collect import PEOPLE
+from improvable.results.facts import Facts, PersonFacts
 from improvable.results.formatting import value_text
 
-PEOPLE = 1_000
 NAMES = {
     "both": "both",
     "only_status_quo": "only the status quo",
@@ -32,68 +31,17 @@ ROLES = {
 }
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Those of a group that are selected by the same algorithms.
-
-    Attributes
-    ----------
-    people : float
-        Of `PEOPLE`, a mean over the repetitions.
-    outcome : float or None
-        Their mean outcome: over repetitions, by how many they are; None where there are none.
-    """
-
-    people: float
-    outcome: float | None
-
-    @property
-    def count(self) -> str:
-        """How many, to a whole person; a tenth where there are fewer than ten."""
-        digits = Decimal(1) if self.people >= 9.95 or self.people == 0 else Decimal("0.1")
-        return f"{Decimal(self.people).quantize(digits, ROUND_HALF_UP):,f}"
-
-
-def people_by_group(facts: Facts) -> dict[str, dict[str, Kind]]:
-    """Of 1,000 people in each group, how many are of each kind; empty of prices, and where it was not counted."""
-    repetitions = [repetition["changes"] for repetition in facts["repetitions"]]
-    if mean_shares(facts) is None or not all(repetitions):
-        return {}
-    out = {}
-    for group in facts["groups"]:
-        kinds = {}
-        for kind in KINDS:
-            found = [repetition[group][kind] for repetition in repetitions]
-            shares = [one["share"] for one in found]
-            total = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
-            kinds[kind] = Kind(PEOPLE * sum(shares) / len(shares), total / sum(shares) if sum(shares) else None)
-        out[group] = kinds
-    return out
-
-
-def people_words(facts: Facts) -> tuple[str, list[str]]:
-    """Title and how to read the picture."""
-    over = " Means over the repetitions." if len(facts["repetitions"]) > 1 else ""
-    return f"Of {PEOPLE:,} people in each group, who would be selected", [
-        f"The first two parts of a bar are the status quo's selection, the last two the candidate's; all others are "
-        f"selected by neither.{over}"
-    ]
-
-
-def people_alt(facts: Facts) -> str:
-    """The numbers of the picture in words."""
-    said = []
-    for group, kinds in people_by_group(facts).items():
-        parts = ", ".join(f"{kinds[kind].count} by {NAMES[kind]}" for kind in KINDS)
-        said.append(f"{group}: {parts}")
-    return f"Of {PEOPLE:,} people, selected: {'; '.join(said)}."
+def people_count(kind: PersonFacts) -> str:
+    """How many people, to a whole person; a tenth where there are fewer than ten."""
+    digits = Decimal(1) if kind["people"] >= 9.95 or kind["people"] == 0 else Decimal("0.1")
+    return f"{Decimal(kind['people']).quantize(digits, ROUND_HALF_UP):,f}"
 
 
 def people_table(facts: Facts) -> Table:
     """How many of each kind, and their mean outcome."""
     rows = tuple(
-        (group, *(cell for kind in KINDS for cell in (kinds[kind].count, value_text(kinds[kind].outcome))))
-        for group, kinds in people_by_group(facts).items()
+        (group, *(cell for k in KINDS for cell in (people_count(kinds[k]), value_text(kinds[k]["mean_outcome"]))))
+        for group, kinds in facts["people"].items()
     )
     heads = ("Group", *("people", "mean outcome") * len(KINDS))
     spans = tuple((f"Selected by {NAMES[kind]}", 2) for kind in KINDS)
@@ -150,7 +98,6 @@ def driving_section(facts: Facts) -> list[Block]:
 
 
 def _driver_words(facts: Facts, worth: bool, told: bool) -> str:
-    """What the columns are."""
     said = ["Decisions changed: of those whom the candidate selects, the share it would decide otherwise about."]
     if worth:
         measure = facts["accuracy_utilities"][0]["name"]
@@ -182,7 +129,10 @@ def look_lines(look: Mapping[str, Any]) -> list[str]:
     """What is there: rows, roles, outcomes, groups, and how well the features tell them."""
     rows = look["rows"]
     lines = [f"Rows: {rows['total']:,}, of which {rows['used']:,} are used and {rows['looked_at']:,} were looked at."]
-    roles = [f"{words} {_names(look['roles'][role])}" for role, words in ROLES.items() if look["roles"][role]]
+    roles = []
+    for role, words in ROLES.items():
+        names = look["roles"][role]
+        roles += [f"{words} {names if isinstance(names, str) else ', '.join(names)}"] if names else []
     lines.append(f"Columns: {'; '.join(roles)}.")
     lines += [
         f"{one['column']}: {one['values']:,} values from {value_text(one['least'])} to {value_text(one['most'])}, "
@@ -203,24 +153,15 @@ def look_lines(look: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def feature_rows(look: Mapping[str, Any]) -> list[list[str]]:
-    """Every feature: what becomes of it, missing values, and how well it alone tells each outcome and each group."""
-    return [
-        [
-            name,
-            one["treatment"],
-            f"{one['missing']:,}",
-            *map(_digits, (*one["tells_outcome"].values(), *one["tells_group"].values())),
-        ]
-        for name, one in look["features"].items()
-    ]
-
-
-def feature_heads(look: Mapping[str, Any]) -> list[str]:
-    """Heads of `feature_rows`."""
-    first = next(iter(look["features"].values()))
-    told = [*first["tells_outcome"], *first["tells_group"]]
-    return ["feature", "read as", "missing", *(f"tells {name}" for name in told)]
+def feature_table(look: Mapping[str, Any]) -> list[list[str]]:
+    """Heads, then every feature: what becomes of it, missing values, how well it alone tells outcomes and groups."""
+    told: list[str] = []
+    rows = []
+    for name, one in look["features"].items():
+        tells = [*one["tells_outcome"].items(), *one["tells_group"].items()]
+        told = [f"tells {column}" for column, _ in tells]
+        rows.append([name, one["treatment"], f"{one['missing']:,}", *(_digits(value) for _, value in tells)])
+    return [["feature", "read as", "missing", *told], *rows]
 
 
 def left_out_lines(look: Mapping[str, Any]) -> list[str]:
@@ -231,29 +172,19 @@ def left_out_lines(look: Mapping[str, Any]) -> list[str]:
     return [f"{', '.join(names)}: {as_options(reason)}." for reason, names in reasons.items()]
 
 
-def _names(value: Any) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
-
-
 def look_text(look: Mapping[str, Any], width: int) -> str:
     """The whole look for a terminal."""
-    return "\n".join(_look_text(shown_all(look), width))
 
+    def wrapped(line: str) -> str:
+        return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False)
 
-def _look_text(look: Mapping[str, Any], width: int) -> Iterator[str]:
-    def wrapped(line: str) -> list[str]:
-        return textwrap.wrap(line, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
-
-    for line in look_lines(look):
-        yield from wrapped(line)
-    table = [feature_heads(look), *feature_rows(look)]
+    look = shown_all(look)
+    table = feature_table(look)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    yield ""
-    yield f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample."
+    lines = [*map(wrapped, look_lines(look)), ""]
+    lines.append(f"Features: {len(look['features']):,}. AUC or R squared of each alone, out of sample.")
     for name, words, *numbers in table:
         shown = [number.rjust(size) for number, size in zip(numbers, widths[2:], strict=True)]
-        yield "  ".join([name.ljust(widths[0]), *shown, words]).rstrip()
-    yield ""
-    yield f"Left out: {len(look['left_out']):,}."
-    for line in left_out_lines(look):
-        yield from wrapped(line)
+        lines.append("  ".join([name.ljust(widths[0]), *shown, words]).rstrip())
+    lines += ["", f"Left out: {len(look['left_out']):,}.", *map(wrapped, left_out_lines(look))]
+    return "\n".join(lines)

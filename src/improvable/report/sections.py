@@ -9,15 +9,16 @@ from improvable.report.blocks import Block, FactList, Heading, Listing, Note, Se
 from improvable.report.people import look_lines
 from improvable.report.tables import paper_block
 from improvable.results.facts import BoundFacts, Facts, by_component
-from improvable.results.formatting import bound_text, confidence, percent, value_text
+from improvable.results.formatting import percent, value_text
 from improvable.results.wording import (
     alternative_hypothesis,
     conditions_words,
     corrections_words,
+    covers_zero,
     decision,
     draws_text,
     effective_words,
-    gap_choice,
+    gap_interval,
     gaps_words,
     harm_words,
     limits,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 MANY = 4
 """Groups whose bounds share a sentence."""
-MOST_ON_A_PAGE = 3
+MAX_ON_A_PAGE = 3
 """Conditions that stand beside each other on a page; more stand below each other."""
 FOUR_FIFTHS = {
     "benefit": "a selection rate below 0.8 of the highest is commonly taken as a sign of adverse impact",
@@ -79,7 +80,6 @@ def _whose(bound: BoundFacts) -> str:
 
 
 def size_section(facts: Facts) -> list[Block]:
-    """How large the improvement is, in sentences."""
     return [
         Heading("How large the improvement is"),
         Listing(tuple(bound_words(facts["bounds"]))),
@@ -92,7 +92,6 @@ def size_section(facts: Facts) -> list[Block]:
 
 
 def table_section(facts: Facts) -> list[Block]:
-    """The paper's table."""
     notes = [words for words in (effective_words(facts), corrections_words(facts)) if words]
     return [
         Heading("The test, repetition by repetition" if len(facts["repetitions"]) > 1 else "The test"),
@@ -102,13 +101,12 @@ def table_section(facts: Facts) -> list[Block]:
             if len(by_component(facts)) > 1
             else "One condition decides."
         ),
-        paper_block(facts, MOST_ON_A_PAGE),
+        paper_block(facts, MAX_ON_A_PAGE),
         *(Sentence(words, "note") for words in notes),
     ]
 
 
 def asked_section(facts: Facts) -> list[Block]:
-    """What was asked, in full."""
     columns = ", ".join(facts["group"])
     groups = f"{', '.join(facts['groups'])} (column {columns})"
     if facts["protected"]:
@@ -151,8 +149,6 @@ def asked_section(facts: Facts) -> list[Block]:
 
 
 def _size_asked(facts: Facts) -> str:
-    """The size of the improvement that is to be shown."""
-
     def size(delta: float | Mapping[str, Any]) -> str:
         if isinstance(delta, Mapping):
             return ", ".join(
@@ -177,19 +173,16 @@ def _repetitions_words(facts: Facts) -> str:
 def checked_section(facts: Facts) -> list[Block]:
     """The status quo's own gap, selection rates, the look at the data, the theory's conditions."""
     blocks: list[Block] = [Heading("What was checked"), Heading("The disparity itself", 3)]
-    level = confidence(facts["alpha"])
     for gap in facts["disparities"]:
-        low, high = gap["interval"]
-        covers = low is None or high is None or low <= 0 <= high
         doubt = (
             "The interval covers zero: there may be no gap to narrow, and then the test's error rate is not guaranteed."
         )
         blocks.append(
             Sentence(
                 f"The status quo's gap by {gap['group']} in {gap['utility']} is {value_text(gap['gap'])}: "
-                f"{gap['higher']} stands above {gap['lower']} ({level} interval {bound_text(low)} to {bound_text(high)}"
-                f"{gap_choice(gap, facts)}, {facts['rows']:,} rows). "
-                f"{harm_words(gap, facts)} {doubt if covers else 'The interval excludes zero.'}"
+                f"{gap['higher']} stands above {gap['lower']} ({gap_interval(gap, facts)}, "
+                f"{facts['rows']:,} rows). {harm_words(gap, facts)} "
+                f"{doubt if covers_zero(gap) else 'The interval excludes zero.'}"
             )
         )
     if rates_words(facts):
@@ -244,13 +237,11 @@ def _legal(facts: Facts) -> list[Block]:
 
 
 def cautions_section(result: "Result") -> list[Block]:
-    """Every caution, with what it means."""
     notes: list[Block] = [Note(as_options(one.text), meaning(one.kind)) for one in result.cautions]
     return [Heading("Cautions"), *(notes or [Sentence("None.")])]
 
 
 def limits_section(facts: Facts) -> list[Block]:
-    """What the answer does not say."""
     otherwise = (
         limits_of_not_rejecting(facts)
         if facts["reject"]

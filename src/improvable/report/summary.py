@@ -3,14 +3,17 @@
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.question.argument_names import as_options
 from improvable.report.blocks import Answer, Tile, Tiles, Title
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
-from improvable.results.formatting import capital, confidence, ends_text, p_equals, value_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import arrow, capital, confidence, ends_text, p_equals, value_text
 from improvable.results.wording import (
     alternative_hypothesis,
     component_name,
+    covers_zero,
     differing_words,
     error_words,
     measure_words,
+    p_side,
+    plain_verdict,
     rerun_range,
     rerun_words,
     rows_words,
@@ -26,7 +29,6 @@ SHOWN, NOT_SHOWN = "Yes: shown", "Not shown"
 
 
 def title_block(facts: Facts, data: str | None = None) -> Title:
-    """Question, and who, what, when, on which data."""
     about = facts["about"]
     named = [(name.capitalize(), about[name]) for name in ("organization", "system") if name in about]
     rows = rows_words(facts)
@@ -41,16 +43,12 @@ def title_block(facts: Facts, data: str | None = None) -> Title:
 
 
 def answer_block(facts: Facts) -> Answer:
-    """Whether it is shown, what, and how firm that is."""
-    claim = alternative_hypothesis(facts)
-    if not facts["reject"]:
-        claim = f"It is not shown that {claim[:1].lower()}{claim[1:]}"
     said = [p_words(facts), rerun_words(facts), shortfall_words(facts), differing_words(facts)]
     said += [error_words(facts)] if facts["reject"] else []
     return Answer(
         shown=facts["reject"],
         word=SHOWN if facts["reject"] else NOT_SHOWN,
-        claim=claim,
+        claim=alternative_hypothesis(facts) if facts["reject"] else plain_verdict(facts),
         firmness=tuple(words for words in said if words),
         beside=tuple(map(as_options, facts["verdict_warnings"])),
     )
@@ -60,9 +58,8 @@ def p_words(facts: Facts) -> str:
     """The p-value, what it combines, and what it must be below."""
     p, repetitions = p_equals(facts["p_value_text"]), len(facts["repetitions"])
     of = f", the lower median of {repetitions} repetitions" if repetitions > 1 else ""
-    side = "below" if facts["reject"] else "not below"
     half = f", half of the level of {facts['alpha']:g}" if facts["threshold"] < facts["alpha"] else ""
-    return f"{p}{of}; it is {side} {facts['threshold']:g}{half}."
+    return f"{p}{of}; it is {p_side(facts)}{half}."
 
 
 def tiles_block(facts: Facts) -> Tiles:
@@ -71,11 +68,11 @@ def tiles_block(facts: Facts) -> Tiles:
     accuracy = [one for one in components if one[0]["kind"] == "accuracy"]
     gaps = [one for one in components if one[0]["kind"] == "fairness"]
     tiles = [_change_tile(one, facts) for one in (*_chosen(accuracy, facts), *gaps[:1])]
-    shares = mean_shares(facts)
+    shares = facts["selected_shares"]
     if shares is not None:
-        by_group = "; ".join(f"{group} {_arrow(*shares[group])}" for group in facts["groups"][:4])
+        by_group = "; ".join(f"{group} {arrow(shares[group])}" for group in facts["groups"][:4])
         more = f"; {len(facts['groups']) - 4} more groups below" if len(facts["groups"]) > 4 else ""
-        before, after = (f"{share:.1%}" for share in shares[EVERYONE])
+        before, after = arrow(shares[EVERYONE]).split(" → ")
         tiles.append(Tile("Selected, of all test rows", before, after, f"{by_group}{more}"))
     return Tiles((*tiles, _worse_off_tile(facts), _firmness_tile(facts)))
 
@@ -94,7 +91,6 @@ def _chosen(accuracy: list[tuple[ComponentFacts, ...]], facts: Facts) -> list[tu
 
 
 def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
-    """A condition from status quo to candidate."""
     name, found = one[0]["utility"], estimate_of(facts, one[0])
     widest = ""
     if one[0]["kind"] == "accuracy":
@@ -106,8 +102,8 @@ def _change_tile(one: tuple[ComponentFacts, ...], facts: Facts) -> Tile:
     before, after = (ends_text(found[algorithm]["low"], found[algorithm]["high"]) for algorithm in ALGORITHMS)
     return Tile(
         title=title,
-        before=value_text(mean_of(one, "status_quo")),
-        after=value_text(mean_of(one, "candidate")),
+        before=value_text(found["status_quo"]["estimate"]),
+        after=value_text(found["candidate"]["estimate"]),
         words=f"{confidence(facts['alpha'])} intervals {before} → {after}{widest}",
     )
 
@@ -116,8 +112,7 @@ def _worse_off_tile(facts: Facts) -> Tile:
     gap = facts["disparity"]
     measure = next(one for one in facts["fairness_utilities"] if one["name"] == gap["utility"])
     sense = f": {measure['sense']}" if measure["sense"] else ""
-    low, high = gap["interval"]
-    doubt = "; chance alone could make that difference" if low is None or high is None or low <= 0 <= high else ""
+    doubt = "; chance alone could make that difference" if covers_zero(gap) else ""
     rows = ", on all rows" if len(facts["repetitions"]) > 1 else ""
     return Tile(
         title="Worse off under the status quo",
@@ -131,8 +126,7 @@ def _worse_off_tile(facts: Facts) -> Tile:
 def _firmness_tile(facts: Facts) -> Tile:
     rerun = facts["rerun"]
     if rerun is None:
-        side = "below" if facts["reject"] else "not below"
-        return Tile("p-value", "", facts["p_value_text"], f"{side} {facts['threshold']:g}")
+        return Tile("p-value", "", facts["p_value_text"], p_side(facts))
     below = f"{rerun['rejecting']} of {rerun['repetitions']} repetitions have a p below {facts['threshold']:g}"
     return Tile(
         title="How firm: chance that a rerun decides otherwise",
@@ -140,7 +134,3 @@ def _firmness_tile(facts: Facts) -> Tile:
         after=rerun_range(rerun),
         words=f"a 90% interval; {below}",
     )
-
-
-def _arrow(before: float, after: float) -> str:
-    return f"{before:.1%} → {after:.1%}"

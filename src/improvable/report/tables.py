@@ -1,16 +1,18 @@
 """The paper's table, built once: every format only writes it down."""
 
+from collections.abc import Mapping
+
 from improvable.inference.evidence import EVERYONE
 from improvable.report.blocks import Table
-from improvable.results.facts import ComponentFacts, Facts, by_component, mean_of, mean_shares
-from improvable.results.formatting import capital, p_text, value_text
-from improvable.results.wording import candidate_words, component_name, draws_text
+from improvable.results.facts import ComponentFacts, Facts, by_component, estimate_of
+from improvable.results.formatting import arrow, capital, p_text, value_text
+from improvable.results.wording import candidate_words, component_name, draws_text, other_statistic
 
-MOST_BLOCKS = 4
+MAX_BLOCKS = 4
 STATUS_QUO, CANDIDATE = "status quo", "candidate"
 
 
-def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
+def paper_block(facts: Facts, most: int = MAX_BLOCKS) -> Table:
     """The table of Section 6: for each condition the status quo, the candidate and p; last the repetition's p.
 
     The conditions that decide are marked; the last rows sum up, with the shares selected. Up to `most` conditions stand
@@ -20,18 +22,20 @@ def paper_block(facts: Facts, most: int = MOST_BLOCKS) -> Table:
 
 
 def _by_repetition(facts: Facts) -> Table:
-    components, draws, shares = by_component(facts), facts["draws"], mean_shares(facts)
+    components, draws, shares = by_component(facts), facts["draws"], facts["selected_shares"]
     names = [_heads(one[0], facts) for one in components]
     rows, marked = [], set()
     for k, repetition in enumerate(facts["repetitions"]):
         name = f"Repetition {repetition['repetition']}" if facts["kind"] == "audit" else "Held-out rows"
-        cells = [cell for one in components for cell in _cells(one[k], draws)]
+        cells = [cell for one in components for cell in component_cells(one[k], draws)]
         rows.append([name, *cells, p_text(repetition["p_value"], draws)])
         marked.add((k, 3 + sum(map(len, names[: _hardest(facts, k)]))))
     body, width = len(rows), sum(map(len, names))
     if body > 1:
-        means = [[*_means(one), *[""] * (len(heads) - 2)] for one, heads in zip(components, names, strict=True)]
-        rows.append(["Mean", *(cell for part in means for cell in part), ""])
+        row = []
+        for one, heads in zip(components, names, strict=True):
+            row += [*_means(one[0], facts), *[""] * (len(heads) - 2)]
+        rows.append(["Mean", *row, ""])
         rows.append(["Lower median", *[""] * width, facts["p_value_text"]])
     if shares is not None:
         row = []
@@ -59,15 +63,15 @@ def _by_component(facts: Facts) -> Table:
     for one in by_component(facts):
         places.append(len(rows))
         name = _title(one[0], facts)
-        rows.append([name, *_means(one), *(p_text(repetition["p_value"], draws) for repetition in one)])
+        rows.append([name, *_means(one[0], facts), *(p_text(repetition["p_value"], draws) for repetition in one)])
         others = [repetition["p_other"] for repetition in one if repetition["p_other"] is not None]
         if others:
-            rows.append([f"{name}, {_other(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
+            rows.append([f"{name}, {other_statistic(facts)} statistic", "", "", *(p_text(p, draws) for p in others)])
     body = len(rows)
     rows.append(["All conditions", "", "", *(repetition["p_value_text"] for repetition in repetitions)])
     if many:
         rows.append(["Lower median", "", "", facts["p_value_text"], *blanks[1:]])
-    rows += [[f"Selected, {group}", *_pair(pair), *blanks] for group, pair in (mean_shares(facts) or {}).items()]
+    rows += [[f"Selected, {group}", *_pair(pair), *blanks] for group, pair in (facts["selected_shares"] or {}).items()]
     heads = [str(repetition["repetition"]) for repetition in repetitions] if many else ["held out"]
     return Table(
         name="paper-table",
@@ -96,32 +100,31 @@ def _title(component: ComponentFacts, facts: Facts) -> str:
 def _heads(component: ComponentFacts, facts: Facts) -> tuple[str, ...]:
     if component["kind"] == "accuracy":
         return STATUS_QUO, CANDIDATE, "p"
-    return STATUS_QUO, CANDIDATE, f"{facts['gap_statistic']} p", f"{_other(facts)} p"
+    return STATUS_QUO, CANDIDATE, f"{facts['gap_statistic']} p", f"{other_statistic(facts)} p"
 
 
-def _cells(component: ComponentFacts, draws: int) -> list[str]:
+def component_cells(component: ComponentFacts, draws: int) -> list[str]:
+    """Values under both algorithms, p, and, of a gap, p by the other statistic."""
     p_values = [p for p in (component["p_value"], component["p_other"]) if p is not None]
     values = [value_text(component["status_quo"]), value_text(component["candidate"])]
     return [*values, *(p_text(p, draws) for p in p_values)]
 
 
-def _means(component: tuple[ComponentFacts, ...]) -> list[str]:
-    return [value_text(mean_of(component, "status_quo")), value_text(mean_of(component, "candidate"))]
+def _means(component: ComponentFacts, facts: Facts) -> list[str]:
+    found = estimate_of(facts, component)
+    return [value_text(found["status_quo"]["estimate"]), value_text(found["candidate"]["estimate"])]
 
 
-def _pair(shares: tuple[float, float]) -> list[str]:
-    return [f"{share:.1%}" for share in shares]
-
-
-def _other(facts: Facts) -> str:
-    return "absolute" if facts["gap_statistic"] == "signed" else "signed"
+def _pair(shares: Mapping[str, float]) -> list[str]:
+    return arrow(shares).split(" → ")
 
 
 def _decides(facts: Facts, where: str) -> str:
     if facts["ask"] == "accuracy":
         return "Only accuracy is asked for."
     only = "Only the gap is asked for. " if facts["ask"] == "fairness" else ""
-    return f"{only}The {facts['gap_statistic']} gap statistic decides; p of the {_other(facts)} one is {where} it."
+    other = f"p of the {other_statistic(facts)} one is {where} it"
+    return f"{only}The {facts['gap_statistic']} gap statistic decides; {other}."
 
 
 def _note(facts: Facts) -> str:

@@ -9,9 +9,19 @@ from improvable.inference.diagnostics import KINDS
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.report.labels import labeled
 from improvable.report.layout import paragraph, table
-from improvable.report.people import NAMES, PEOPLE, people_by_group
-from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of, mean_of, mean_shares
-from improvable.results.formatting import bound_text, capital, confidence, ends_text, p_equals, p_text, value_text
+from improvable.report.people import NAMES, people_count
+from improvable.report.tables import component_cells
+from improvable.results.collect import PEOPLE
+from improvable.results.facts import ComponentFacts, Facts, by_component, deciding, estimate_of
+from improvable.results.formatting import (
+    arrow,
+    capital,
+    confidence,
+    ends_text,
+    p_equals,
+    p_text,
+    value_text,
+)
 from improvable.results.wording import (
     candidate_words,
     component_name,
@@ -21,10 +31,11 @@ from improvable.results.wording import (
     differing_words,
     draws_text,
     effective_words,
-    gap_choice,
+    gap_interval,
     gaps_words,
     harm_words,
     limits,
+    other_statistic,
     rates_words,
     rerun_words,
     rows_words,
@@ -47,21 +58,14 @@ def summary(
 ) -> str:
     """A result in a terminal.
 
-    Parameters
-    ----------
-    result : Audit or Comparison
-    verbose : bool
-        Whether to add definitions, every repetition and the theory's conditions.
-    cautions : bool
-        Whether to repeat the cautions, which a command prints by itself.
-    spell : callable
-        How arguments in messages are spelled.
+    `verbose` adds definitions, every repetition and the theory's conditions. A command prints `cautions` by itself.
+    `spell` says how arguments in messages are spelled.
     """
     raw = labeled(result.facts)
     facts = shown_all(raw)
     beside = [f"But: {spell(text)}" for text in facts["verdict_warnings"]]
     parts = ["\n".join(map(paragraph, (verdict_line(facts), *beside)))]
-    parts += [estimates(raw, facts), gap_notes(facts), who_changes(facts)]
+    parts += [estimates(raw, facts), gap_notes(raw, facts), who_changes(facts)]
     firm = (decision(facts), shortfall_words(facts), rerun_words(facts), differing_words(facts))
     parts += [paragraph(" ".join(filter(None, firm))), paragraph(limits(facts))]
     parts += details(facts) if verbose else []
@@ -80,11 +84,10 @@ def estimates(raw: Facts, facts: Facts) -> str:
     several, last = len(facts["repetitions"]) > 1, deciding(facts)
     rows = []
     for named, one, end in zip(by_component(raw), by_component(facts), last["components"], strict=True):
-        found, cells = estimate_of(raw, named[0]), []
-        for algorithm in ALGORITHMS:
-            spread, mean = found[algorithm], value_text(mean_of(one, algorithm))
-            ends = ends_text(spread["low"], spread["high"])
-            cells.append(mean if spread["estimate"] is None else f"{mean} ({ends})")
+        cells = []
+        for spread in (estimate_of(raw, named[0])[algorithm] for algorithm in ALGORITHMS):
+            ends = "" if spread["estimate"] is None else f" ({ends_text(spread['low'], spread['high'])})"
+            cells.append(f"{value_text(spread['estimate'])}{ends}")
         rows.append([row_name(one[0], facts), *cells, p_text(end["p_value"], facts["draws"])])
     over = f"Means of {len(facts['repetitions'])} repetitions" if several else "Estimates"
     which = f"; p of repetition {last['repetition']}, which decides" if several else ""
@@ -94,11 +97,12 @@ def estimates(raw: Facts, facts: Facts) -> str:
     return f"{paragraph(caption)}\n\n{table(['', 'status quo', 'candidate', 'p'], rows)}"
 
 
-def gap_notes(facts: Facts) -> str:
+def gap_notes(raw: Facts, facts: Facts) -> str:
     """Who is above whom in each gap, with both gaps where the candidate changes that; p by the other statistic."""
     lines = []
-    for one, end in zip(by_component(facts), deciding(facts)["components"], strict=True):
-        first = one[0]
+    for named, (first, *_), end in zip(
+        by_component(raw), by_component(facts), deciding(facts)["components"], strict=True
+    ):
         if first["kind"] != "fairness":
             continue
         name = capital(component_name(first, facts))
@@ -106,14 +110,14 @@ def gap_notes(facts: Facts) -> str:
         if before == after:
             told = f"{name}: {before} under both algorithms."
         else:
-            values = [value_text(mean_of(one, algorithm)) for algorithm in ALGORITHMS]
+            values = [value_text(estimate_of(raw, named[0])[algorithm]["estimate"]) for algorithm in ALGORITHMS]
             told = f"{name}: {values[0]}, {before}{often} → {values[1]}, {after}{then}."
         gap = next(d for d in facts["disparities"] if (d["utility"], d["group"]) == (first["utility"], first["group"]))
         told += f" Worse off under the status quo: {gap['worse_off']}."
         other = end["p_other"]
         if other is not None:
-            used, unused = ("signed", "absolute") if facts["gap_statistic"] == "signed" else ("absolute", "signed")
-            told += f" The {used} statistic decides; the {unused} one has {p_equals(p_text(other, facts['draws']))}."
+            has = f"the {other_statistic(facts)} one has {p_equals(p_text(other, facts['draws']))}"
+            told += f" The {facts['gap_statistic']} statistic decides; {has}."
         lines.append(told)
     lines += [words for words in (rates_words(facts),) if words]
     return "\n".join(map(paragraph, lines))
@@ -148,13 +152,13 @@ def _sides(component: ComponentFacts, algorithm: str, facts: Facts) -> tuple[str
 
 def who_changes(facts: Facts) -> str:
     """Of 1,000 people in each group, by whom they are selected; nothing of prices."""
-    people, shares = people_by_group(facts), mean_shares(facts)
-    if not people or shares is None:
+    people, shares = facts["people"], facts["selected_shares"]
+    if shares is None:
         return ""
-    before, after = (f"{share:.1%}" for share in shares[EVERYONE])
-    caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {before} → {after} are selected."
+    selected = arrow(shares[EVERYONE])
+    caption = f"Who changes, of {PEOPLE:,} people in each group. Of all test rows, {selected} are selected."
     heads = ["selected by", *(NAMES[kind] for kind in KINDS)]
-    rows = [[group, *(kinds[kind].count for kind in KINDS)] for group, kinds in people.items()]
+    rows = [[group, *(people_count(kinds[kind]) for kind in KINDS)] for group, kinds in people.items()]
     return f"{paragraph(caption)}\n\n{table(heads, rows)}"
 
 
@@ -183,10 +187,9 @@ def question(facts: Facts) -> str:
     units = rows_words(facts)
     for gap in facts["disparities"]:
         several = f" in {gap['utility']} by {gap['group']}" if len(facts["disparities"]) > 1 else ""
-        low, high = (bound_text(bound) for bound in gap["interval"])
         lines.append(
             f"Status quo's gap{several} on {units}: {value_text(gap['gap'])}, {gap['higher']} above {gap['lower']} "
-            f"({confidence(facts['alpha'])} interval {low} to {high}{gap_choice(gap, facts)})."
+            f"({gap_interval(gap, facts)})."
         )
         lines.append(harm_words(gap, facts))
     if facts["kind"] == "audit":
@@ -212,18 +215,16 @@ def every_repetition(facts: Facts) -> str:
     """Every condition in every repetition, with p by both statistics of the gap; nothing where there is but one."""
     if len(facts["repetitions"]) == 1:
         return ""
-    other, draws = ("absolute" if facts["gap_statistic"] == "signed" else "signed"), facts["draws"]
     numbers = [str(repetition["repetition"]) for repetition in facts["repetitions"]]
     rows = []
     for component in by_component(facts):
         for number, one in zip(numbers, component, strict=True):
             name = row_name(one, facts) if one is component[0] else ""
-            values = [value_text(one["status_quo"]), value_text(one["candidate"]), p_text(one["p_value"], draws)]
-            rows.append([name, number, *values, "" if one["p_other"] is None else p_text(one["p_other"], draws)])
+            rows.append([name, number, *component_cells(one, facts["draws"]), *[""] * (one["p_other"] is None)])
     for number, repetition in zip(numbers, facts["repetitions"], strict=True):
         name = "All conditions" if number == numbers[0] else ""
         rows.append([name, number, "", "", repetition["p_value_text"], ""])
-    return table(["", "repetition", "status quo", "candidate", "p", f"{other} p"], rows)
+    return table(["", "repetition", "status quo", "candidate", "p", f"{other_statistic(facts)} p"], rows)
 
 
 def changes(facts: Facts) -> str:

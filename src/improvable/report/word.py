@@ -5,23 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from improvable._text import shown
 from improvable.errors import require_extra
-from improvable.report.blocks import (
-    Answer,
-    Appendix,
-    Block,
-    FactList,
-    Heading,
-    Listing,
-    Note,
-    Picture,
-    Sentence,
-    Sliders,
-    Table,
-    Tile,
-    Tiles,
-    Title,
-    flat,
-)
+from improvable.report import blocks
+from improvable.report.blocks import Block, Table, Tile, flat
 from improvable.report.document import Document
 from improvable.report.plots.style import WIDE, chart_png
 
@@ -45,7 +30,6 @@ def require() -> None:
 
 
 def word_document(document: Document) -> bytes:
-    """A document as the content of a .docx file."""
     require()
     import datetime
 
@@ -70,34 +54,33 @@ def word_document(document: Document) -> bytes:
 
 
 def write_block(page: "Page", block: Block) -> None:
-    """One block, at the end of the page."""
     match block:
-        case Title():
+        case blocks.Title():
             _title(page, block)
-        case Answer():
+        case blocks.Answer():
             _answer(page, block)
-        case Tiles():
+        case blocks.Tiles():
             _tiles(page, block)
-        case Heading():
+        case blocks.Heading():
             page.add_heading(_clean(block.text), block.level - 1)
-        case Sentence():
+        case blocks.Sentence():
             _paragraph(page, block.text, small=block.tone == "note")
-        case Listing():
+        case blocks.Listing():
             for text in block.items:
                 page.add_paragraph(_clean(text), style="List Bullet")
-        case FactList():
+        case blocks.FactList():
             for name, words in block.pairs:
                 paragraph = page.add_paragraph()
                 paragraph.add_run(f"{_clean(name)}: ").bold = True
                 paragraph.add_run(_clean(words))
         case Table():
             _table(page, block)
-        case Picture():
+        case blocks.Picture():
             _picture(page, block)
-        case Note():
+        case blocks.Note():
             paragraph = page.add_paragraph(style="Intense Quote")
             paragraph.add_run(_clean(f"{block.text} {block.meaning}".strip()))
-        case Sliders() | Appendix():
+        case blocks.Sliders() | blocks.Appendix():
             pass
 
 
@@ -129,7 +112,7 @@ def _paragraph(
     return paragraph
 
 
-def _title(page: "Page", block: Title) -> None:
+def _title(page: "Page", block: blocks.Title) -> None:
     _paragraph(page, block.kicker.upper(), small=True)
     page.add_heading(_clean(block.text), 0)
     if block.simulated:
@@ -140,7 +123,7 @@ def _title(page: "Page", block: Title) -> None:
         paragraph.add_run(f"{_clean(words)}    ")
 
 
-def _answer(page: "Page", block: Answer) -> None:
+def _answer(page: "Page", block: blocks.Answer) -> None:
     _paragraph(page, block.word, bold=True, size=20, color="0C6B44" if block.shown else "8A4B00")
     _paragraph(page, block.claim, size=13)
     for text in block.beside:
@@ -149,7 +132,7 @@ def _answer(page: "Page", block: Answer) -> None:
         _paragraph(page, text)
 
 
-def _tiles(page: "Page", block: Tiles) -> None:
+def _tiles(page: "Page", block: blocks.Tiles) -> None:
     """Three to a row."""
     rows = (len(block.tiles) + 2) // 3
     grid = page.add_table(rows=rows, cols=3)
@@ -251,7 +234,7 @@ def _needs(table: Table, lines: int) -> list[float]:
     return needs
 
 
-def _picture(page: "Page", block: Picture) -> None:
+def _picture(page: "Page", block: blocks.Picture) -> None:
     from docx.shared import Cm
 
     page.add_heading(_clean(block.title), 2)

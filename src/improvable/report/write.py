@@ -9,9 +9,13 @@ from improvable._text import in_cell, json_text, shown
 from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError
 from improvable.question.options import check_folder
+from improvable.report import pdf, word
 from improvable.report.document import make_document
+from improvable.report.html import html_page
 from improvable.report.latex import latex_table
 from improvable.report.markdown import markdown, markdown_table
+from improvable.report.pdf import pdf_document
+from improvable.report.word import word_document
 from improvable.results.facts import Facts
 from improvable.results.formatting import p_text
 from improvable.results.result import P_VALUES, Result, tidy_columns
@@ -41,37 +45,24 @@ def write_report(
         What the data are called.
     """
     place = checked_report(path)
-    suffix = place.suffix.lower()
+    suffix, made = place.suffix.lower(), (command, runs, data)
     if suffix == ".json":
         content = f"{json_text(result.facts)}\n".encode()
     elif suffix == ".html":
-        from improvable.report.html import html_page
-
-        content = html_page(result, command, runs, data).encode()
-    elif suffix == ".pdf":
-        from improvable.report.pdf import pdf_document
-
-        content = pdf_document(make_document(result, command, runs, data))
-    elif suffix == ".docx":
-        from improvable.report.word import word_document
-
-        content = word_document(make_document(result, command, runs, data))
+        content = html_page(result, *made).encode()
+    elif suffix == ".md":
+        content = markdown(result, *made).encode()
     else:
-        content = markdown(result, command, runs, data).encode()
+        content = (pdf_document if suffix == ".pdf" else word_document)(make_document(result, *made))
     write_whole(place, content)
 
 
 def checked_report(path: str | Path) -> Path:
     """Refuse a report that cannot be written, before the work is done: also where a package is missing."""
     place = checked_path(path, REPORTS)
-    if place.suffix.lower() == ".pdf":
-        from improvable.report import pdf
-
-        pdf.require()
-    elif place.suffix.lower() == ".docx":
-        from improvable.report import word
-
-        word.require()
+    for suffix, writer in ((".pdf", pdf), (".docx", word)):
+        if place.suffix.lower() == suffix:
+            writer.require()
     return place
 
 

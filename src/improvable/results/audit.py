@@ -14,7 +14,7 @@ from improvable.algorithms.decisions import Algorithm
 from improvable.data.io.safe import write_whole
 from improvable.errors import Caution, OptionError
 from improvable.inference.intervals import Disparity
-from improvable.inference.test import lower_median, threshold_for
+from improvable.inference.test import lower_median
 from improvable.question.design import Question
 from improvable.question.options import check_folder
 from improvable.results import storage
@@ -67,10 +67,6 @@ class Audit(Result):
     made: storage.Provenance | None = field(default=None, repr=False, compare=False)
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        return self.repetitions[0].groups
-
-    @property
     def rows(self) -> int:
         """How many rows were used."""
         return int(self.setting["rows"])
@@ -79,11 +75,6 @@ class Audit(Result):
     def p_value(self) -> float:
         """The lower median of the repetitions' p-values, to be compared with `level`."""
         return float(lower_median([repetition.p_value for repetition in self.repetitions]))
-
-    @property
-    def level(self) -> float:
-        """What the p-value must be strictly below: alpha / 2, or alpha for a single repetition."""
-        return threshold_for(self.question.alpha, len(self.repetitions))
 
     @cached_property
     def facts(self) -> Facts:
@@ -104,7 +95,7 @@ class Audit(Result):
         if question == self.question:
             return self
         setting = self.setting | ASKED_AGAIN
-        repetitions = tuple(repetition.asked(question) for repetition in self.repetitions)
+        repetitions = tuple(one.asked(question) for one in self.repetitions)
         new = [one for one in repetitions[0].cautions if one not in self.repetitions[0].cautions]
         cautions = (*self.cautions, *new)
         return replace(self, question=question, setting=setting, repetitions=repetitions, cautions=cautions, made=None)
@@ -152,14 +143,11 @@ class Audit(Result):
         repetition : int, optional
             Number of the repetition, from 1; by default the one whose p-value is the lower median.
         """
-        if repetition is None:
-            repetition = min(
-                self.repetitions, key=lambda one: (abs(one.p_value - self.p_value), one.repetition)
-            ).repetition
+        if repetition is None:  # the first one whose p-value is the lower median
+            repetition = next(one.repetition for one in self.repetitions if one.p_value == self.p_value)
         if repetition not in [one.repetition for one in self.repetitions]:
-            raise OptionError(
-                f"there is no repetition {repetition}.", f"They are numbered from 1 to {len(self.repetitions)}."
-            )
+            hint = f"They are numbered from 1 to {len(self.repetitions)}."
+            raise OptionError(f"there is no repetition {repetition}.", hint)
         return self._refitted(repetition)
 
     def repetition_rows(self) -> Any:

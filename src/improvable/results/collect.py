@@ -1,4 +1,4 @@
-"""What was found, stated: a result becomes the plain numbers and texts of its `Facts`."""
+"""State a result: every number and sentence that it says, as plain data (`Facts`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from improvable.inference.diagnostics import candidate_gaps, changes, selection_rates, smallest_eigenvalues, welfare
+from improvable.inference.diagnostics import KINDS, candidate_gaps, selection_rates, smallest_eigenvalues, welfare
+from improvable.inference.evidence import ALGORITHMS, EVERYONE
 from improvable.inference.intervals import Disparity, combine_all, disparities, estimates
 from improvable.inference.reruns import rerun_risk
 from improvable.inference.shortfall import detectable, rows_needed, shortfall
 from improvable.inference.statistics import unfairness
-from improvable.inference.test import Component
+from improvable.inference.test import Component, lower_median
 from improvable.question.utility import Measure
 from improvable.results.facts import (
     ComponentFacts,
-    CountPair,
     DiagnosticFacts,
     DisparityFacts,
     EstimateFacts,
     Facts,
     Pair,
+    PersonFacts,
     RepetitionFacts,
     RerunFacts,
     ShortfallFacts,
@@ -33,54 +34,46 @@ if TYPE_CHECKING:
     from improvable.results.audit import Audit
     from improvable.results.comparison import Comparison
 
-MOST_ROWS = 1e9
-"""More rows than these are as good as none."""
+MAX_ROWS = 1e9
+"""Needing more rows than this is as good as no number being enough."""
+PEOPLE = 1_000
+"""Out of how many people of a group it is said who changes."""
+ASKED = ("about", "outcome", "lower_is_better", "outcome_range", "selection", "group", "alpha", "weight", "cluster",
+         "stratum", "draws", "seed")  # fmt: skip
+CLAIMED = ("ask", "delta_accuracy", "no_worse", "delta_fairness", "form", "protected", "overall")
+"""What facts take from the question and from its claim under the same names."""
 
 
 def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps: Sequence[Disparity]) -> Facts:
-    """Everything that a result says: what it has of its own, and what all results have."""
-    question, claim, repetitions = result.question, result.question.claim, result.repetitions
-    plain, every = [_disparity_facts(gap) for gap in gaps], [repetition.evidence for repetition in repetitions]
+    """Everything a result says: its `own` facts, and those that all results have."""
+    question, repetitions = result.question, [repetition_facts(one) for one in result.repetitions]
+    plain, shares = [_disparity_facts(gap) for gap in gaps], _selected_shares(repetitions, result.groups)
     facts: Facts = {
         **own,  # type: ignore[typeddict-item]  # a setting is plain data whose keys are those of `Facts`
+        **{name: _plain(getattr(question, name)) for name in ASKED},
+        **{name: _plain(getattr(question.claim, name)) for name in CLAIMED},
         "kind": kind,
         "p_value": result.p_value,
         "p_value_text": p_text(result.p_value, question.draws),
         "threshold": result.level,
         "reject": bool(result.reject),
-        "alpha": question.alpha,
         "groups": list(result.groups),
-        "about": _plain(question.about),
-        "outcome": question.outcome,
-        "lower_is_better": question.lower_is_better,
-        "outcome_range": None if question.outcome_range is None else list(question.outcome_range),
-        "selection": question.selection,
-        "group": list(question.group),
         "accuracy_utilities": [_measure_facts(measure) for measure in question.accuracy],
         "fairness_utilities": [_measure_facts(measure) for measure in question.fairness],
-        "ask": claim.ask,
-        "delta_accuracy": _plain(claim.delta_accuracy),
-        "no_worse": claim.no_worse,
-        "delta_fairness": _plain(claim.delta_fairness),
-        "form": claim.form,
-        "gap_statistic": claim.gap,
-        "protected": list(claim.protected),
-        "overall": _plain(claim.overall),
-        "weight": question.weight,
-        "cluster": question.cluster,
-        "stratum": question.stratum,
-        "draws": question.draws,
+        "gap_statistic": question.claim.gap,
         # Repetitions with many cells and others may differ in how their draws are made.
-        "method": " and ".join(sorted({evidence.method for evidence in every})),
-        "seed": question.seed,
+        "method": " and ".join(sorted({one["method"] for one in repetitions})),
         "version": VERSION,
         "disparity": plain[0],
         "disparities": plain,
         "estimates": _estimate_facts(result, gaps),
         "bounds": result.frontier().bound_facts(),
-        "repetitions": [repetition_facts(repetition) for repetition in repetitions],
-        "rerun": rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
-        "shortfall": None if result.reject else shortfall_facts(result, int(own["rows"])),
+        "selected_shares": shares,
+        "people": {} if shares is None else {group: _people(repetitions, group) for group in result.groups},
+        "p_plain": _p_plain(repetitions),
+        "repetitions": repetitions,
+        "rerun": _rerun_facts(result) if kind == "audit" and len(repetitions) > 1 else None,
+        "shortfall": None if result.reject else _shortfall_facts(result, int(own["rows"])),
         "diagnostics": _diagnostic_facts(result),
         "warnings": list(result.warnings),
         "verdict_warnings": list(result.verdict_warnings),
@@ -89,20 +82,23 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
 
 
 def _plain(value: Any) -> Any:
-    return {key: _plain(one) for key, one in value.items()} if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _fields(one: Any, **renamed: str) -> Any:
+    """The fields of a dataclass as JSON can hold them; `renamed` maps a key to the field it takes."""
+    names = {field: key for key, field in renamed.items()}
+    return {
+        names.get(field, field): number_or_null(value) if isinstance(value, float) else value
+        for field, value in asdict(one).items()
+    }
 
 
 def _measure_facts(measure: Measure) -> UtilityFacts:
-    return {
-        "name": measure.label,
-        "words": measure.words,
-        "outcome": measure.outcome,
-        "higher_is_better": measure.higher_is_better,
-        "worse_off": measure.worse_off,
-        "sense": measure.sense,
-        "between": measure.between,
-        "formula": measure.formula,
-    }
+    facts: UtilityFacts = _fields(measure, name="label")
+    return {name: facts[name] for name in UtilityFacts.__annotations__}  # type: ignore[literal-required, return-value]
 
 
 def _disparity_facts(gap: Disparity) -> DisparityFacts:
@@ -119,9 +115,8 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
 
 
 def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> list[EstimateFacts]:
-    """What reports print: every utility and gap over all repetitions, with its interval."""
+    """Every utility and gap over all repetitions, with the interval that reports print."""
     every = [repetition.evidence for repetition in result.repetitions]
-    found = combine_all(every, result.question.claim, gaps, 1 - result.level)
     return [
         {
             "kind": one.kind,
@@ -130,22 +125,50 @@ def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> 
             "status_quo": _fields(one.spreads[0]),
             "candidate": _fields(one.spreads[1]),
         }
-        for one in found
+        for one in combine_all(every, result.question.claim, gaps, 1 - result.level)
     ]
 
 
+def _selected_shares(repetitions: Sequence[RepetitionFacts], groups: Sequence[str]) -> dict[str, Any] | None:
+    """Shares selected by either algorithm, of everyone and by group: means over repetitions. None of prices."""
+    whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
+    if min(map(min, whole)) == 1:
+        return None
+    found = {EVERYONE: whole}
+    for group in groups:
+        found[group] = [[one["share_selected_by_group"][group][name] for one in repetitions] for name in ALGORITHMS]
+    return {
+        group: {"status_quo": sum(before) / len(before), "candidate": sum(after) / len(after)}
+        for group, (before, after) in found.items()
+    }
+
+
+def _people(repetitions: Sequence[RepetitionFacts], group: str) -> dict[str, PersonFacts]:
+    """Of `PEOPLE` in a group, how many both algorithms select, one of them, or neither, with their mean outcome."""
+    out: dict[str, PersonFacts] = {}
+    for kind in KINDS:
+        found = [repetition["changes"][group][kind] for repetition in repetitions]
+        share = sum(one["share"] for one in found)
+        # A mean over repetitions, each with as much weight as it has people of this kind.
+        outcome = sum(one["share"] * one["mean_outcome"] for one in found if one["mean_outcome"] is not None)
+        out[kind] = {"people": PEOPLE * share / len(found), "mean_outcome": outcome / share if share else None}
+    return out
+
+
+def _p_plain(repetitions: Sequence[RepetitionFacts]) -> float | None:
+    """The p-value without corrections; None where there are none."""
+    if not any(one["corrections"] for one in repetitions):
+        return None
+    return float(lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions]))
+
+
 def repetition_facts(result: "Comparison") -> RepetitionFacts:
-    """One repetition: the paper's row of numbers, and every component and interval behind it."""
+    """One repetition: the paper's row of numbers, every component and interval behind it, and what was counted."""
     evidence, assessment = result.evidence, result.assessment
     reference = disparities(evidence, result.question.claim, result.question.alpha)[0]
-    crossed: Any = {} if result.crossed is None else changes(result.crossed, evidence.attributes)
-    for group, kinds in crossed.items():
-        crossed[group] = {kind: {"share": share, "mean_outcome": mean} for kind, (share, mean) in kinds.items()}
-    differing: Any = result.differing
     return {
+        **result.counts,
         "repetition": result.repetition,
-        "rows": result.rows,
-        "clusters": result.clusters,
         "method": evidence.method,
         "p_value": assessment.p_value,
         "p_value_text": p_text(assessment.p_value, result.question.draws),
@@ -158,14 +181,6 @@ def repetition_facts(result: "Comparison") -> RepetitionFacts:
         "components": [component_facts(component) for component in assessment.components],
         "intervals": [_fields(one) for one in estimates(evidence, result.question.alpha)],
         "reference": [reference.higher, reference.lower],
-        "selected": _selected(result),
-        "share_selected": result.shares,
-        "share_selected_by_group": result.group_shares,
-        "effective_rows": result.effective,
-        "differing_rows": differing,
-        "corrections": [_plain(one) for one in result.corrections],
-        "p_plain": result.p_plain,
-        "changes": crossed,
         "undefined_draws": assessment.undefined,
         "rule_notes": dict(result.notes),
     }
@@ -181,11 +196,6 @@ def component_facts(component: Component) -> ComponentFacts:
         "p_value": component.tail.p_value,
         "p_other": component.other.p_value if component.other else None,
     }
-
-
-def _fields(one: Any) -> Any:
-    """The fields of a dataclass, as JSON can hold them."""
-    return {key: number_or_null(value) if isinstance(value, float) else value for key, value in asdict(one).items()}
 
 
 def _by_group(result: "Comparison", measure: int) -> dict[str, Pair]:
@@ -206,16 +216,7 @@ def _first_gap(result: "Comparison") -> Pair:
     return {"status_quo": before, "candidate": after}
 
 
-def _selected(result: "Comparison") -> dict[str, CountPair]:
-    out: dict[str, CountPair] = {}
-    for attribute in result.evidence.attributes:
-        for g, group in enumerate(attribute.levels):
-            before, after = result.selected[attribute.member == g].sum(axis=0)
-            out[group] = {"status_quo": int(before), "candidate": int(after)}
-    return out
-
-
-def rerun_facts(result: "Audit | Comparison") -> RerunFacts:
+def _rerun_facts(result: "Audit | Comparison") -> RerunFacts:
     """How another seed would fare, from the audit's own repetitions."""
     p_values = [repetition.p_value for repetition in result.repetitions]
     risk = rerun_risk(p_values, draws=result.question.draws, alpha=result.question.alpha)
@@ -229,7 +230,7 @@ def rerun_facts(result: "Audit | Comparison") -> RerunFacts:
     }
 
 
-def shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
+def _shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
     """The condition that failed in the deciding repetition, whose p-value is the combined one."""
     repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
     lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
@@ -246,7 +247,7 @@ def shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
         "needed": number_or_null(lack.needed),
         "above": above,
         "standard_errors": None if lack.standard_errors is None else steady(lack.standard_errors),
-        "rows": None if enough is None or enough > MOST_ROWS else int(float(f"{enough:.2g}")),
+        "rows": None if enough is None or enough > MAX_ROWS else int(float(f"{enough:.2g}")),
         "detectable": None if reach is None else steady(reach),
     }
 
@@ -258,32 +259,15 @@ def _diagnostic_facts(result: "Audit | Comparison") -> DiagnosticFacts:
     sizes = np.array([float(census.weight[attributes[0].member == g].sum()) for g in levels])
     out: DiagnosticFacts = {"eigenvalues": [], "candidate_gaps": [], "welfare": [], "selection_rates": []}
     for repetition in result.repetitions:
+        number: Any = {"repetition": repetition.repetition}
         least = smallest_eigenvalues(repetition.evidence, repetition.clusters or repetition.rows)
-        out["eigenvalues"].append(
-            {
-                "repetition": repetition.repetition,
-                "covariance": steady(least.covariance),
-                "correlation": steady(least.correlation),
-            }
-        )
+        out["eigenvalues"].append(number | {name: steady(value) for name, value in asdict(least).items()})
         for gap in candidate_gaps(repetition.evidence, result.question.claim):
-            out["candidate_gaps"].append(
-                {
-                    "repetition": repetition.repetition,
-                    "utility": gap.measure,
-                    "group": gap.attribute,
-                    "higher": gap.higher,
-                    "lower": gap.lower,
-                    "gap": number_or_null(gap.gap),
-                    "standard_errors": None if gap.standard_errors is None else steady(gap.standard_errors),
-                    "near_zero": gap.near_zero,
-                }
-            )
-    for one in welfare([repetition.evidence for repetition in result.repetitions], sizes):
-        before, after = number_or_null(one.status_quo), number_or_null(one.candidate)
-        out["welfare"].append(
-            {"criterion": one.criterion, "utility": one.measure, "status_quo": before, "candidate": after}
-        )
+            errors = None if gap.standard_errors is None else steady(gap.standard_errors)
+            found = _fields(gap, utility="measure", group="attribute") | {"standard_errors": errors}
+            out["candidate_gaps"].append(number | found)
+    criteria = welfare([repetition.evidence for repetition in result.repetitions], sizes)
+    out["welfare"] = [_fields(one, utility="measure") for one in criteria]
     rates = selection_rates(attributes, census.rows, census.selected, result.question.selection)
     out["selection_rates"] = [_fields(rate) for rate in rates]
     return out

@@ -11,17 +11,16 @@ import narwhals as nw
 from improvable._typing import FloatArray, IntArray
 from improvable.data.groups import Attribute
 from improvable.errors import Caution, OptionError, nearest
-from improvable.inference.cells import STATUS_QUO
 from improvable.inference.evidence import Evidence
 from improvable.inference.intervals import disparities
 from improvable.inference.tally import Counted
-from improvable.inference.test import Assessment, assess, threshold_for
+from improvable.inference.test import Assessment, assess
 from improvable.question.claim import MEANINGS, check_claim, every_delta, make_claim
 from improvable.question.design import Question
 from improvable.question.options import check_number
 from improvable.results import storage
 from improvable.results.collect import state
-from improvable.results.facts import Facts
+from improvable.results.facts import CountFacts, Facts
 from improvable.results.result import HasDigest, Result
 
 
@@ -50,29 +49,10 @@ class Comparison(Result):
         What was asked.
     evidence : Evidence
         Sums and draws; every p-value is computed from these.
-    rows : int
-        Held-out rows.
-    clusters : int or None
-        Held-out clusters, where rows were resampled in clusters.
-    selected : array of shape (strata, 2)
-        Rows with a decision other than 0, by stratum and algorithm.
-    sizes, weight : array of shape (strata,)
-        Rows by stratum, and their weight.
-    shares : dict
-        Share selected, by algorithm and sample: the capacity reached.
-    group_shares : dict
-        Share of each group's held-out rows that is selected, by group and algorithm.
-    effective : dict
-        What the rows that count are worth in rows of equal weight (Kish), by group and algorithm.
-    differing : dict
-        By group, the `rows` that the two algorithms treat differently and what they are worth, `effective`.
-    corrections : tuple of dict
-        Where draws were corrected: `why`, the `utility`, the `group`.
-    p_plain : float or None
-        The p-value without corrections; None where there are none.
-    crossed : array of shape (strata, 4, 4), or None
-        Rows or their weight, and their outcomes, of whom both algorithms select, one of them, or neither. None in
-        results of earlier versions.
+    counts : CountFacts
+        What was counted in the held-out rows, as plain data that is stored and stated as it is.
+    census : Census
+        Held-out rows by stratum, and whom the status quo selects of them.
     cautions : tuple of Caution
     repetition : int
         Number of the repetition, from 1; 0 in a plain comparison.
@@ -86,47 +66,33 @@ class Comparison(Result):
 
     question: Question
     evidence: Evidence
-    rows: int
-    clusters: int | None
-    selected: IntArray
-    sizes: IntArray
-    weight: FloatArray
-    shares: dict[str, dict[str, float]]
-    group_shares: dict[str, dict[str, float]]
-    effective: dict[str, dict[str, float]]
+    counts: CountFacts
+    census: Census = field(repr=False)
     cautions: tuple[Caution, ...]
     backend: nw.Implementation = field(repr=False)
     repetition: int = 0
     notes: Mapping[str, Any] = field(default_factory=dict)
     data: HasDigest | str | None = field(default=None, repr=False)
     counted: Counted | None = field(default=None, repr=False, compare=False)
-    crossed: FloatArray | None = field(default=None, repr=False)
-    differing: dict[str, dict[str, float]] = field(default_factory=dict)
-    corrections: tuple[dict[str, str], ...] = ()
-    p_plain: float | None = None
+
+    @property
+    def rows(self) -> int:
+        """Held-out rows."""
+        return self.counts["rows"]
+
+    @property
+    def clusters(self) -> int | None:
+        """Held-out clusters, where rows were resampled in clusters."""
+        return self.counts["clusters"]
 
     @cached_property
     def assessment(self) -> Assessment:
         return assess(self.evidence, self.question.claim)
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        return self.evidence.groups
-
-    @property
     def p_value(self) -> float:
         """The largest of the component p-values."""
         return self.assessment.p_value
-
-    @property
-    def level(self) -> float:
-        """What the p-value must be strictly below."""
-        return threshold_for(self.question.alpha, repetitions=1)
-
-    @property
-    def census(self) -> Census:
-        """Its rows, and whom the status quo selects of them."""
-        return Census(self.sizes, self.weight, self.selected[:, STATUS_QUO])
 
     @property
     def repetitions(self) -> "tuple[Comparison, ...]":
@@ -137,12 +103,7 @@ class Comparison(Result):
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
         gaps = disparities(self.evidence, self.question.claim, self.question.alpha)
-        own = {
-            "rows": self.rows,
-            "clusters": self.clusters,
-            "data_fingerprint": self.data_fingerprint,
-            "seal": None,
-        }
+        own = {"rows": self.rows, "clusters": self.clusters, "data_fingerprint": self.data_fingerprint, "seal": None}
         return state("comparison", self, own, gaps)
 
     def with_claim(self, **changes: Any) -> "Comparison":
@@ -167,7 +128,7 @@ class Comparison(Result):
         if any(question.claim.asks(one) and not self.question.claim.asks(one) for one in parts):
             text = "what is asked now was not looked at for long tails and few rows. Run it again with this question."
             cautions = (*cautions, Caution("asked later", text))
-        return replace(self, question=question, cautions=cautions, p_plain=None)
+        return replace(self, question=question, cautions=cautions, counts={**self.counts, "p_plain": None})
 
     def with_cautions(self, cautions: Sequence[Caution], **others: Any) -> "Comparison":
         """The same evidence and question with other warnings, or other notes; an assessment that was made is kept."""

@@ -1,13 +1,10 @@
-"""A result as one dictionary of plain numbers and text: the JSON, and the source of every other output.
+"""The types of a result as plain data: the JSON, and the source of every other output.
 
-The types below are the JSON's: `docs/generate/schema.py` makes its schema from them, and says what each key means. What
-`Annotated` adds are the texts to choose from, the limits of a number, or the least and the most items of a list.
+`docs/generate/schema.py` makes the JSON's schema from these types; `docs/reference/result_words.toml` says what each
+key means. `Annotated` adds the strings to choose from, the limits of a number, or the fewest and most items of a list.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
-
-from improvable.inference.evidence import ALGORITHMS, EVERYONE, AlgorithmName
 
 Probability = Annotated[float, (0, 1)]
 Kind = Annotated[str, ("accuracy", "fairness")]
@@ -22,6 +19,11 @@ class Pair(TypedDict):
 class CountPair(TypedDict):
     status_quo: int
     candidate: int
+
+
+class PersonFacts(TypedDict):
+    people: float
+    mean_outcome: float | None
 
 
 class UtilityFacts(TypedDict):
@@ -67,23 +69,18 @@ class BoundFacts(TypedDict):
     words: str
 
 
-class ComponentFacts(TypedDict):
+class ComponentFacts(Pair):
     kind: Kind
     utility: str
     group: str
-    status_quo: float | None
-    candidate: float | None
     p_value: Probability
     p_other: Probability | None
 
 
-class IntervalFacts(TypedDict):
+class IntervalFacts(SpreadFacts):
     measure: str
     group: str
     quantity: Annotated[str, ("status_quo", "candidate", "ratio", "difference")]
-    estimate: float | None
-    low: float | None
-    high: float | None
 
 
 class ChangeFacts(TypedDict):
@@ -104,10 +101,26 @@ class CorrectionFacts(TypedDict):
     group: str
 
 
-class RepetitionFacts(TypedDict):
-    repetition: int
+class CountFacts(TypedDict):
+    """What a repetition counts: computed once, by `procedure/evaluate`, and stored, loaded and stated as it is.
+
+    A new count is one key here.
+    """
+
     rows: int
     clusters: int | None
+    selected: dict[str, CountPair]
+    share_selected: dict[str, dict[str, float]]
+    share_selected_by_group: dict[str, dict[str, float]]
+    effective_rows: dict[str, dict[str, float]]
+    differing_rows: dict[str, DifferingFacts]
+    corrections: list[CorrectionFacts]
+    p_plain: Probability | None
+    changes: dict[str, dict[str, ChangeFacts]]
+
+
+class RepetitionFacts(CountFacts):
+    repetition: int
     method: str
     p_value: Probability
     p_value_text: str
@@ -120,14 +133,6 @@ class RepetitionFacts(TypedDict):
     components: list[ComponentFacts]
     intervals: list[IntervalFacts]
     reference: Annotated[list[str], (2, 2)]
-    selected: dict[str, CountPair]
-    share_selected: dict[str, dict[str, float]]
-    share_selected_by_group: dict[str, dict[str, float]]
-    effective_rows: dict[str, dict[str, float]]
-    differing_rows: dict[str, DifferingFacts]
-    corrections: list[CorrectionFacts]
-    p_plain: Probability | None
-    changes: dict[str, dict[str, ChangeFacts]]
     undefined_draws: int
     rule_notes: dict[str, Any]
 
@@ -171,11 +176,9 @@ class CandidateGapFacts(TypedDict):
     near_zero: bool
 
 
-class WelfareFacts(TypedDict):
+class WelfareFacts(Pair):
     criterion: Annotated[str, ("utilitarian", "Rawlsian")]
     utility: str
-    status_quo: float | None
-    candidate: float | None
 
 
 class SelectionRateFacts(TypedDict):
@@ -313,6 +316,9 @@ class Facts(TypedDict):
     disparities: list[DisparityFacts]
     estimates: list[EstimateFacts]
     bounds: list[BoundFacts]
+    selected_shares: dict[str, dict[str, float]] | None
+    people: dict[str, dict[str, PersonFacts]]
+    p_plain: Probability | None
     repetitions: Annotated[list[RepetitionFacts], (1, None)]
     rerun: RerunFacts | None
     shortfall: ShortfallFacts | None
@@ -348,34 +354,13 @@ def by_component(facts: Facts) -> list[tuple[ComponentFacts, ...]]:
     return list(zip(*(repetition["components"] for repetition in facts["repetitions"]), strict=True))
 
 
-def mean_of(component: Sequence[ComponentFacts], algorithm: AlgorithmName) -> float | None:
-    """A component's mean over the repetitions; None where some repetition leaves it undefined."""
-    values = [repetition[algorithm] for repetition in component]
-    defined = [value for value in values if value is not None]
-    return sum(defined) / len(defined) if len(defined) == len(values) else None
-
-
 def deciding(facts: Facts) -> RepetitionFacts:
     """The repetition whose p-value is the combined one."""
     return next(one for one in facts["repetitions"] if one["p_value"] == facts["p_value"])
 
 
 def estimate_of(facts: Facts, component: ComponentFacts) -> EstimateFacts:
-    """A condition's utility or gap with its intervals, over all repetitions."""
+    """A condition's utility or gap over all repetitions: its mean under either algorithm, with intervals."""
     kind = "utility" if component["kind"] == "accuracy" else "gap"
     wanted = kind, component["utility"], component["group"]
     return next(one for one in facts["estimates"] if (one["kind"], one["utility"], one["group"]) == wanted)
-
-
-def mean_shares(facts: Facts) -> dict[str, tuple[float, float]] | None:
-    """Shares selected by either algorithm, of everyone and by group, as means over repetitions; None of prices."""
-    repetitions = facts["repetitions"]
-    whole = [[one["share_selected"][name]["test"] for one in repetitions] for name in ALGORITHMS]
-    if min(map(min, whole)) == 1:
-        return None
-    by_group = {
-        group: [[one["share_selected_by_group"][group][name] for one in repetitions] for name in ALGORITHMS]
-        for group in facts["groups"]
-    }
-    found = {EVERYONE: whole, **by_group}
-    return {name: (sum(before) / len(before), sum(after) / len(after)) for name, (before, after) in found.items()}

@@ -1,14 +1,15 @@
 """Numbers as every output prints them."""
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
 LARGE = 1e15
-"""From here on a value has more digits than it knows."""
+"""From here on a float has fewer digits than its fixed notation would show."""
 
 
 def p_text(p_value: float, draws: int) -> str:
-    """A p-value as it is printed; none of `draws` draws is less than one in `draws`, never zero.
+    """Format a p-value; where no draw counts it is less than one in `draws`, never zero.
 
     Examples
     --------
@@ -22,7 +23,7 @@ def p_text(p_value: float, draws: int) -> str:
 
 
 def p_equals(text: str) -> str:
-    """A printed p-value with the sign it takes in a sentence.
+    """A formatted p-value with the sign it takes in a sentence.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def p_equals(text: str) -> str:
 
 
 def value_text(value: float | None) -> str:
-    """An estimate with digits enough to compare; a half is rounded up, as readers do who check by hand.
+    """Format an estimate with enough digits to compare; halves round up, as readers do who check by hand.
 
     Examples
     --------
@@ -50,13 +51,7 @@ def value_text(value: float | None) -> str:
 
 
 def bound_text(value: float | None) -> str:
-    """One end of an interval; where the draws set none, it says so.
-
-    Examples
-    --------
-    >>> bound_text(1.5), bound_text(None)
-    ('1.500', 'not bounded')
-    """
+    """One end of an interval, or that the draws set none."""
     return "not bounded" if value is None else value_text(value)
 
 
@@ -82,19 +77,24 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def confidence(alpha: float) -> str:
-    """The confidence of intervals and bounds, in percent.
+def arrow(shares: Mapping[str, float]) -> str:
+    """Shares under the status quo and under the candidate.
 
     Examples
     --------
-    >>> confidence(0.05)
-    '95%'
+    >>> arrow({"status_quo": 0.1, "candidate": 0.1256})
+    '10.0% → 12.6%'
     """
+    return f"{shares['status_quo']:.1%} → {shares['candidate']:.1%}"
+
+
+def confidence(alpha: float) -> str:
+    """The confidence of intervals and bounds, in percent."""
     return f"{100 * (1 - alpha):g}%"
 
 
 def capital(text: str) -> str:
-    """A text that begins a line."""
+    """Capitalize the first letter only."""
     return text[:1].upper() + text[1:]
 
 
@@ -104,11 +104,5 @@ def number_or_null(value: float) -> float | None:
 
 
 def steady(value: float) -> float:
-    """Six digits: the last ones of a variance differ between machines, and a result must not.
-
-    Examples
-    --------
-    >>> steady(0.123456789)
-    0.123457
-    """
+    """Six digits: the last ones of a variance differ between machines, and a result must not."""
     return float(f"{value:.6g}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from improvable.inference.test import lower_median, threshold_for
 from improvable.question.claim import Ask, Claim, Form, Gap
 from improvable.question.design import Question
 from improvable.question.options import check_choice
-from improvable.results.formatting import confidence, number_or_null
+from improvable.results.formatting import confidence, number_or_null, p_text
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,8 @@ class Frontier:
         """
         if simultaneous and not self.simultaneous:
             return replace(self, simultaneous=True).edge(gap)
-        corners = [
-            (
-                largest_delta(self.of_accuracy(repetition), self.level),
-                largest_delta(self.of_gap(repetition, gap), self.level),
-            )
-            for repetition in self.repetitions
-        ]
+        conditions = [(self.of_accuracy(one), self.of_gap(one, gap)) for one in self.repetitions]
+        corners = [(largest_delta(a, self.level), largest_delta(f, self.level)) for a, f in conditions]
         staircase: list[tuple[float, float]] = []
         for a in sorted({corner[0] for corner in corners}, reverse=True):
             f = self._combined([f if other >= a else -np.inf for other, f in corners])
@@ -135,16 +130,19 @@ class Frontier:
         return out
 
     def _bound(self, what: str, group: str | None, gap: Gap) -> tuple[float, str, str]:
-        zero = np.array([0.0])
         edges = []
-        for repetition in self.repetitions:
-            asked = [g for g in repetition.accuracy if what == "accuracy" and group in (None, g)]
-            others = self.of_accuracy(repetition, [g for g in repetition.accuracy if g not in asked])
-            others += () if what == "fairness" else self.of_gap(repetition, gap)
-            holds = float(p_values(others, zero)[0]) < self.level
-            own = self.of_gap(repetition, gap) if what == "fairness" else self.of_accuracy(repetition, asked)
-            edge = largest_delta(own, self.level)
-            edges.append(edge if holds else -np.inf)
+        for one in self.repetitions:
+            asked = [g for g in one.accuracy if what == "accuracy" and group in (None, g)]
+            own, others = (
+                self.of_accuracy(one, asked),
+                self.of_accuracy(one, [g for g in one.accuracy if g not in asked]),
+            )
+            if what == "fairness":
+                own = self.of_gap(one, gap)
+            else:
+                others += self.of_gap(one, gap)
+            holds = float(p_values(others, np.array([0.0]))[0]) < self.level
+            edges.append(largest_delta(own, self.level) if holds else -np.inf)
         value = self._combined(edges)
         size = _floored(value, self.form) if np.isfinite(value) and value > 0 else ""
         return value, self._words(what, group, size), size
@@ -186,12 +184,35 @@ class Frontier:
             raise OptionError(f"the grid of {name} deltas is not a list of numbers.", "Any finite delta is allowed.")
         return grid
 
+    def curves(self, grids: Sequence[FloatArray], question: Question) -> dict[str, Any]:
+        """p-values of every repetition at every step of two sliders, so that a page computes what the library would.
+
+        The p-value of a claim combines max(p_accuracy, p_fairness) of the repetitions. Distinct p-values are listed
+        once, sorted; curves hold places in that list, whose maxima and medians are those of the p-values.
+        """
+        deltas = question.claim.delta_accuracy, question.claim.delta_fairness
+        declared = [delta if isinstance(delta, float) else None for delta in deltas]
+        grids = [grid if d is None else np.unique([*grid, d]) for grid, d in zip(grids, declared, strict=True)]
+        by_repetition = [
+            (p_values(self.of_accuracy(repetition), grids[0]), p_values(self.of_gap(repetition), grids[1]))
+            for repetition in self.repetitions
+        ]
+        distinct = np.unique(np.concatenate([curve for pair in by_repetition for curve in pair]))
+        return {
+            "accuracy": grids[0].tolist(),
+            "fairness": grids[1].tolist(),
+            "start": [int(np.abs(grid - (d or 0.0)).argmin()) for grid, d in zip(grids, declared, strict=True)],
+            "p": distinct.tolist(),
+            "text": [p_text(float(p), question.draws) for p in distinct],
+            "repetitions": [[np.searchsorted(distinct, curve).tolist() for curve in pair] for pair in by_repetition],
+            "level": self.level,
+            "share": self.form == "ratio",
+        }
+
     def bound_facts(self) -> list[dict[str, Any]]:
-        """Bounds as plain data."""
         return [asdict(bound) | {"value": number_or_null(bound.value)} for bound in self.bounds()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Bounds and edges as plain data."""
         return {
             "alpha": self.alpha,
             "form": self.form,
@@ -212,19 +233,14 @@ def make_frontier(question: Question, repetitions: Sequence[Evidence], form: str
     """The frontier of a question and the evidence of its repetitions, in the question's own form or another."""
     claim, asked = question.claim, form or question.claim.form
     check_choice("form", asked, ("ratio", "difference"))
-    turned = Claim(
-        form="ratio" if asked == "ratio" else "difference",
-        gap=claim.gap,
-        protected=claim.protected,
-        overall=claim.overall,
-    )
+    turned = Claim(form=cast(Form, asked), gap=claim.gap, protected=claim.protected, overall=claim.overall)
     critical = tuple(critical_deltas(evidence, turned) for evidence in repetitions)
     return Frontier(
-        critical,
-        question.alpha,
-        turned.form,
-        claim.gap,
-        tuple(critical[0].accuracy),
+        repetitions=critical,
+        alpha=question.alpha,
+        form=turned.form,
+        gap=claim.gap,
+        groups=tuple(critical[0].accuracy),
         ask=claim.ask,
         lower_is_better=question.lower_is_better,
     )

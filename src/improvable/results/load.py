@@ -18,9 +18,9 @@ from improvable.question.options import check_types, conforms
 from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Census, Comparison
+from improvable.results.facts import CountFacts
 from improvable.results.storage import (
     FORMAT,
-    KEPT,
     RESULT,
     RUN,
     chain_of,
@@ -30,6 +30,9 @@ from improvable.results.storage import (
     repetition_path,
 )
 
+REDO = "Delete it and run the same audit again: only this repetition is redone."
+CENSUS = ("rows", "weight", "selected")
+"""Arrays of a `Census`, in order."""
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 """What plain data that are not as we write them can cause, wherever they are first used."""
 
@@ -43,18 +46,14 @@ def read_repetition(path: Path, question: Question, backend: Any, run: str | Non
     except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED) as error:
         raise _damaged(path, error) from error
     if version != FORMAT or isinstance(version, bool):
-        raise StorageError(
-            f"'{path}' has format {version}.", f"This version reads format {FORMAT}; run the audit again."
-        )
+        hint = f"This version reads format {FORMAT}; run the audit again."
+        raise StorageError(f"'{path}' has format {version}.", hint)
     try:
         if repetition_path(path.parent, meta["repetition"]) != path or meta["seed"] != question.seed:
             raise StorageError(f"'{path}' is a repetition of another run.", "Remove it, or use a new folder.")
         chain = arrays.pop("chain", np.empty(0, dtype=np.uint8)).tobytes().decode("ascii", "replace")
         if run is not None and chain != chain_of(arrays, run):
-            raise StorageError(
-                f"'{path}' was changed, or is a repetition of another run.",
-                "Delete it and run the same audit again: only this repetition is redone.",
-            )
+            raise StorageError(f"'{path}' was changed, or is a repetition of another run.", REDO)
         return _comparison(meta, arrays, question, backend)
     except MALFORMED as error:
         raise _damaged(path, error) from error
@@ -62,10 +61,11 @@ def read_repetition(path: Path, question: Question, backend: Any, run: str | Non
 
 def _damaged(path: Path, error: BaseException) -> StorageError:
     why = f"{error}" if isinstance(error, ReceivedError) else "is damaged"
-    return StorageError(f"'{path}' {why}.", "Delete it and run the same audit again: only this repetition is redone.")
+    return StorageError(f"'{path}' {why}.", REDO)
 
 
 def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question, backend: Any) -> Comparison:
+    counts = meta["counts"]
     attributes = tuple(
         Attribute(plain["name"], tuple(plain["levels"]), arrays["members"][a])
         for a, plain in enumerate(meta["attributes"])
@@ -78,7 +78,7 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
         sums=arrays["sums"],
         draws=arrays["draws"],
         training=arrays["training"],
-        units=meta["clusters"] or meta["rows"],
+        units=counts["clusters"] or counts["rows"],
         method=meta["method"],
         linear=meta["linear"],
         chosen_here=meta["chosen_here"],
@@ -86,16 +86,13 @@ def _comparison(meta: dict[str, Any], arrays: dict[str, Any], question: Question
     result = Comparison(
         question=question,
         evidence=evidence,
-        **{name: meta[name] for name in KEPT} | {"corrections": tuple(meta["corrections"])},
-        selected=arrays["selected"],
-        sizes=arrays["sizes"],
-        weight=arrays["weight"],
+        counts=counts,
+        census=Census(*(arrays[name] for name in CENSUS)),
         cautions=tuple(Caution(**caution) for caution in meta["cautions"]),
         backend=backend,
         repetition=meta["repetition"],
         notes=meta["notes"],
         counted=counts_from(meta.get("cells")),
-        crossed=arrays["crossed"] if arrays.get("crossed", np.empty(0)).size else None,
     )
     for part in (*attributes, *evidence.measures, evidence, *result.cautions):
         check_types(part)
@@ -111,13 +108,11 @@ def _check_numbers(result: Comparison) -> None:
         "sums": (strata, measures, 2, 2),
         "draws": (result.question.draws, strata, measures, 2, 2),
         "training": (strata, measures, 2),
-        "selected": (strata, 2),
-        "sizes": (strata,),
-        "weight": (strata,),
+        **dict.fromkeys(CENSUS, (strata,)),
     }
     for name, shape in shapes.items():
-        array = getattr(evidence if name in ("sums", "draws", "training") else result, name)
-        kind = "i" if name in ("selected", "sizes") else "f"
+        array = getattr(result.census if name in CENSUS else evidence, name)
+        kind = "i" if name in ("rows", "selected") else "f"
         if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
             raise ValueError(f"{name} of another shape")
     for attribute in evidence.attributes:
@@ -130,10 +125,7 @@ def _check_numbers(result: Comparison) -> None:
     there = all(0 <= m < len(evidence.measures) for m in asked) and all(0 <= place < measures for place in read)
     if not there or not evidence.accuracy:
         raise ValueError("measures that are not there")
-    for value, hint in (
-        (result.rows, int), (result.clusters, int | None), (result.repetition, int), (result.notes, dict[str, Any]),
-        (result.shares, dict[str, dict[str, float]]), (result.group_shares, dict[str, dict[str, float]]),
-    ):  # fmt: skip
+    for value, hint in ((result.counts, CountFacts), (result.repetition, int), (result.notes, dict[str, Any])):
         if not conforms(value, hint):
             raise TypeError(f"{value!r}")
 
@@ -156,9 +148,8 @@ def load(folder: str | Path) -> Audit | Comparison:
         raise StorageError(f"there is no folder '{place}'.", "Name the folder of a finished run, or of save.")
     if not (place / RESULT).exists():
         done = len(list(place.glob("repetition-*.npz")))
-        what = (
-            f"a run that has not ended: {done} repetitions are done" if done or (place / RUN).exists() else "no result"
-        )
+        begun = f"a run that has not ended: {done} repetitions are done"
+        what = begun if done or (place / RUN).exists() else "no result"
         raise StorageError(f"'{place}' holds {what}.", "Run the same audit again with this folder to finish it.")
     plain = read_json(place / RESULT)
     try:
@@ -167,45 +158,36 @@ def load(folder: str | Path) -> Audit | Comparison:
     except StorageError:
         raise
     except (ImprovableError, *MALFORMED) as error:
-        raise StorageError(
-            f"'{place / RESULT}' is not as it was written.", "It is damaged or was changed; ask for it again."
-        ) from error
+        hint = "It is damaged or was changed; ask for it again."
+        raise StorageError(f"'{place / RESULT}' is not as it was written.", hint) from error
     return result
 
 
 def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
-    question = Question.from_dict(plain["question"])
+    question, data = Question.from_dict(plain["question"]), plain.get("data_fingerprint")
     backend = nw.Implementation.POLARS
-    if not conforms(plain.get("data_fingerprint"), str | None):
+    if not conforms(data, str | None):
         raise TypeError("data_fingerprint")
     if plain["kind"] == "comparison":
-        return replace(
-            read_repetition(repetition_path(place, 0), question, backend), data=plain.get("data_fingerprint")
-        )
-    if (
-        plain["kind"] != "audit"
-        or not conforms(plain["repetitions"], list[int])
-        or not conforms(plain["setting"], dict[str, Any])
-    ):
+        return replace(read_repetition(repetition_path(place, 0), question, backend), data=data)
+    numbers, setting = plain["repetitions"], plain["setting"]
+    if plain["kind"] != "audit" or not conforms(numbers, list[int]) or not conforms(setting, dict[str, Any]):
         raise TypeError("kind, repetitions or setting")
     audit = Audit(
         question=question,
-        setting=plain["setting"],
-        repetitions=tuple(
-            read_repetition(repetition_path(place, repetition), question, backend)
-            for repetition in plain["repetitions"]
-        ),
+        setting=setting,
+        repetitions=tuple(read_repetition(repetition_path(place, k), question, backend) for k in numbers),
         disparities=tuple(Disparity(**disparity) for disparity in plain["disparities"]),
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
-        census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
-        data=plain["data_fingerprint"],
+        census=Census(*(np.array(plain["census"][name]) for name in CENSUS)),
+        data=data,
         fit_again=None,
         backend=backend,
         made=read_provenance(place),
     )
     for part in (*audit.disparities, *audit.cautions):
         check_types(part)
-    strata = audit.repetitions[0].sizes.shape
+    strata = audit.repetitions[0].census.rows.shape
     if any(array.shape != strata or array.dtype.kind not in "if" for array in vars(audit.census).values()):
         raise ValueError("census")
     return audit

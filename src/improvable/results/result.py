@@ -1,4 +1,4 @@
-"""The one face of every result: p-value, verdict, hypotheses, table, words, frontier."""
+"""What audits and comparisons have in common: p-value, verdict, hypotheses, table, words, frontier."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from improvable.data.frame import build_frame
 from improvable.errors import Caution
-from improvable.inference.evidence import ALGORITHMS
+from improvable.inference.evidence import ALGORITHMS, Evidence
+from improvable.inference.test import threshold_for
 from improvable.question.design import Question
 from improvable.question.options import check_choice
 from improvable.question.settings import About, plain_about
@@ -72,21 +73,21 @@ class Result(ABC):
 
     @property
     @abstractmethod
-    def level(self) -> float:
-        """What the p-value must be strictly below."""
-
-    @property
-    @abstractmethod
-    def groups(self) -> tuple[str, ...]: ...
-
-    @property
-    @abstractmethod
     def facts(self) -> Facts:
         """Everything as plain numbers and text, computed once; to be read, not changed."""
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
         """Keep the result in a folder, draws included; `improvable.load` brings it back."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.repetitions[0].evidence.groups
+
+    @property
+    def level(self) -> float:
+        """What the p-value must be strictly below: alpha / 2, or alpha for a single repetition."""
+        return threshold_for(self.question.alpha, len(self.repetitions))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, ready for JSON; a copy that may be changed."""
@@ -152,13 +153,16 @@ class Result(ABC):
         form : {"ratio", "difference"}, optional
             Shares or amounts; the question's own form by default.
         """
-        if form is None or form == self.question.claim.form:
-            return self._frontier
-        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions], form)
+        own = form is None or form == self.question.claim.form
+        return self._frontier if own else make_frontier(self.question, self._evidence, form)
+
+    @property
+    def _evidence(self) -> list[Evidence]:
+        return [repetition.evidence for repetition in self.repetitions]
 
     @cached_property
     def _frontier(self) -> Frontier:
-        return make_frontier(self.question, [repetition.evidence for repetition in self.repetitions])
+        return make_frontier(self.question, self._evidence)
 
     def bounds(self, form: str | None = None) -> list[Bound]:
         """What is supported with confidence 1 - alpha, in words; by the signed statistic."""
@@ -196,16 +200,18 @@ class Result(ABC):
 
         Parameters
         ----------
-        kind : {"dumbbells", "utilities", "surface", "people", "p_values"}
-            Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
-            delta (Figure 3); whom either algorithm selects; p-values by condition. None where there is nothing to draw.
+        kind : str
+            A picture of `improvable.report.plots.PICTURES`: "dumbbells", every group's utility with intervals, and the
+            gap; "utilities" of two groups (Figure 2); "surface", p-values of every delta (Figure 3); "map", the sizes
+            that are shown; "people", whom either algorithm selects; "p_values" by condition. None where there is
+            nothing to draw.
         about : About or mapping, optional
             As in `report`.
         """
-        from improvable.report import plots
+        from improvable.report.plots import PICTURES
 
-        check_choice("kind", kind, ("dumbbells", "utilities", "surface", "people", "p_values"))
-        return getattr(plots, kind)(self._told(about))
+        check_choice("kind", kind, tuple(PICTURES))
+        return PICTURES[kind](self._told(about))
 
     def report(
         self,

@@ -4,8 +4,8 @@ A folder holds
 
 - ``result.json``: what was asked, in plain data. It is written last: a folder without it is a run that has not ended.
 - ``repetition-001.npz``, ...: one file per repetition (one in all for a comparison), with the arrays ``sums``,
-  ``draws``, ``training``, ``members`` (see `Evidence`), ``selected``, ``sizes``, ``weight``, ``crossed``, and ``meta``,
-  a JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
+  ``draws``, ``training``, ``members`` (see `Evidence`), ``rows``, ``weight``, ``selected`` (see `Census`), ``meta``, a
+  JSON text with everything else; and ``chain``, a digest of all of it and of the run that it belongs to.
 - ``run.json``: which audit a run in this folder belongs to.
 - ``provenance.json``: of a run from the command line, the command, the data's name and the line of the ledger.
 
@@ -35,27 +35,16 @@ from improvable.results.versions import VERSION
 if TYPE_CHECKING:
     from improvable.results.comparison import Comparison
 
-FORMAT = 7
+FORMAT = 8
+RUN_KEYS = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
 RESULT, RUN, PROVENANCE = "result.json", "run.json", "provenance.json"
-KEPT = ("rows", "clusters", "shares", "group_shares", "effective", "differing", "corrections", "p_plain")
-"""Fields of a repetition that are plain data, and are kept as they are."""
-MOST_KEPT = 5_000
+MAX_KEPT = 5_000
 """With more distinct contributions than this they are not kept: outcomes are then nearly all different."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a result comes from, as its reports say it.
-
-    Attributes
-    ----------
-    command : str or None
-        The command or call that made it.
-    runs : str or None
-        Its line in the ledger, and how many runs there were.
-    data : str or None
-        What the data are called.
-    """
+    """Where a result comes from: the command that made it, its line in the ledger, and what the data are called."""
 
     command: str | None = None
     runs: str | None = None
@@ -64,6 +53,10 @@ class Provenance:
 
 def as_json(plain: Mapping[str, Any]) -> bytes:
     return (json_text(plain, indent=1) + "\n").encode()
+
+
+def _headed(**plain: Any) -> bytes:
+    return as_json({"format": FORMAT, "version": VERSION, **plain})
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -76,7 +69,9 @@ def read_json(path: Path) -> dict[str, Any]:
         why = f" {error}" if isinstance(error, ReceivedError) else " cannot be read"
         raise StorageError(f"'{path}'{why}.", "It is damaged or not one of ours; run the audit again.") from error
     if plain.get("format") != FORMAT or isinstance(plain["format"], bool):
-        if _names_folds(plain):
+        asked = plain.get("audit", plain.get("question"))
+        # Earlier versions had folds, and stopped when p-values looked settled.
+        if isinstance(asked, dict) and (asked.get("folds") is not None or asked.get("combine") == "sequential"):
             raise StorageError(*gone(f"'{path}'").args)
         raise StorageError(
             f"'{path}' has format {plain.get('format')}, written by version {plain.get('version')}.",
@@ -85,20 +80,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return plain
 
 
-def _names_folds(plain: Mapping[str, Any]) -> bool:
-    """Whether a run or result of an earlier version was in folds, or stopped when its p-values looked settled."""
-    asked = plain.get("audit", plain.get("question"))
-    return isinstance(asked, Mapping) and (asked.get("folds") is not None or asked.get("combine") == "sequential")
-
-
 def repetition_path(folder: Path, repetition: int) -> Path:
     return folder / f"repetition-{repetition:03d}.npz"
 
 
 def run_key(question: Mapping[str, Any], setting: Mapping[str, Any], data: str | None) -> str:
     """What the repetitions of one run have in common: the question, rule, code, blocks and data."""
-    names = ("rule", "rule_source", "features", "row_id", "train_rows", "scheme", "blocks")
-    named = {name: setting.get(name) for name in names}
+    named = {name: setting.get(name) for name in RUN_KEYS}
     text = json.dumps([question, named, data], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
@@ -125,7 +113,7 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
         "version": VERSION,
         "repetition": result.repetition,
         "seed": result.question.seed,
-        **{name: getattr(result, name) for name in KEPT},
+        "counts": result.counts,
         "notes": dict(result.notes),
         "cautions": [asdict(caution) for caution in result.cautions],
         "attributes": [{"name": a.name, "levels": a.levels} for a in evidence.attributes],
@@ -141,11 +129,8 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
         "sums": evidence.sums,
         "draws": evidence.draws,
         "training": evidence.training,
-        "selected": result.selected,
-        "sizes": result.sizes,
-        "weight": result.weight,
+        **vars(result.census),
         "members": np.stack([attribute.member for attribute in evidence.attributes]),
-        "crossed": np.empty(0) if result.crossed is None else result.crossed,
         "meta": np.frombuffer(as_json(meta), dtype=np.uint8),
     }
     buffer = io.BytesIO()
@@ -155,12 +140,12 @@ def write_repetition(result: "Comparison", folder: Path, run: str = "") -> None:
 
 def write_head(folder: Path, kind: str, facts: Mapping[str, Any]) -> None:
     """Write what makes a folder a finished result."""
-    write_whole(folder / RESULT, as_json({"format": FORMAT, "version": VERSION, "kind": kind, **facts}))
+    write_whole(folder / RESULT, _headed(kind=kind, **facts))
 
 
 def write_provenance(folder: Path, made: Provenance) -> None:
     """Keep where a result comes from, for reports that are written later."""
-    write_whole(folder / PROVENANCE, as_json({"format": FORMAT, "version": VERSION, **asdict(made)}))
+    write_whole(folder / PROVENANCE, _headed(**asdict(made)))
 
 
 def read_provenance(folder: Path) -> Provenance | None:
@@ -186,12 +171,12 @@ def new_folder(folder: str | Path) -> Path:
 
 
 def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[bool], None] = lambda _: None) -> Path:
-    """Open a run folder for this audit; one that belongs to another audit is refused, and says in what they differ.
+    """Open a run folder for this audit; refuse one that belongs to another audit, and say in what they differ.
 
     `begun` is called before anything is written: with True where an earlier run left the folder.
     """
     place = Path(folder)
-    mine = as_json({"format": FORMAT, "version": VERSION, "audit": identity})
+    mine = _headed(audit=identity)
     if (place / RUN).exists() or (place / RUN).is_symlink():
         theirs = read_json(place / RUN)
         if not isinstance(theirs.get("audit"), dict) or not isinstance(theirs.get("version"), str):
@@ -204,10 +189,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
         ours = json.loads(mine)["audit"]
         different = sorted(key for key in {*ours, *theirs["audit"]} if ours.get(key) != theirs["audit"].get(key))
         if different:
-            listed = ", ".join(different).replace("data_fingerprint", "data")
-            raise StorageError(
-                f"'{place}' belongs to another audit: {listed} differ.", "Use a new folder for this one."
-            )
+            named = ", ".join(different).replace("data_fingerprint", "data")
+            raise StorageError(f"'{place}' belongs to another audit: {named} differ.", "Use a new folder for this one.")
         begun(True)
         return place
     # A run that was killed while it wrote its first file leaves only a part of it.
@@ -221,7 +204,7 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
 
 def few_enough(counted: Counted) -> bool:
     """Whether there are few enough distinct contributions to keep them."""
-    return isinstance(counted.strata, Moments) or sum(len(cells.counts) for cells in counted.strata) <= MOST_KEPT
+    return isinstance(counted.strata, Moments) or sum(len(cells.counts) for cells in counted.strata) <= MAX_KEPT
 
 
 def plain_counts(counted: Counted | None) -> dict[str, Any] | None:
@@ -268,9 +251,8 @@ def counts_from(plain: Mapping[str, Any] | None) -> Counted | None:
 def _cells_from(plain: Mapping[str, Any]) -> Cells:
     blocks, silent, width = (_whole(plain[name], low) for name, low in (("blocks", 1), ("silent", 0), ("width", 1)))
     lines = [(_whole(line[0], 0), _whole(line[1], 1), *map(float, line[2:])) for line in plain["cells"]]
-    if any(len(line) != width + 2 or line[0] >= blocks for line in lines) or lines != sorted(
-        lines, key=lambda line: (line[0], *line[2:])
-    ):
+    in_order = sorted(lines, key=lambda line: (line[0], *line[2:]))
+    if lines != in_order or any(len(line) != width + 2 or line[0] >= blocks for line in lines):
         raise ValueError("cells of another shape or order")
     values = np.asfortranarray(np.array([line[2:] for line in lines], dtype=np.float64).reshape(-1, width))
     if not np.isfinite(values).all():

@@ -6,7 +6,6 @@ from typing import Any
 
 from improvable.inference.diagnostics import NEAR_ZERO
 from improvable.inference.evidence import ALGORITHMS, EVERYONE
-from improvable.inference.test import lower_median
 from improvable.question.claim import delta_in
 from improvable.results.facts import (
     ComponentFacts,
@@ -15,9 +14,8 @@ from improvable.results.facts import (
     RerunFacts,
     ShortfallFacts,
     UtilityFacts,
-    mean_shares,
 )
-from improvable.results.formatting import p_equals, p_text, value_text
+from improvable.results.formatting import arrow, bound_text, confidence, p_equals, p_text, value_text
 
 SELDOM = 0.01
 COUNTED = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
@@ -34,7 +32,6 @@ def measure_words(measure: UtilityFacts) -> str:
 
 
 def utilities_words(measures: list[UtilityFacts]) -> str:
-    """What several utilities measure."""
     return ", and ".join(measure_words(measure) for measure in measures)
 
 
@@ -117,44 +114,37 @@ def claim_words(facts: Facts) -> str:
 
 def claim_conditions(facts: Facts) -> list[str]:
     """The conditions asked for, each as a clause about the candidate."""
+    after_it, gap = _gap_claims(facts)
     if facts["no_worse"] is not None:
-        accuracy, gap = _loss(facts), _gap_clause(facts)
+        accuracy = _loss(facts)
     else:
-        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {_gap_claim(facts)}"
+        accuracy, gap = f"it is {_accuracy_claim(facts)}", f"it {after_it}"
     return [clause for kind, clause in (("accuracy", accuracy), ("fairness", gap)) if facts["ask"] in ("both", kind)]
 
 
 def _accuracy_claim(facts: Facts) -> str:
-    """What the candidate is to be, after "is"."""
+    """What the candidate is to be, after "is"; each utility by itself where claims differ."""
+
+    def size(delta: float) -> str:
+        if delta == 0:
+            return "more accurate"
+        way = "more accurate by over" if delta > 0 else "less accurate by no more than"
+        return f"{way} {_amount(delta, facts['form'])}"
+
+    def claim(deltas: float | Mapping[str, float]) -> str:
+        by_group = deltas if isinstance(deltas, Mapping) else dict.fromkeys(facts["groups"], deltas)
+        first = size(next(iter(by_group.values())))
+        if facts["overall"] is not None:
+            return f"{first} {'overall' if facts['overall'] == 'population' else 'in the weighted mean of the groups'}"
+        if len(set(by_group.values())) == 1:
+            return f"{first} for every group"
+        return " and ".join(f"{size(delta)} for {group}" for group, delta in by_group.items())
+
     labels = [utility["name"] for utility in facts["accuracy_utilities"]]
-    claims = {label: _claim_in(delta_in(facts["delta_accuracy"], label), facts) for label in labels}
+    claims = {label: claim(delta_in(facts["delta_accuracy"], label)) for label in labels}
     if len(set(claims.values())) == 1:
         return claims[labels[0]]
-    return ", and ".join(f"{claim} in {label}" for label, claim in claims.items())
-
-
-def _claim_in(deltas: float | Mapping[str, float], facts: Facts) -> str:
-    """The accuracy claim in one utility."""
-    if facts["overall"] is not None:
-        whom = "overall" if facts["overall"] == "population" else "in the weighted mean of the groups"
-        return f"{_more_accurate(_one(deltas), facts['form'])} {whom}"
-    if not isinstance(deltas, Mapping):
-        deltas = dict.fromkeys(facts["groups"], deltas)
-    if len(set(deltas.values())) == 1:
-        return f"{_more_accurate(_one(deltas), facts['form'])} for every group"
-    return " and ".join(f"{_more_accurate(d, facts['form'])} for {g}" for g, d in deltas.items())
-
-
-def _one(deltas: float | Mapping[str, float]) -> float:
-    return next(iter(deltas.values())) if isinstance(deltas, Mapping) else deltas
-
-
-def _more_accurate(delta: float, form: str) -> str:
-    if delta == 0:
-        return "more accurate"
-    if delta > 0:
-        return f"more accurate by over {_amount(delta, form)}"
-    return f"less accurate by no more than {_amount(delta, form)}"
+    return ", and ".join(f"{said} in {label}" for label, said in claims.items())
 
 
 def _loss(facts: Facts) -> str:
@@ -167,33 +157,20 @@ def _loss(facts: Facts) -> str:
     return f"{whose} falls by no more than {amount}"
 
 
-def _gap_claim(facts: Facts) -> str:
-    """What is claimed of the gap, after "it": "has a smaller gap between groups"."""
-    said = []
-    for delta, where in _gaps(facts):
-        size = _gap_size(delta, facts["form"])
-        said.append(f"a smaller gap {where}" if delta == 0 else f"a gap {where} {size}")
-    return "has " + " and ".join(said)
+def _gap_claims(facts: Facts) -> tuple[str, str]:
+    """What is claimed of the gap: after "it", "has a smaller gap between groups", and as a clause of its own.
 
-
-def _gap_clause(facts: Facts) -> str:
-    """The gap that is claimed, as a clause: "the gap between groups is smaller"."""
-    return " and ".join(f"the gap {where} is {_gap_size(delta, facts['form'])}" for delta, where in _gaps(facts))
-
-
-def _gap_size(delta: float, form: str) -> str:
-    if delta == 0:
-        return "smaller"
-    return f"smaller by over {_amount(delta, form)}" if delta > 0 else f"wider by no more than {_amount(delta, form)}"
-
-
-def _gaps(facts: Facts) -> list[tuple[float, str]]:
-    """The deltas of the gap, each with where it is: one for all utilities, or one for each."""
-    delta, protected = facts["delta_fairness"], facts["protected"]
+    There is one delta for all utilities, or one for each.
+    """
+    deltas, protected = facts["delta_fairness"], facts["protected"]
     where = f"to the disadvantage of {' and '.join(protected)}" if protected else "between groups"
-    if not isinstance(delta, Mapping):
-        return [(delta, where)]
-    return [(one, f"{where} in {label}") for label, one in delta.items()]
+    placed = {"": deltas} if not isinstance(deltas, Mapping) else {f" in {label}": d for label, d in deltas.items()}
+    after_it, clauses = [], []
+    for place, delta in ((f"{where}{label}", delta) for label, delta in placed.items()):
+        size = f"{'smaller by over' if delta > 0 else 'wider by no more than'} {_amount(delta, facts['form'])}"
+        after_it.append(f"a smaller gap {place}" if delta == 0 else f"a gap {place} {size}")
+        clauses.append(f"the gap {place} is {'smaller' if delta == 0 else size}")
+    return f"has {' and '.join(after_it)}", " and ".join(clauses)
 
 
 def _amount(delta: float, form: str) -> str:
@@ -222,32 +199,31 @@ def alternative_hypothesis(facts: Facts) -> str:
 
 def verdict(facts: Facts) -> str:
     """What was found: in plain words, then as statisticians say it, then how firm it is."""
-    parts = (_plain_verdict(facts), decision(facts), shortfall_words(facts), rerun_words(facts))
+    parts = (plain_verdict(facts), decision(facts), shortfall_words(facts), rerun_words(facts))
     return " ".join(part for part in parts if part)
 
 
 def verdict_line(facts: Facts) -> str:
     """What was found, in one sentence with its p-value."""
-    side = "below" if facts["reject"] else "not below"
-    return f"{_plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, {side} {facts['threshold']:g})."
+    return f"{plain_verdict(facts).rstrip('.')} ({p_equals(facts['p_value_text'])}, {p_side(facts)})."
 
 
-def _plain_verdict(facts: Facts) -> str:
+def plain_verdict(facts: Facts) -> str:
     claim = alternative_hypothesis(facts)
-    return f"Shown: {_small(claim)}" if facts["reject"] else f"It is not shown that {_small(claim)}"
+    return f"{'Shown:' if facts['reject'] else 'It is not shown that'} {claim[:1].lower()}{claim[1:]}"
 
 
-def _small(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+def p_side(facts: Facts) -> str:
+    """On which side of what it must be below the p-value is."""
+    return f"{'below' if facts['reject'] else 'not below'} {facts['threshold']:g}"
 
 
 def decision(facts: Facts) -> str:
     """The decision as statisticians say it, with the p-value and what it must be below."""
     repetitions, p = len(facts["repetitions"]), p_equals(facts["p_value_text"])
     p = f"lower median {p} of {repetitions} repetitions" if repetitions > 1 else p
-    bound = f"{facts['threshold']:g}" + (" = alpha / 2" if facts["threshold"] < facts["alpha"] else "")
-    word, side = ("REJECTED", "below") if facts["reject"] else ("NOT REJECTED", "not below")
-    return f"{word} at level {facts['alpha']:.4g} ({p}, {side} {bound})."
+    half = " = alpha / 2" if facts["threshold"] < facts["alpha"] else ""
+    return f"{'' if facts['reject'] else 'NOT '}REJECTED at level {facts['alpha']:.4g} ({p}, {p_side(facts)}{half})."
 
 
 def rerun_words(facts: Facts) -> str:
@@ -290,29 +266,21 @@ def shortfall_words(facts: Facts) -> str:
         return f"{where} {name} could not be tested, so its p-value is 1."
     side = "above" if lack["above"] else "below"
     value, needed, errors = value_text(lack["candidate"]), value_text(lack["needed"]), lack["standard_errors"]
-    if errors <= 0:
-        far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
-        then = "more rows would not show it"
-    else:
+    far = f"{abs(errors):.1f} standard errors on the wrong side of the {needed} that it had to be {side}"
+    then = "more rows would not show it"
+    if errors > 0:
         far = f"only {errors:.1f} standard errors {side} {needed}"
         rows = "more rows than anyone has" if lack["rows"] is None else f"about {lack['rows']:,} rows"
         then = f"{rows} would show it with probability 0.8"
-    return (
-        f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. "
-        f"{_detectable_words(lack, name, audit)}"
-    )
-
-
-def _detectable_words(lack: Mapping[str, Any], name: str, audit: str) -> str:
-    """The smallest improvement that a test with these rows would have shown: what "not shown" is worth."""
+    # The smallest improvement that these rows would have shown says what "not shown" is worth.
     reach = lack["detectable"]
-    if lack["kind"] == "fairness" and reach <= 0:
-        return "With these rows, not even a gap of zero would have been shown with probability 0.8."
-    least = "at least" if lack["above"] else "at most"
-    return (
-        f"With these rows {audit} could have shown, with probability 0.8, a candidate whose {name} is {least} "
-        f"{value_text(reach)}."
+    worth = (
+        f"With these rows {audit} could have shown, with probability 0.8, a candidate whose {name} is "
+        f"{'at least' if lack['above'] else 'at most'} {value_text(reach)}."
     )
+    if lack["kind"] == "fairness" and reach is not None and reach <= 0:
+        worth = "With these rows, not even a gap of zero would have been shown with probability 0.8."
+    return f"{where} {name} fell short: it is {value}, {far}; if that estimate is right, {then}. {worth}"
 
 
 def harm_words(gap: DisparityFacts, facts: Facts) -> str:
@@ -321,15 +289,26 @@ def harm_words(gap: DisparityFacts, facts: Facts) -> str:
     sense = f", {measure['sense']}" if measure["sense"] else ""
     return (
         f"Under the status quo {gap['worse_off']} is worse off than {gap['better_off']}: {measure_words(measure)} is "
-        f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a "
-        f"{facts['selection']})."
+        f"{measure['worse_off']} for {gap['worse_off']}{sense} (selection is a {facts['selection']})."
     )
 
 
-def gap_choice(gap: DisparityFacts, facts: Facts) -> str:
-    """What the interval of the status quo's gap allows for, where there are more than two groups to choose from."""
+def gap_interval(gap: DisparityFacts, facts: Facts) -> str:
+    """The interval of the status quo's gap, and what it allows for where there were more than two groups."""
     groups = [rate for rate in facts["diagnostics"]["selection_rates"] if rate["attribute"] == gap["group"]]
-    return ", which allows for how these two were chosen" if len(groups) > 2 else ""
+    chosen = ", which allows for how these two were chosen" if len(groups) > 2 else ""
+    low, high = map(bound_text, gap["interval"])
+    return f"{confidence(facts['alpha'])} interval {low} to {high}{chosen}"
+
+
+def covers_zero(gap: DisparityFacts) -> bool:
+    low, high = gap["interval"]
+    return low is None or high is None or low <= 0 <= high
+
+
+def other_statistic(facts: Facts) -> str:
+    """The gap statistic that does not decide."""
+    return "absolute" if facts["gap_statistic"] == "signed" else "signed"
 
 
 def rates_words(facts: Facts) -> str:
@@ -359,12 +338,12 @@ def rates_words(facts: Facts) -> str:
 
 def shares_words(facts: Facts) -> str:
     """Whom either algorithm selects of the test rows, overall and by group, as means over repetitions; "" of prices."""
-    shares = mean_shares(facts)
+    shares = facts["selected_shares"]
     if shares is None:
         return ""
-    before, after = shares[EVERYONE]
-    by_group = [f"{group} {shares[group][0]:.1%} -> {shares[group][1]:.1%}" for group in facts["groups"]]
-    return f"Selected: status quo {before:.1%}, candidate {after:.1%} of test rows ({', '.join(by_group)})."
+    before, after = arrow(shares[EVERYONE]).split(" → ")
+    by_group = ", ".join(f"{group} {arrow(shares[group]).replace('→', '->')}" for group in facts["groups"])
+    return f"Selected: status quo {before}, candidate {after} of test rows ({by_group})."
 
 
 def effective_words(facts: Facts) -> str:
@@ -412,22 +391,17 @@ CORRECTED = {
 
 def corrections_words(facts: Facts) -> str:
     """What draws are corrected for, and the p-value without; "" where they are the paper's."""
-    repetitions = facts["repetitions"]
-    why = dict.fromkeys(one["why"] for repetition in repetitions for one in repetition["corrections"])
-    if not why:
+    why = dict.fromkeys(one["why"] for repetition in facts["repetitions"] for one in repetition["corrections"])
+    if facts["p_plain"] is None:
         return ""
-    plain = lower_median([one["p_value"] if one["p_plain"] is None else one["p_plain"] for one in repetitions])
-    return (
-        f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: "
-        f"{p_equals(p_text(float(plain), facts['draws']))}."
-    )
+    plain = p_equals(p_text(facts["p_plain"], facts["draws"]))
+    return f"Draws are corrected for {'; for '.join(CORRECTED[one] for one in why)}. Without corrections: {plain}."
 
 
 def limits(facts: Facts) -> str:
     """What the verdict does not say; part of every output."""
-    if not facts["reject"]:
-        return limits_of_not_rejecting(facts)
-    return f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
+    yes = f"{error_words(facts)} Yes does not say that the status quo is unlawful, or what should replace it."
+    return yes if facts["reject"] else limits_of_not_rejecting(facts)
 
 
 def error_words(facts: Facts) -> str:

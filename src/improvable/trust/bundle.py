@@ -213,7 +213,8 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
         )
     if isinstance(repetition.counted.strata, Moments):
         return repetition.counted, 0
-    if repetition.counted.clusters is not None and any(one["why"] in BY_ROW for one in repetition.corrections):
+    by_row = any(one["why"] in BY_ROW for one in repetition.counts["corrections"])
+    if repetition.counted.clusters is not None and by_row:
         raise OptionError(
             "the draws of this run know which rows of a cluster the algorithms differ in, and a bundle does not.",
             "Let the other side recompute the run from its rows.",

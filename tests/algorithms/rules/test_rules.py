@@ -63,7 +63,7 @@ def test_every_rule_decides_a_binary_outcome(people: pl.DataFrame, name: str, ca
         people, rule=name, outcome="sick", accuracy="classification_rate", repetitions=1, capacity=capacity,
         status_quo=improvable.threshold("score", above=0.0),
     )  # fmt: skip
-    share = result.repetitions[0].shares["candidate"]["test"]
+    share = result.repetitions[0].counts["share_selected"]["candidate"]["test"]
     assert share == pytest.approx(0.3, abs=3 * (0.3 * 0.7 / 225) ** 0.5) if capacity else 0.1 < share < 0.6
 
 

@@ -114,7 +114,7 @@ def _more_draws(arrays: dict[str, Any]) -> None:
 
 def _more_rows(arrays: dict[str, Any]) -> None:
     meta = json.loads(arrays["meta"].tobytes())
-    meta["rows"] += 1
+    meta["counts"]["rows"] += 1
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
 
 

@@ -93,9 +93,11 @@ def test_half_a_character_is_refused_or_shown_and_never_crashes(
         flat_compare(frame, **options)
     result = flat_compare(people("white"), **options)
     evidence = replace(result.evidence, attributes=(Attribute("group", ("black", cut), BOTH),))
-    shares = {cut if group == "white" else group: share for group, share in result.group_shares.items()}
-    differing = {cut if group == "white" else group: rows for group, rows in result.differing.items()}
-    received = replace(result, evidence=evidence, group_shares=shares, differing=differing)
+    counts: Any = {
+        name: {cut if key == "white" else key: one for key, one in found.items()} if isinstance(found, dict) else found
+        for name, found in result.counts.items()
+    }
+    received = replace(result, evidence=evidence, counts=counts)
     assert "white<U+D83D>" in received.summary()
     for name in ("report.html", "report.md"):
         received.report(name)

@@ -1,13 +1,26 @@
-"""Pictures, one file each: every function returns an Altair chart, and `save_chart` writes one to a file."""
+"""Pictures. A new one is a file with a function that `Plot` decorates, and one line in `REPORTED`."""
+
+from collections.abc import Callable
+from typing import Any
 
 from improvable.report.plots.attempts import attempts
 from improvable.report.plots.dumbbells import dumbbells
 from improvable.report.plots.p_values import p_values
 from improvable.report.plots.people import people
 from improvable.report.plots.power import learning_curves, power_curves
-from improvable.report.plots.style import Chart, chart_png, chart_svg, save_chart
-from improvable.report.plots.surface import default_grids, intercepts, surface
+from improvable.report.plots.style import Chart, Plot, chart_png, chart_svg, save_chart
+from improvable.report.plots.surface import default_grids, improvement_map, intercepts, surface
 from improvable.report.plots.utilities import utilities
+
+REPORTED: dict[str, Plot] = {
+    "dumbbells": dumbbells,
+    "people": people,
+    "map": improvement_map,
+    "p_values": p_values,
+}
+"""Pictures of a report, in its order."""
+PICTURES: dict[str, Callable[..., Any]] = {**REPORTED, "utilities": utilities, "surface": surface}
+"""Every picture of a result, by the name that `Result.plot` takes: a report's, and the paper's Figures 2 and 3."""
 
 __all__ = [
     "Chart",
@@ -16,6 +29,7 @@ __all__ = [
     "chart_svg",
     "default_grids",
     "dumbbells",
+    "improvement_map",
     "intercepts",
     "learning_curves",
     "p_values",

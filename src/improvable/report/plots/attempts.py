@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable._typing import IntArray
-from improvable.report.plots.style import OKABE_ITO, SHAPES, WIDTH, chart, finished
+from improvable.report.plots.style import OKABE_ITO, SHAPES, WIDTH, chart, finished, series
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,18 +31,12 @@ def attempts(games: Mapping[str, Any]) -> "alt.LayerChart":
     level = next(iter(games.values())).alpha
     scale, axis = _across(max(point["m"] for point in curves))
     x = alt.X("m:Q", title="secret attempts", scale=scale, axis=axis)
-    y = alt.Y(
-        "p:Q",
-        title="probability that a true null is rejected",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format=".0%", tickCount=5),
-    )
+    percent = alt.Axis(format=".0%", tickCount=5)
+    y = alt.Y("p:Q", title="probability that a true null is rejected", scale=alt.Scale(domain=[0, 1]), axis=percent)
     legend = alt.Legend(
         orient="bottom", direction="vertical", symbolSize=150, symbolStrokeWidth=0, labelLimit=WIDTH + 100
     )
-    shared: dict[str, Any] = {"sort": names, "title": None, "legend": legend}
-    color = alt.Color("procedure:N", scale=alt.Scale(domain=names, range=list(OKABE_ITO[: len(names)])), **shared)
-    shape = alt.Shape("procedure:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])), **shared)
+    color, shape = series("procedure", names, OKABE_ITO, SHAPES, title=None, legend=legend)
     dash = alt.StrokeDash("procedure:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)]), legend=None)
     lines = chart(curves).mark_line(strokeWidth=2.2).encode(x=x, y=y, color=color, strokeDash=dash)
     best = chart(marks).mark_point(size=150, filled=True, opacity=1).encode(x=x, y=y, color=color, shape=shape)

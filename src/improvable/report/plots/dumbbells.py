@@ -1,11 +1,12 @@
 """Every group's utility as a dumbbell, status quo to candidate, with intervals over all repetitions; the gap below."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from improvable._text import shown
 from improvable.inference.evidence import ALGORITHMS
-from improvable.report.labels import in_words
+from improvable.report.blocks import Picture
 from improvable.report.plots.style import (
     AFTER,
     ALGORITHM_NAMES,
@@ -13,57 +14,52 @@ from improvable.report.plots.style import (
     INK,
     SOFT,
     WIDE,
+    Plot,
     chart,
-    paired_scales,
     plain_style,
     room_for,
-    with_title,
+    series,
 )
-from improvable.results.facts import EstimateFacts, Facts, by_component, estimate_of, mean_shares
-from improvable.results.formatting import capital, confidence, value_text
+from improvable.results.facts import EstimateFacts, Facts, by_component, estimate_of
+from improvable.results.formatting import arrow, capital, confidence, value_text
 
 if TYPE_CHECKING:
-    import altair as alt
-
-    from improvable.results.result import Result
+    from improvable.results.frontier import Frontier
 
 STEP = 52
+Panel: TypeAlias = tuple[str, list[dict[str, Any]], bool]
+"""Title, rows, and whether it is a gap."""
 
 
-def dumbbells(result: "Result") -> "alt.VConcatChart":
-    """Every group's accuracy from status quo to candidate with intervals over all repetitions, and the gap.
-
-    Parameters
-    ----------
-    result : Audit or Comparison
-    """
-    facts = in_words(result.facts)
-    whole: alt.VConcatChart = with_title(draw_dumbbells(facts, WIDE), *dumbbell_words(facts))
-    return whole
-
-
-def dumbbell_words(facts: Facts) -> tuple[str, list[str]]:
-    """Title and how to read the picture."""
+@Plot
+def dumbbells(facts: Facts, _: "Frontier") -> Picture | None:
+    """Every group's accuracy from status quo to candidate with intervals over all repetitions, and the gap."""
+    panels = dumbbell_panels(facts)
     over = " over all repetitions" if len(facts["repetitions"]) > 1 else ""
-    lower = not facts["accuracy_utilities"][0]["higher_is_better"]
-    better = f"{'Further left' if lower else 'Further right'} is more accurate."
-    percent = " Under each group: the share of it that either algorithm selects." if mean_shares(facts) else ""
-    return "Accuracy of every group, and the gap", [
-        f"Thin lines: {confidence(facts['alpha'])} intervals{over}. {better}{percent}"
-    ]
+    better = f"Further {'right' if facts['accuracy_utilities'][0]['higher_is_better'] else 'left'} is more accurate."
+    shares = " Under each group: the share of it that either algorithm selects." if facts["selected_shares"] else ""
+    words = f"Thin lines: {confidence(facts['alpha'])} intervals{over}. {better}{shares}"
+    alt = " ".join(
+        f"{capital(title)}, status quo to candidate: "
+        + "; ".join(
+            f"{row['group']} from {value_text(row['status_quo'])} to {value_text(row['candidate'])}" for row in rows
+        )
+        + "."
+        for title, rows, _ in panels
+    )
+    title, draw = "Accuracy of every group, and the gap", partial(draw_dumbbells, panels)
+    return Picture("dumbbells", title, (words,), alt, draw) if panels else None
 
 
-def dumbbell_panels(facts: Facts) -> list[tuple[str, list[dict[str, Any]], bool]]:
-    """Title, rows and whether it is a gap, for every panel."""
-    panels: list[tuple[str, list[dict[str, Any]], bool]] = []
-    shares = mean_shares(facts) or {}
+def dumbbell_panels(facts: Facts) -> list[Panel]:
+    panels: list[Panel] = []
+    shares = facts["selected_shares"] or {}
     for measure in dict.fromkeys(one["name"] for one in facts["accuracy_utilities"]):
         mine = [one for one in facts["estimates"] if one["kind"] == "utility" and one["utility"] == measure]
         rows = [row for one in mine if (row := _row(one["group"], one))]
         for row in rows:
             if row["group"] in shares:
-                before, after = shares[row["group"]]
-                row["label"] = f"{shown(row['group'])}\nselected {before:.1%} → {after:.1%}"
+                row["label"] = f"{shown(row['group'])}\nselected {arrow(shares[row['group']])}"
         panels.append((measure, sorted(rows, key=lambda row: -row["status_quo"]), False))
     several = len({gap["group"] for gap in facts["disparities"]}) > 1
     for component in (one[0] for one in by_component(facts) if one[0]["kind"] == "fairness"):
@@ -82,21 +78,18 @@ def _row(name: str, one: EstimateFacts) -> dict[str, Any]:
     return row
 
 
-def draw_dumbbells(facts: Facts, width: int) -> Any:
+def draw_dumbbells(panels: Sequence[Panel], width: int) -> Any:
     """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
-    panels = dumbbell_panels(facts)
-    if width < WIDE:
-        panels = [(title, [_shorter(row) for row in rows], gap) for title, rows, gap in panels]
+    if width < WIDE:  # a label on a phone is shorter: the words above the picture say what the shares are
+        panels = [
+            (title, [row | {"label": row["label"].replace("\nselected ", "\n")} for row in rows], gap)
+            for title, rows, gap in panels
+        ]
     room = room_for([row["label"] for _, rows, _ in panels for row in rows], 190 if width >= WIDE else 132)
     drawn = [_panel(title, rows, gap, width - room - 12, room) for title, rows, gap in panels]
     return plain_style(alt.vconcat(*drawn, spacing=26).resolve_scale(color="shared", shape="shared"))
-
-
-def _shorter(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose label has room on a phone: the words above the picture say what the shares are."""
-    return {**row, "label": row["label"].replace("\nselected ", "\n")}
 
 
 def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, room: int) -> Any:
@@ -121,7 +114,8 @@ def _panel(title: str, rows: Sequence[dict[str, Any]], gap: bool, width: int, ro
         for row in rows
         for name, called in zip(ALGORITHMS, ALGORITHM_NAMES, strict=True)
     ]  # fmt: skip
-    color, shape = paired_scales()
+    legend = alt.Legend(orient="top", title=None, symbolSize=110, symbolOpacity=1)
+    color, shape = series("algorithm", ALGORITHM_NAMES, (BEFORE, AFTER), ("circle", "diamond"), legend=legend)
     links = chart([row for row in rows if row["status_quo"] != row["candidate"]])
     link = links.mark_rule(strokeWidth=1.5, color=SOFT).encode(
         y=y, x=alt.X("status_quo:Q", scale=scale), x2="candidate:Q"
@@ -146,14 +140,3 @@ def _left(row: dict[str, Any], name: str) -> bool:
     """Whether a number stands left of its mark: that of the smaller one does."""
     other = "candidate" if name == "status_quo" else "status_quo"
     return row[name] < row[other] or (row[name] == row[other] and name == "status_quo")
-
-
-def dumbbell_alt(facts: Facts) -> str:
-    """The numbers of the picture in words."""
-    parts = []
-    for title, rows, _ in dumbbell_panels(facts):
-        said = "; ".join(
-            f"{row['group']} from {value_text(row['status_quo'])} to {value_text(row['candidate'])}" for row in rows
-        )
-        parts.append(f"{capital(title)}, status quo to candidate: {said}.")
-    return " ".join(parts)

@@ -1,41 +1,30 @@
 """p-values by condition, every repetition a dot, with the threshold."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from improvable.report.labels import in_words
-from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, chart, plain_style, room_for, with_title
+from improvable.report.blocks import Picture
+from improvable.report.plots.style import AFTER, INK, LIMIT, SOFT, WIDE, Plot, chart, plain_style, room_for
 from improvable.results.facts import Facts, by_component
 from improvable.results.formatting import capital, p_text
 from improvable.results.wording import component_name
 
 if TYPE_CHECKING:
-    import altair as alt
-
-    from improvable.results.result import Result
+    from improvable.results.frontier import Frontier
 
 ALL = "All conditions"
 
 
-def p_values(result: "Result") -> "alt.LayerChart":
-    """p-values of every condition in every repetition, on a log scale, with the threshold.
-
-    Parameters
-    ----------
-    result : Audit or Comparison
-    """
-    facts = in_words(result.facts)
-    drawn: alt.LayerChart = with_title(draw_p_values(facts, WIDE), *p_value_words(facts))
-    return drawn
-
-
-def p_value_words(facts: Facts) -> tuple[str, list[str]]:
-    """Title and how to read the picture."""
+@Plot
+def p_values(facts: Facts, _: "Frontier") -> Picture:
+    """p-values of every condition in every repetition, on a log scale, with the threshold."""
     several = len(facts["repetitions"]) > 1
     each = "Each dot is a repetition; the diamond is the lower median of all conditions. " if several else ""
     words = [f"{each}The answer is yes where {'the diamond' if several else 'every dot'} is left of the dashed line."]
     if any(row["zero"] for row in p_rows(facts)):
         words.append(f"A p-value of none of {facts['draws']:,} draws stands at the left edge, 1/{facts['draws']:,}.")
-    return "How sure each condition is: p-values", words
+    title = "How sure each condition is: p-values"
+    return Picture("p-values", title, tuple(words), p_value_alt(facts), partial(draw_p_values, facts))
 
 
 def p_rows(facts: Facts) -> list[dict[str, Any]]:
@@ -47,19 +36,13 @@ def p_rows(facts: Facts) -> list[dict[str, Any]]:
     if len(named) > 1 or len(facts["repetitions"]) > 1:
         named.append((ALL, [repetition["p_value"] for repetition in facts["repetitions"]]))
     return [
-        {
-            "component": capital(name),
-            "repetition": repetition["repetition"],
-            "p": max(p, least),
-            "zero": p == 0,
-        }
+        {"component": capital(name), "repetition": repetition["repetition"], "p": max(p, least), "zero": p == 0}
         for name, values in named
         for p, repetition in zip(values, facts["repetitions"], strict=True)
     ]
 
 
 def draw_p_values(facts: Facts, width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     rows, least = p_rows(facts), 1 / facts["draws"]
@@ -84,7 +67,6 @@ def draw_p_values(facts: Facts, width: int) -> Any:
 
 
 def p_value_alt(facts: Facts) -> str:
-    """The numbers of the picture in words."""
     parts = []
     for one in by_component(facts):
         values = [repetition["p_value"] for repetition in one]

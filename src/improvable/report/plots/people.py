@@ -1,27 +1,17 @@
 """Whom both algorithms select, or only one of them: bars of people, one for each group."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from improvable.report.labels import in_words
-from improvable.report.people import NAMES, PEOPLE, people_by_group, people_words
-from improvable.report.plots.style import (
-    AFTER,
-    BEFORE,
-    BOTH,
-    PAPER,
-    SOFT,
-    WIDE,
-    chart,
-    plain_style,
-    room_for,
-    with_title,
-)
+from improvable.inference.diagnostics import KINDS
+from improvable.report.blocks import Picture
+from improvable.report.people import NAMES, people_count, people_table
+from improvable.report.plots.style import AFTER, BEFORE, BOTH, PAPER, SOFT, WIDE, Plot, chart, plain_style, room_for
+from improvable.results.collect import PEOPLE
 from improvable.results.facts import Facts
 
 if TYPE_CHECKING:
-    import altair as alt
-
-    from improvable.results.result import Result
+    from improvable.results.frontier import Frontier
 
 SHOWN = ("only_status_quo", "both", "only_candidate")
 """In the order of a bar: what the status quo selects, and what the candidate does, are each in one piece."""
@@ -29,42 +19,51 @@ LETTER = 7.5
 """Pixels that a digit takes."""
 
 
-def people(result: "Result") -> "alt.LayerChart | None":
-    """Of 1,000 people in each group, whom both algorithms select, or only one; None where decisions are prices.
-
-    Parameters
-    ----------
-    result : Audit or Comparison
-    """
-    facts = in_words(result.facts)
-    if not people_by_group(facts):
+@Plot
+def people(facts: Facts, _: "Frontier") -> Picture | None:
+    """Of 1,000 people in each group, whom both algorithms select, or only one; None where decisions are prices."""
+    if not facts["people"]:
         return None
-    drawn: alt.LayerChart = with_title(draw_people(facts, WIDE), *people_words(facts))
-    return drawn
+    over = " Means over the repetitions." if len(facts["repetitions"]) > 1 else ""
+    words = (
+        "The first two parts of a bar are the status quo's selection, the last two the candidate's; all others are "
+        f"selected by neither.{over}"
+    )
+    said = [
+        f"{group}: {', '.join(f'{people_count(kinds[kind])} by {NAMES[kind]}' for kind in KINDS)}"
+        for group, kinds in facts["people"].items()
+    ]
+    return Picture(
+        name="people",
+        title=f"Of {PEOPLE:,} people in each group, who would be selected",
+        words=(words,),
+        alt=f"Of {PEOPLE:,} people, selected: {'; '.join(said)}.",
+        draw=partial(draw_people, facts),
+        table=people_table(facts),
+    )
 
 
 def draw_people(facts: Facts, width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
-    found = people_by_group(facts)
+    found = facts["people"]
     groups = list(found)
     room = room_for(groups, 190 if width >= WIDE else 110)
-    most = max(sum(kinds[kind].people for kind in SHOWN) for kinds in found.values()) or 1.0
+    most = max(sum(kinds[kind]["people"] for kind in SHOWN) for kinds in found.values()) or 1.0
     inner = width - room - 24
     rows = []
     for group, kinds in found.items():
         start = 0.0
         for kind in SHOWN:
-            one = kinds[kind]
-            fits = one.people / most * inner > LETTER * len(one.count) + 6
+            number, text = kinds[kind]["people"], people_count(kinds[kind])
+            fits = number / most * inner > LETTER * len(text) + 6
             rows.append(
                 {
-                    "group": group, "kind": NAMES[kind], "start": start, "end": start + one.people,
-                    "middle": start + one.people / 2, "text": one.count if fits else "",
+                    "group": group, "kind": NAMES[kind], "start": start, "end": start + number,
+                    "middle": start + number / 2, "text": text if fits else "",
                 }
             )  # fmt: skip
-            start += one.people
+            start += number
     names = [NAMES[kind] for kind in SHOWN]
     legend = alt.Legend(orient="top", title=None, symbolType="square", columns=3 if width >= WIDE else 1)
     color = alt.Color("kind:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=[BEFORE, BOTH, AFTER]))

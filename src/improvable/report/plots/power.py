@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, padded, styled
+from improvable.report.plots.style import OKABE_ITO, SHAPES, chart, finished, heading, padded, series, styled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -73,15 +73,8 @@ def learning_curves(rows: Sequence[dict[str, Any]], *, words: str) -> "alt.VConc
 
     kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in ("accuracy", "fairness")}
     panels = [_panel(several, kind) for kind, several in kinds.items() if several]
-    head = alt.TitleParams(
-        "What the rule reaches with more training rows",
-        subtitle=[*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."],
-        anchor="start",
-        fontSize=15,
-        subtitleFontSize=12,
-        limit=900,
-        offset=10,
-    )
+    notes = [*wrap(words, 100), "Bands: two Monte Carlo errors of the difference from the status quo."]
+    head = heading("What the rule reaches with more training rows", notes)
     whole: alt.VConcatChart = styled(
         alt.vconcat(*panels).resolve_scale(color="independent", shape="independent").properties(title=head)
     )
@@ -95,12 +88,8 @@ def _panel(rows: Sequence[dict[str, Any]], kind: str) -> Any:
     values = [row | {"low": row["value"] - 2 * row["error"], "high": row["value"] + 2 * row["error"]} for row in rows]
     low, high = padded([row[end] for row in values for end in ("low", "high")])
     sizes = sorted({row["x"] for row in rows})
-    x = alt.X(
-        "x:Q",
-        title="training rows",
-        scale=alt.Scale(type="log", nice=False, domain=[sizes[0] / 1.1, sizes[-1] * 1.1]),
-        axis=alt.Axis(values=sizes, format=",d", grid=False),
-    )
+    scale = alt.Scale(type="log", nice=False, domain=[sizes[0] / 1.1, sizes[-1] * 1.1])
+    x = alt.X("x:Q", title="training rows", scale=scale, axis=alt.Axis(values=sizes, format=",d", grid=False))
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False, zero=False))
     color, shape = _series("component", values, legend=len({row["component"] for row in rows}) > 1)
     algorithms = ["status quo", "candidate"]
@@ -120,8 +109,4 @@ def _series(field: str, rows: Sequence[dict[str, Any]], legend: bool) -> tuple[A
     import altair as alt
 
     names = list(dict.fromkeys(row[field] for row in rows))
-    shared: dict[str, Any] = {"sort": names, "title": None, "legend": alt.Legend(symbolOpacity=1) if legend else None}
-    colors = [OKABE_ITO[j % len(OKABE_ITO)] for j in range(len(names))]
-    shapes = [SHAPES[j % len(SHAPES)] for j in range(len(names))]
-    color = alt.Color(f"{field}:N", scale=alt.Scale(domain=names, range=colors), **shared)
-    return color, alt.Shape(f"{field}:N", scale=alt.Scale(domain=names, range=shapes), **shared)
+    return series(field, names, OKABE_ITO, SHAPES, title=None, legend=alt.Legend(symbolOpacity=1) if legend else None)

@@ -5,16 +5,24 @@ that a picture printed in gray says the same.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from improvable._text import shown_all
 from improvable.data.io.safe import write_whole
 from improvable.errors import OptionError, nearest
+from improvable.question.options import check_folder
+from improvable.report.blocks import Picture, Sentence
+from improvable.report.labels import in_words
+from improvable.results.facts import Facts
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from improvable.results.frontier import Frontier
+    from improvable.results.result import Result
 
 Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
 SUFFIXES = (".svg", ".png", ".pdf", ".html")
@@ -43,19 +51,49 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def paired_scales() -> "tuple[alt.Color, alt.Shape]":
-    """Status quo and candidate by color and by shape, with one legend above."""
+class Plot:
+    """Decorates a function that makes a report's block of a picture. Called with a result, it draws a chart instead.
+
+    The function makes a `Picture`; a sentence that says why there is nothing to draw; or None.
+    """
+
+    def __init__(self, picture: "Callable[[Facts, Frontier], Picture | Sentence | None]") -> None:
+        self.picture = picture
+        update_wrapper(self, picture)
+
+    def __call__(self, result: "Result") -> Any:
+        """The picture as a chart that stands alone, with its title and how to read it; None where there is none."""
+        made = self.picture(in_words(result.facts), result.frontier())
+        if not isinstance(made, Picture):
+            return None
+        head = heading(made.title, made.words, fontWeight="bold", color=INK, subtitleColor=SOFT, offset=12)
+        return made.draw(WIDE).properties(title=head, background="white")
+
+
+def heading(title: str, words: Sequence[str], **look: Any) -> "alt.TitleParams":
+    """The title of a picture, and how to read it."""
     import altair as alt
 
-    names, legend = list(ALGORITHM_NAMES), alt.Legend(orient="top", title=None, symbolSize=110, symbolOpacity=1)
-    return (
-        alt.Color("algorithm:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=[BEFORE, AFTER])),
-        alt.Shape("algorithm:N", sort=names, legend=legend, scale=alt.Scale(domain=names, range=["circle", "diamond"])),
-    )
+    usual: dict[str, Any] = {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "limit": 900, "offset": 10}
+    return alt.TitleParams(title, subtitle=list(words), **usual | look)
+
+
+def series(
+    field: str, names: Sequence[str], colors: Sequence[str], shapes: Sequence[str], **shared: Any
+) -> "tuple[alt.Color, alt.Shape]":
+    """Series told apart by color and by shape, with one legend; colors and shapes begin again after the last one."""
+    import altair as alt
+
+    def scale(values: Sequence[str]) -> Any:
+        return alt.Scale(domain=list(names), range=[values[j % len(values)] for j in range(len(names))])
+
+    shared = {"sort": list(names), **shared}
+    color = alt.Color(f"{field}:N", scale=scale(colors), **shared)
+    return color, alt.Shape(f"{field}:N", scale=scale(shapes), **shared)
 
 
 def room_for(names: Sequence[str], most: int = 190) -> int:
-    """Pixels that an axis' labels need; longer ones are cut off."""
+    """Pixels that the labels of an axis need, at most `most`; longer labels are cut off."""
     return min(most, 14 + max(int(6.9 * len(line)) for name in names for line in name.split("\n")))
 
 
@@ -72,24 +110,12 @@ def plain_style(chart: Any) -> Any:
     ).properties(background="transparent")
 
 
-def with_title(chart: Any, title: str, words: Sequence[str]) -> Any:
-    """A picture that stands alone: with its title and how to read it."""
-    import altair as alt
-
-    head = alt.TitleParams(
-        title, subtitle=list(words), anchor="start", fontSize=15, fontWeight="bold", subtitleFontSize=12, color=INK,
-        subtitleColor=SOFT, limit=900, offset=12,
-    )  # fmt: skip
-    return chart.properties(title=head, background="white")
-
-
 def finished(layers: Sequence[Any], title: str, subtitle: Sequence[str], width: int, height: int) -> "alt.LayerChart":
+    """Layers in the look of the paper's figures, with a title."""
     import altair as alt
 
-    head = alt.TitleParams(
-        title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=12, limit=900, offset=10
-    )
-    chart: alt.LayerChart = styled(alt.layer(*layers).properties(title=head, width=width, height=height))
+    whole = alt.layer(*layers).properties(title=heading(title, subtitle), width=width, height=height)
+    chart: alt.LayerChart = styled(whole)
     return chart
 
 
@@ -103,16 +129,6 @@ def chart(rows: Sequence[dict[str, Any]]) -> Any:
     import altair as alt
 
     return alt.Chart(alt.InlineData(values=list(rows)))
-
-
-def algorithm_scales() -> "tuple[alt.Color, alt.Shape]":
-    import altair as alt
-
-    names = list(ALGORITHM_NAMES)
-    return (
-        alt.Color("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=list(OKABE_ITO[:2]))),
-        alt.Shape("algorithm:N", sort=names, title=None, scale=alt.Scale(domain=names, range=list(SHAPES[:2]))),
-    )
 
 
 def padded(values: Sequence[float]) -> tuple[float, float]:
@@ -135,8 +151,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
     place, suffix = Path(path), Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise OptionError(f"'{place}' has no picture format.", nearest(suffix, SUFFIXES))
-    if not place.resolve().parent.is_dir():
-        raise OptionError(f"there is no folder for '{place}'.", "Create it first, or write elsewhere.")
+    check_folder(place)
     spec = drawable(chart)
     if suffix == ".png":
         content = vl_convert.vegalite_to_png(spec, scale=2)
@@ -148,7 +163,7 @@ def save_chart(chart: "Chart", path: str | Path) -> None:
 
 
 def drawable(chart: "Chart") -> str:
-    """A chart as Vega-Lite, every text in it as it may be looked at; a raw one can break the drawing."""
+    """A chart as Vega-Lite with every string made safe to display; a raw one can break the drawing."""
     return json.dumps(shown_all(chart.to_dict(), lines=True))
 
 
@@ -167,7 +182,7 @@ def chart_png(chart: "Chart", scale: float = 3) -> bytes:
 
 
 def _page(spec: str) -> str:
-    """A chart as a page that needs no network: the libraries are in it, and no text of the data can end a script."""
+    """A chart as a page that needs no network: libraries included; no string from the data can end a script."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")

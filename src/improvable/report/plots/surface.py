@@ -1,6 +1,7 @@
 """How large an improvement the data support: Figure 3, and its plain look in reports, one shaded region."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
+from improvable.report.blocks import Picture, Sentence
 from improvable.report.plots.style import (
     AFTER,
     INK,
@@ -17,6 +19,7 @@ from improvable.report.plots.style import (
     REGION,
     SOFT,
     WIDTH,
+    Plot,
     chart,
     finished,
     plain_style,
@@ -37,6 +40,7 @@ FINE = 0.1
 """An axis that spans less has ticks of a tenth of a percent."""
 APART, NEAR_AXIS = 0.12, 0.45
 """Shares of a region's height that two labels need, and of its width that one does."""
+NO_REGION = "No size of improvement is shown in accuracy and the gap at once, so there is no map of sizes to draw."
 OTHER_EDGE = {
     "absolute": "Black dashes: the paper's absolute statistic, which may claim too much near perfect fairness.",
     "signed": "Black dashes: the signed statistic, which does not claim too much near perfect fairness.",
@@ -62,16 +66,9 @@ def surface(result: "Result", accuracy: ArrayLike | None = None, fairness: Array
     limits, names = _bands(frontier.level)
     cells = _merged_cells(a, f, np.searchsorted(limits, frontier.surface(a, f), side="right"), names)
     unit = "share" if frontier.form == "ratio" else "amount"
-    x = alt.X(
-        "f:Q",
-        title=f"gap smaller by more than ({unit})",
-        scale=alt.Scale(domain=_window(cells, "f"), nice=False),
-    )
-    y = alt.Y(
-        "a:Q",
-        title=f"accuracy higher by more than ({unit})",
-        scale=alt.Scale(domain=_window(cells, "a"), nice=False),
-    )
+    f_scale, a_scale = (alt.Scale(domain=_window(cells, axis), nice=False) for axis in ("f", "a"))
+    x = alt.X("f:Q", title=f"gap smaller by more than ({unit})", scale=f_scale)
+    y = alt.Y("a:Q", title=f"accuracy higher by more than ({unit})", scale=a_scale)
     band = alt.Color("band:N", sort=None, title="p-value", scale=alt.Scale(domain=names, range=list(BANDS)))
     heat = chart(cells).mark_rect(strokeWidth=0).encode(x=x, x2="f2:Q", y=y, y2="a2:Q", color=band)
     other: Gap = "absolute" if frontier.gap == "signed" else "signed"
@@ -195,30 +192,24 @@ def _down(value: float) -> str:
     return f"{np.floor(value * 1000) / 1000:.3f}" if abs(value) < 100 else f"{np.floor(value):,.0f}"
 
 
-def has_region(frontier: "Frontier") -> bool:
-    """Whether some improvement in both respects is shown."""
-    return frontier.ask == "both" and None not in intercepts(frontier)
-
-
-def region_words(facts: Facts) -> tuple[str, list[str]]:
-    """Title and how to read the picture."""
-    return "Which sizes of improvement are shown", [
+@Plot
+def improvement_map(facts: Facts, frontier: "Frontier") -> Picture | Sentence | None:
+    """Pairs of improvements, in accuracy and in the gap, that are shown at once."""
+    if facts["ask"] != "both":
+        return None
+    corners = _corners(frontier)
+    if not corners:
+        return Sentence(NO_REGION)
+    said = [f"gap smaller by {_amount(f, frontier)} with accuracy higher by {_amount(a, frontier)}" for a, f in corners]
+    words = (
         f"Shaded: pairs of improvements that are shown at once, each with {confidence(facts['alpha'])} confidence. "
         "The cross is what was asked for."
-    ]
-
-
-def region_alt(frontier: "Frontier") -> str:
-    """The corners of the region in words."""
-    said = [
-        f"gap smaller by {_amount(f, frontier)} with accuracy higher by {_amount(a, frontier)}"
-        for a, f in _corners(frontier)
-    ]
-    return f"Shown up to: {'; '.join(said)}."
+    )
+    draw = partial(draw_region, facts, frontier)
+    return Picture("map", "Which sizes of improvement are shown", (words,), f"Shown up to: {'; '.join(said)}.", draw)
 
 
 def draw_region(facts: Facts, frontier: "Frontier", width: int) -> Any:
-    """Draw the chart at the given width in pixels, without a title."""
     import altair as alt
 
     corners, deltas = _corners(frontier), (facts["delta_accuracy"], facts["delta_fairness"])

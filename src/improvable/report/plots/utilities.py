@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from improvable.inference.evidence import ALGORITHMS
-from improvable.report.plots.style import ALGORITHM_NAMES, algorithm_scales, chart, finished, padded
+from improvable.report.plots.style import ALGORITHM_NAMES, OKABE_ITO, SHAPES, chart, finished, padded, series
 from improvable.results.facts import Facts
 from improvable.results.wording import measure_words
 
@@ -40,7 +38,7 @@ def utilities(result: "Result") -> "alt.LayerChart":
     x = alt.X("x:Q", scale=scale, title=f"accuracy of {first}")
     y = alt.Y("y:Q", scale=scale, title=f"accuracy of {second}")
     line = chart([{"x": low, "y": low}, {"x": high, "y": high}]).mark_line(strokeDash=[5, 4], color="#666666")
-    color, shape = algorithm_scales()
+    color, shape = series("algorithm", ALGORITHM_NAMES, OKABE_ITO, SHAPES, title=None)
     points = chart(rows).encode(x=x, y=y, color=color, shape=shape)
     light = points.transform_filter("!datum.mean").mark_point(filled=False, size=60, opacity=0.55)
     bold = points.transform_filter("datum.mean").mark_point(filled=True, size=190, opacity=1, stroke="black")
@@ -59,13 +57,16 @@ def reference_groups(facts: Facts) -> tuple[str, str]:
 
 
 def utility_rows(facts: Facts, first: str, second: str) -> list[dict[str, Any]]:
-    rows = []
+    """The utilities of two groups: in every repetition, if there are several, and their means."""
+    measure = facts["accuracy_utilities"][0]["name"]
+    mine = [one for one in facts["estimates"] if (one["kind"], one["utility"]) == ("utility", measure)]
+    means, rows = {one["group"]: one for one in mine}, []
     for name, algorithm in zip(ALGORITHM_NAMES, ALGORITHMS, strict=True):
         pairs = [(s["accuracy"][first][algorithm], s["accuracy"][second][algorithm]) for s in facts["repetitions"]]
         defined = [(x, y) for x, y in pairs if x is not None and y is not None]
         if len(pairs) > 1:
             rows += [{"algorithm": name, "x": x, "y": y, "mean": False} for x, y in defined]
-        if defined:
-            x, y = (float(value) for value in np.mean(defined, axis=0))
+        x, y = (means[group][algorithm]["estimate"] for group in (first, second))
+        if x is not None and y is not None:
             rows.append({"algorithm": name, "x": x, "y": y, "mean": True})
     return rows

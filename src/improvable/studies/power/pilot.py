@@ -79,7 +79,7 @@ def _scarcest(rows: Any, settings: Settings) -> int:
                 "Plan with the difference between groups, such as 'selection_rate'.",
             )
     fewest, name = min(
-        (int(itself.selected[attribute.member == g, 0].sum()), level)
+        (int(itself.census.selected[attribute.member == g].sum()), level)
         for attribute in itself.evidence.attributes
         for g, level in enumerate(attribute.levels)
     )
