@@ -10,7 +10,7 @@ from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
-from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.base import Family, Selection, Training
 from improvable.algorithms.rules.out_of_sample import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore
@@ -137,31 +137,37 @@ def _seed(model: Any, seed: np.random.SeedSequence) -> None:
     model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
 
 
-_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
+# The estimators, from whether the target is 0/1 and from the signs of monotone features. ----
 
 
-def linear(_: str) -> PredictiveRule:
-    def make(_: bool, signs: IntArray | None) -> Any:
-        from sklearn.linear_model import LinearRegression
+def _linear(_: bool, signs: IntArray | None) -> Any:
+    from sklearn.linear_model import LinearRegression
 
-        from improvable.algorithms.rules.lasso import BoundedLinearRegression
+    from improvable.algorithms.rules.lasso import BoundedLinearRegression
 
-        return LinearRegression() if signs is None else BoundedLinearRegression(signs)
-
-    return PredictiveRule("linear", make, _MONOTONE)
+    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
 
 
-def lasso(_: str) -> PredictiveRule:
-    def make(_: bool, signs: IntArray | None) -> Any:
-        from improvable.algorithms.rules.lasso import FoldedLasso
+def _lasso(_: bool, signs: IntArray | None) -> Any:
+    from improvable.algorithms.rules.lasso import FoldedLasso
 
-        return _standardized(FoldedLasso(signs))
-
-    return PredictiveRule("lasso", make, _MONOTONE)
+    return _standardized(FoldedLasso(signs))
 
 
-def ridge(strength: str) -> PredictiveRule:
-    """Ridge regression of a given strength, ``ridge:10``."""
+def _logistic(_: bool, __: IntArray | None) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _standardized(LogisticRegression(max_iter=1_000))
+
+
+def _boosting(binary: bool, signs: IntArray | None) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+    return kind(monotonic_cst=signs)
+
+
+def _ridge(strength: str) -> PredictiveRule:
     penalty = float(strength)
 
     def make(_: bool, __: IntArray | None) -> Any:
@@ -172,17 +178,7 @@ def ridge(strength: str) -> PredictiveRule:
     return PredictiveRule(f"ridge:{strength}", make)
 
 
-def logistic(_: str) -> PredictiveRule:
-    def make(_: bool, __: IntArray | None) -> Any:
-        from sklearn.linear_model import LogisticRegression
-
-        return _standardized(LogisticRegression(max_iter=1_000))
-
-    return PredictiveRule("logistic", make)
-
-
-def forest(setting: str) -> PredictiveRule:
-    """A random forest, of a given number of trees in ``forest:100``."""
+def _forest(setting: str) -> PredictiveRule:
     trees = int(setting) if setting else TREES
     if trees < 1:
         raise ValueError("a forest has trees")
@@ -197,18 +193,20 @@ def forest(setting: str) -> PredictiveRule:
     return PredictiveRule(f"forest:{setting}" if setting else "forest", make, _MONOTONE)
 
 
-def boosting(_: str) -> PredictiveRule:
-    def make(binary: bool, signs: IntArray | None) -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-        return kind(monotonic_cst=signs)
-
-    return PredictiveRule("boosting", make, _MONOTONE)
-
-
 def _standardized(estimator: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), estimator)
+
+
+_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
+FAMILIES = (
+    Family("linear", "linear regression", lambda _: PredictiveRule("linear", _linear, _MONOTONE)),
+    Family("lasso", "LASSO", lambda _: PredictiveRule("lasso", _lasso, _MONOTONE)),
+    Family("forest", "random forest (slow)", _forest, "100"),
+    Family("boosting", "boosted trees", lambda _: PredictiveRule("boosting", _boosting, _MONOTONE)),
+    Family("logistic", "logistic regression", lambda _: PredictiveRule("logistic", _logistic)),
+    Family("ridge", "ridge regression with a given penalty", _ridge, "10", alone=False),
+)
+"""All predict the target and select the highest predictions."""

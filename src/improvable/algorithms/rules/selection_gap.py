@@ -8,7 +8,7 @@ did not train on them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore,
 from improvable.data.frame import Rows
 from improvable.data.groups import Attribute
 from improvable.errors import RuleError
-from improvable.inference.bootstrap import child
 
-FOLDS = 5
 ROUNDS = 100
 DOUBLINGS, HALVINGS = 30, 25
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)
@@ -75,12 +73,11 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
     scores = np.empty(len(training.rows))
     looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
     guesses = tuple(guess_group(training, attribute) for attribute in attributes)
-    for fold, (learn, judge) in enumerate(folds_of(training.sample, FOLDS, child(training.seed, 0))):
-        part = replace(training.take(learn), seed=child(training.seed, 1, fold))
+    for part, judge in folds_of(training):
         judged = training.rows.take(judge)
         scores[judge] = fit(part).score(judged)
         for look, attribute, guess in zip(looks, attributes, guesses, strict=True):
-            alike = guess.strength * len(scores) / len(learn)  # as strongly shrunk as from all rows
+            alike = guess.strength * len(scores) / len(part.rows)  # as strongly shrunk as from all rows
             look[judge] = guess_group(part, attribute, alike).relative(judged)
     path = Path(training, scores, looks, above)
     penalties = path.descend(bound)

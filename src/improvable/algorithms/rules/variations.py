@@ -11,7 +11,7 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training
+from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training, rule_after_colon
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
@@ -91,6 +91,7 @@ class Blend:
         return f"blend:{self.weight:g}:{self.rule.name}"
 
     honors = frozenset({CAPACITY, SELECTION_GAP})
+    reads_status_quo = True
 
     def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
         if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
@@ -116,7 +117,7 @@ class Blend:
         return BlendedScore(tuple(parts)), model
 
 
-def blend(weight: str, rule: SelectionRule) -> Blend:
+def _blend(weight: str, rule: SelectionRule) -> Blend:
     """Parse the weight of a blend."""
     try:
         share = float(weight)
@@ -128,3 +129,23 @@ def blend(weight: str, rule: SelectionRule) -> Blend:
             "Write blend:0.5:linear, with a predictive rule and a share.",
         )
     return Blend(share, rule)
+
+
+FAMILIES = (
+    Family(
+        "drop",
+        "a rule without some features",
+        WithoutFeatures,
+        "cost_*:linear",
+        alone=False,
+        split=rule_after_colon,
+    ),
+    Family(
+        "blend",
+        "a predictive rule's score mixed with the status quo's",
+        _blend,
+        "0.5:linear",
+        alone=False,
+        split=rule_after_colon,
+    ),
+)

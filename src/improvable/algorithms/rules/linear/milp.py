@@ -8,7 +8,6 @@ What is found must not depend on the speed of the machine: the solver works in o
 after a number of nodes. Running out of time is an error, never a result.
 """
 
-import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,14 +17,14 @@ from typing import Any, Literal
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at
+from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at, utilities_of
 from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, U, W, parse_objective, power_of_two
 from improvable.errors import OptionError, RuleError
 
 EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
 SOLVER_TOLERANCE = 1e-9
-LARGEST_BINARIES = 5_000
-LARGEST_ENTRIES = 1_000_000
+MAX_BINARIES = 5_000
+MAX_ENTRIES = 1_000_000
 AGREEMENT = 1e-6  # relative: within this, a bound and a value are the same
 TIME_LIMIT = 1_800.0
 
@@ -78,10 +77,10 @@ class Program:
     def _check_size(self) -> None:
         binaries, entries = len(self.distinct), entries_of(self.problem, len(self.distinct))
         rows = (6 if _varies(self.problem) else 2) * binaries
-        if binaries > LARGEST_BINARIES or entries > LARGEST_ENTRIES:
+        if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
             raise OptionError(
                 f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
-                f"at most {LARGEST_BINARIES:,} binaries and {LARGEST_ENTRIES:,} entries.",
+                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
                 "Use the rule 'linear_search', which takes data of any size.",
             )
 
@@ -241,9 +240,7 @@ class Program:
         evaluation = evaluate(self.problem, beta)
         out[self.beta], out[self.decision] = inside, decisions
         sums = self.bases.sum(axis=-1) + self.gains @ decisions
-        defined = sums[..., W] > self.problem.least_weight
-        utilities = np.divide(sums[..., U], sums[..., W], out=np.zeros(defined.shape), where=defined)
-        out[self.utility] = utilities / self.size
+        out[self.utility] = np.nan_to_num(utilities_of(self.problem, sums[..., None])[..., 0]) / self.size
         for ratio in self.ratios.values():
             weight = ratio.base + ratio.gain @ decisions[ratio.members]
             out[ratio.inverse] = 1 / weight if weight > 0 else 0.0
@@ -306,21 +303,13 @@ def solve(
     The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that classifiers whose margin in
     the box is narrower are out of the program's reach (though `start` may be one, and is returned where it is better).
 
-    Parameters
-    ----------
-    problem : LinearProblem
-    objective : str
-        "fairest", "most_accurate:K" or "balanced". The last is linear only with its standard errors fixed: at those
-        of `start`, unless the problem fixes them.
-    nodes : int
-        How many nodes of the solver's tree may be looked at; 0 means the root alone.
-    start : array of shape (d,), optional
-        A classifier to begin with, for example from `search`.
-    progress : callable, optional
-        Called with the nodes looked at, the best value and the bound, now and then.
-    time_limit : float
-        In seconds; reaching it is an error, because the machine's speed must not choose a candidate.
+    At most `nodes` nodes of the solver's tree are visited; 0 means the root alone. Reaching the time limit, in seconds,
+    is an error, because the machine's speed must not choose a candidate. "balanced" is linear only with its standard
+    errors fixed: at those of `start`, unless the problem fixes them. `progress` is called now and then with the nodes
+    visited, the best value and the bound.
     """
+    import highspy as highs
+
     begun = time.perf_counter()
     parsed = parse_objective(objective, problem.groups)
     if parsed.kind == "balanced" and problem.scale is None:
@@ -328,7 +317,6 @@ def solve(
             raise OptionError("'balanced' needs a start to take standard errors from.", "Give start=.")
         problem = scaled_at(problem, start)
     program = Program(problem, parsed)
-    highs = _solver()
     solver = highs.Highs()
     options = {
         "output_flag": False,
@@ -350,7 +338,14 @@ def solve(
         given.col_value = program.vector_of(start).tolist()
         solver.setSolution(given)
     if progress is not None:
-        _report(solver, progress, program)
+        scale = program.sign * program.unit
+
+        def tell(event: Any) -> None:
+            out = event.data_out
+            progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
+
+        solver.cbMipImprovingSolution.subscribe(tell)
+        solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
         raise RuleError(
@@ -358,26 +353,6 @@ def solve(
             f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.",
         )
     return _read(solver, highs, program, objective, start)
-
-
-def _solver() -> Any:
-    try:
-        return importlib.import_module("highspy")
-    except ImportError as error:
-        raise OptionError(
-            "the rule 'linear_program' needs the solver HiGHS, which is not installed.",
-            "Install highspy, or use the rule 'linear_search'.",
-        ) from error
-
-
-def _report(solver: Any, progress: Progress, program: Program) -> None:
-    def tell(event: Any) -> None:
-        out = event.data_out
-        scale = program.sign * program.unit
-        progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
-
-    solver.cbMipImprovingSolution.subscribe(tell)
-    solver.cbMipLogging.subscribe(tell)
 
 
 def _read(solver: Any, highs: Any, program: Program, objective: str, start: FloatArray | None) -> Solution:

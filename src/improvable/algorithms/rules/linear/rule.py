@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -11,7 +12,7 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import LinearClassifier
-from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.base import Family, Selection, Training
 from improvable.algorithms.rules.linear.evaluate import standard_errors
 from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
 from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
@@ -268,3 +269,9 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
     cutoff = 0.5 if training.binary_target else float(np.average(training.target, weights=count))
     start = coefficients - cutoff * np.eye(1, len(coefficients))[0]
     return _Stated(problem, start, mean, spread, training.features, encoder)
+
+
+FAMILIES = (
+    Family(SEARCH, "search for a linear rule", partial(linear_rule, SEARCH), "fairest"),
+    Family(PROGRAM, "mixed-integer program of Appendix F", partial(linear_rule, PROGRAM), "most_accurate:GROUP"),
+)
