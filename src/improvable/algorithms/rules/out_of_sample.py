@@ -4,7 +4,7 @@ A model that overfits scores the rows it was fitted on higher than others. A cut
 the candidate then selects a fraction of its capacity. Three ways to out-of-sample scores, the cheapest that applies:
 
 - a least-squares or ridge regression: each row left out, exactly, by the hat matrix;
-- a forest of at least `FEWEST_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
+- a forest of at least `MIN_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
   these scores are too noisy beside those of the whole forest;
 - anything else: cross-fitted in `FOLDS` folds, and mapped from each fold's model to the final one by rank. The LASSO
   has these models from its cross-validation, with the penalty that it chose; others are fitted again.
@@ -21,16 +21,15 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.models import FittedModel, final_step
-from improvable.algorithms.rules.base import Training, fold_of_row
+from improvable.algorithms.models import FittedModel, final_input, final_step
+from improvable.algorithms.rules.base import FOLDS, Training, fold_of_row
 from improvable.algorithms.thresholds import score_unit, settle
 from improvable.data.keys import Keying
 from improvable.inference.bootstrap import child
 
-FOLDS = 5
-FEWEST_TREES = 100
+MIN_TREES = 100
 CUTOFF = 3
-"""The child of a rule's seed from which folds are drawn; a tournament has those below."""
+"""The child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below."""
 Fit = Callable[[Training], FittedModel]
 
 
@@ -49,7 +48,7 @@ def may_keep_out_of_bag(model: Any) -> bool:
     """Whether an unfitted estimator is a forest that can say how its trees judge rows that they did not see."""
     known = model.get_params(deep=False)
     return {"oob_score", "bootstrap", "n_estimators"} <= known.keys() and bool(
-        known["bootstrap"] and known["n_estimators"] >= FEWEST_TREES
+        known["bootstrap"] and known["n_estimators"] >= MIN_TREES
     )
 
 
@@ -79,7 +78,7 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     final = final_step(fitted.estimator)
     if type(final) not in (LinearRegression, Ridge) or not final.fit_intercept or getattr(final, "positive", False):
         return None
-    matrix = _final_input(fitted, training)
+    matrix = final_input(fitted.estimator, fitted.input(training.rows))
     relative = training.sample.relative_weights
     weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
@@ -135,15 +134,8 @@ def _scores_by_fold(fitted: FittedModel, training: Training) -> FloatArray | Non
     final = final_step(fitted.estimator)
     if not hasattr(final, "coef_by_fold_"):
         return None
-    return np.asarray(final.coef_by_fold_ @ _final_input(fitted, training).T + final.intercept_by_fold_[:, None])
-
-
-def _final_input(fitted: FittedModel, training: Training) -> FloatArray:
-    """The training rows as what predicts gets them."""
-    matrix, estimator = fitted.input(training.rows), fitted.estimator
-    if final_step(estimator) is not estimator:
-        matrix = estimator[:-1].transform(matrix)
-    return np.asarray(matrix, dtype=np.float64)
+    matrix = final_input(fitted.estimator, fitted.input(training.rows))
+    return np.asarray(final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None])
 
 
 def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from improvable.errors import RuleError
 ROUNDS = 100
 DOUBLINGS, HALVINGS = 30, 25
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)
-FEWEST_OF_A_GROUP = 30
+MIN_OF_A_GROUP = 30
 SMALLEST = 2.0**-10  # of the score's spread: the first penalty tried
 
 
@@ -200,7 +200,7 @@ def _strength(matrix: FloatArray, level: IntArray) -> float:
     from sklearn.model_selection import cross_val_score
 
     counts = np.bincount(level)
-    if counts[counts > 0].min() < FEWEST_OF_A_GROUP:
+    if counts[counts > 0].min() < MIN_OF_A_GROUP:
         return STRENGTHS[0]
 
     def likelihood(strength: float) -> float:

@@ -92,10 +92,6 @@ def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament
     return Tournament(tuple(rules), folds)
 
 
-def _rules_between_commas(setting: str) -> tuple[str, list[str]]:
-    return "", (setting or CONTENDERS).split(",")
-
-
 FAMILIES = (
     Family(
         "tournament",
@@ -103,6 +99,6 @@ FAMILIES = (
         lambda _, *rules: tournament(rules),
         "linear,boosting",
         alone=False,
-        split=_rules_between_commas,
+        split=lambda setting: ("", (setting or CONTENDERS).split(",")),
     ),
-)
+)  # fmt: skip

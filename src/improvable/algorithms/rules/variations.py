@@ -133,12 +133,7 @@ def _blend(weight: str, rule: SelectionRule) -> Blend:
 
 FAMILIES = (
     Family(
-        "drop",
-        "a rule without some features",
-        WithoutFeatures,
-        "cost_*:linear",
-        alone=False,
-        split=rule_after_colon,
+        "drop", "a rule without some features", WithoutFeatures, "cost_*:linear", alone=False, split=rule_after_colon
     ),
     Family(
         "blend",
@@ -148,4 +143,4 @@ FAMILIES = (
         alone=False,
         split=rule_after_colon,
     ),
-)
+)  # fmt: skip
