@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -144,10 +144,10 @@ def import_algorithm(path: str | Path) -> Algorithm:
             text = f"'{path}' was written with {name} {there}; this is {here}, which may decide otherwise."
             warnings.warn(text, ImprovableWarning, stacklevel=2)
     _check_trees(contents, None, set())
-    algorithm: Algorithm = contents.get("algorithm")
+    algorithm: Any = contents.get("algorithm")
     if not hasattr(algorithm, "decide"):
         raise StorageError(f"'{path}' holds nothing that decides.", "Export the algorithm again.")
-    return algorithm
+    return cast(Algorithm, algorithm)
 
 
 def _skops() -> Any:

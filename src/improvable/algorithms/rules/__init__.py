@@ -151,10 +151,6 @@ def _runs_code(rule: Any) -> bool:
         return _is_foreign(rule)
     estimator = rule.estimator(False, None)
     parts = [estimator, *estimator.get_params(deep=True).values()]
-    return any((hasattr(part, "fit") or callable(part)) and not _is_known(part) for part in parts)
-
-
-def _is_known(part: Any) -> bool:
-    """Whether an estimator, or a function inside one, is of a library that we build on."""
-    module = getattr(part, "__module__", None) or type(part).__module__
-    return str(module).split(".")[0] in OUR_LIBRARIES
+    code = [part for part in parts if hasattr(part, "fit") or callable(part)]
+    modules = [str(getattr(part, "__module__", None) or type(part).__module__) for part in code]
+    return any(module.split(".")[0] not in OUR_LIBRARIES for module in modules)

@@ -184,10 +184,6 @@ def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> Int
 # How a rule is known by name. ----
 
 
-def no_rule_inside(setting: str) -> tuple[str, list[str]]:
-    return setting, []
-
-
 def rule_after_colon(setting: str) -> tuple[str, list[str]]:
     own, colon, rule = setting.partition(":")
     if not colon:
@@ -220,7 +216,7 @@ class Family:
     make: Callable[..., SelectionRule]
     example: str = ""
     alone: bool = True
-    split: Callable[[str], tuple[str, list[str]]] = no_rule_inside
+    split: Callable[[str], tuple[str, list[str]]] = lambda setting: (setting, [])
 
     @property
     def usage(self) -> str:

@@ -18,7 +18,7 @@ from improvable._typing import FloatArray, IntArray
 FOLDS = 5
 STEPS = 50_000
 PENALTIES, SMALLEST = 100, 1e-3
-"""As in scikit-learn: so many penalties, from the least at which nothing is selected down to this share of it."""
+"""As in scikit-learn: how many penalties, from the smallest that selects nothing down to which share of it."""
 
 
 class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -66,7 +66,11 @@ class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
         positive = self.signs is not None
         penalties = _penalties(np.vstack(folds), positive)
         paths = [_path(np.vstack([*folds[:k], *folds[k + 1 :]]), penalties, positive) for k in range(len(folds))]
-        errors = [_squared_error(fold, path) for fold, path in zip(folds, paths, strict=True) if fold[:, 0].any()]
+        errors = [
+            ((fold[:, -1:] - fold[:, :-1] @ path.T) ** 2).sum(axis=0) / (fold[:, 0] ** 2).sum()
+            for fold, path in zip(folds, paths, strict=True)
+            if fold[:, 0].any()
+        ]
         best = int(np.argmin(np.mean(errors, axis=0)))
         self.alpha_ = float(penalties[best])
         lines = np.vstack([_path(np.vstack(folds), [self.alpha_], positive), *(path[best] for path in paths)])
@@ -132,12 +136,6 @@ def _path(rows: FloatArray, penalties: FloatArray | Sequence[float], positive: b
         columns, target, l1_ratio=1.0, alphas=penalties, positive=positive, max_iter=STEPS, check_input=False
     )
     return np.column_stack([means[-1] - means[:-1] @ slopes, slopes.T])
-
-
-def _squared_error(rows: FloatArray, lines: FloatArray) -> FloatArray:
-    """The mean squared error of each line."""
-    residuals = rows[:, -1:] - rows[:, :-1] @ lines.T
-    return np.asarray((residuals**2).sum(axis=0) / (rows[:, 0] ** 2).sum())
 
 
 class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]

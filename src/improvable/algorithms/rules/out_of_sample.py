@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import BoolArray, FloatArray, IntArray
+from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.models import FittedModel, final_input, final_step
 from improvable.algorithms.rules.base import FOLDS, Training, fold_of_row
 from improvable.algorithms.thresholds import score_unit, settle
@@ -41,7 +41,9 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
         found = _out_of_bag(fitted.estimator) if found is None else found
     if found is None:
         return _cross_fitted(fitted, training, own, refit)
-    return np.where(_recurring(training), own, found)
+    keys = Keying(0).of(training.rows, training.features)
+    _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.where(times[codes] > 1, own, found)
 
 
 def may_keep_out_of_bag(model: Any) -> bool:
@@ -111,9 +113,12 @@ def cutoff_folds(training: Training) -> IntArray:
 
 
 def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refit: Fit) -> FloatArray:
-    """Every fold is scored by a model of the others, and the score mapped to the final model's own by its rank."""
+    """Score every fold by a model of the others, and map these scores to the final model's own by rank."""
     out, fold, target = own.copy(), cutoff_folds(training), training.target
-    known = _scores_by_fold(fitted, training)
+    final, known = final_step(fitted.estimator), None
+    if hasattr(final, "coef_by_fold_"):  # the LASSO has the models without each fold already
+        matrix = final_input(fitted.estimator, fitted.input(training.rows))
+        known = final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None]
     folds = int(fold.max()) + 1
     for k in range(folds):
         learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -127,15 +132,6 @@ def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refi
             scores = refit(part).score(training.rows)
         out[judge] = map_by_rank(scores[judge], scores[learn], own[learn])
     return out
-
-
-def _scores_by_fold(fitted: FittedModel, training: Training) -> FloatArray | None:
-    """The scores of all rows by the model without each fold, shape (folds, rows), where the final model has these."""
-    final = final_step(fitted.estimator)
-    if not hasattr(final, "coef_by_fold_"):
-        return None
-    matrix = final_input(fitted.estimator, fitted.input(training.rows))
-    return np.asarray(final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None])
 
 
 def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -160,20 +156,9 @@ def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> Fl
     between = target[below] + part * (target[above] - target[below])
     between = np.where(first == 0, target[0] + scores - low_to_high[0], between)
     between = np.where(first == last + 1, target[last] + scores - low_to_high[last], between)
-    return np.where(end > first, target[np.clip(first + _spread(scores, end - first), 0, last)], between)
-
-
-def _spread(scores: FloatArray, width: Any) -> Any:
-    """A place for each of several equal scores among `width` places, evenly."""
+    # Of several equal scores, each has its place among the rows that it ties with, evenly.
     _, codes, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    order = np.argsort(codes, kind="stable")
     rank = np.empty(len(scores), dtype=np.int64)
-    rank[order] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return ((rank + 0.5) / sizes[codes] * width).astype(np.int64)
-
-
-def _recurring(training: Training) -> BoolArray:
-    """Which rows have an equal in all features."""
-    keys = Keying(0).of(training.rows, training.features)
-    _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(times[codes] > 1)
+    rank[np.argsort(codes, kind="stable")] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    spread = ((rank + 0.5) / sizes[codes] * (end - first)).astype(np.int64)
+    return np.where(end > first, target[np.clip(first + spread, 0, last)], between)

@@ -95,7 +95,12 @@ class PredictiveRule:
             matrix, columns, encoder = training.encoded()
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
         model = clone(self.estimator(training.binary_target, rising))
-        _seed(model, training.seed)
+        # Every part of an estimator that has randomness and no seed of its own gets one from ours.
+        parameters = model.get_params(deep=True)
+        seeds = sorted(name for name in parameters if name == "random_state" or name.endswith("__random_state"))
+        unseeded = [name for name in seeds if parameters[name] is None]
+        states = training.seed.generate_state(max(1, len(unseeded)))
+        model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
         cutoff_follows = training.constraints.capacity is not None and training.constraints.selection_gap is None
         if cutoff_follows and may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
@@ -124,17 +129,6 @@ def _taken(model: Any, about_rows: Mapping[str, FloatArray | IntArray | None]) -
     last, before = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
     known = {name: values for name, values in about_rows.items() if values is not None}
     return {f"{before}{name}": values for name, values in known.items() if has_fit_parameter(last, name)}
-
-
-def _seed(model: Any, seed: np.random.SeedSequence) -> None:
-    """Give every part of an estimator that has randomness and no seed of its own a seed from ours."""
-    unseeded = sorted(
-        name
-        for name, value in model.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    )
-    states: IntArray = seed.generate_state(max(1, len(unseeded))).astype(np.int64)
-    model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
 
 
 # The estimators, from whether the target is 0/1 and from the signs of monotone features. ----

@@ -8,6 +8,7 @@ What is found must not depend on the speed of the machine: the solver works in o
 after a number of nodes. Running out of time is an error, never a result.
 """
 
+import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -308,8 +309,7 @@ def solve(
     errors fixed: at those of `start`, unless the problem fixes them. `progress` is called now and then with the nodes
     visited, the best value and the bound.
     """
-    import highspy as highs
-
+    highs: Any = importlib.import_module("highspy")  # slow to load, and without types
     begun = time.perf_counter()
     parsed = parse_objective(objective, problem.groups)
     if parsed.kind == "balanced" and problem.scale is None:

@@ -164,7 +164,23 @@ class LinearProblem:
     scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
 
     def __post_init__(self) -> None:
-        _validate(self)
+        m, d = self.features.shape
+        groups, utilities = self.status_quo.shape
+        fits = [self.count.shape == (m,), (self.count > 0).all(), self.group.shape == (m,)]
+        fits += [part.shape == (m, utilities, 2) for part in (self.base, self.gain, self.status_quo_rows)]
+        if not all(fits) or (self.signs is not None and self.signs.shape != (d,)):
+            raise OptionError(
+                "the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes."
+            )
+        if (self.features[:, 0] != 1).any() or (self.signs is not None and self.signs[0] != 0):
+            raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
+        if not self.accuracy or not self.fairness or groups < 2:
+            raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
+        if not np.isfinite(self.status_quo).all():
+            raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
+        if self.capacity is not None and self.capacity * self.count.sum() * (1 + TOLERANCE) < 1:
+            what = f"{self.capacity:g} of {self.count.sum():,.0f} training rows"
+            raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
 
     @property
     def groups(self) -> int:
@@ -289,21 +305,3 @@ def merge_rows(problem: LinearProblem) -> LinearProblem:
     rows = {name: getattr(problem, name)[first] for name in ("features", "group", "base", "gain", "status_quo_rows")}
     count = np.bincount(place.ravel(), weights=problem.count).astype(np.float64)
     return replace(problem, count=count, **rows)
-
-
-def _validate(problem: LinearProblem) -> None:
-    m, d = problem.features.shape
-    groups, utilities = problem.status_quo.shape
-    fits = [problem.count.shape == (m,), (problem.count > 0).all(), problem.group.shape == (m,)]
-    fits += [part.shape == (m, utilities, 2) for part in (problem.base, problem.gain, problem.status_quo_rows)]
-    if not all(fits) or (problem.signs is not None and problem.signs.shape != (d,)):
-        raise OptionError("the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes.")
-    if (problem.features[:, 0] != 1).any() or (problem.signs is not None and problem.signs[0] != 0):
-        raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
-    if not problem.accuracy or not problem.fairness or groups < 2:
-        raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
-    if not np.isfinite(problem.status_quo).all():
-        raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
-    if problem.capacity is not None and problem.capacity * problem.count.sum() * (1 + TOLERANCE) < 1:
-        what = f"{problem.capacity:g} of {problem.count.sum():,.0f} training rows"
-        raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")

@@ -346,28 +346,26 @@ def _fill(rows: Rows, scores: FloatArray, pool: IntArray | None = None) -> tuple
     The scores of `pool`, any `rows.needed` rows or more, bound the cutoff from below and spare ordering the rest.
     """
     needed, pool = rows.needed, _pool(rows, scores[0]) if pool is None else pool
-    gained, cutoff = np.empty((len(rows.flow), len(scores))), np.empty(len(scores))
+    limits, count = rows.problem.capacity_range, rows.problem.count
+    assert limits is not None
+    gained, cutoff = np.zeros((len(rows.flow), len(scores))), np.empty(len(scores))
     for b, score in enumerate(scores):
         bound = np.partition(score[pool], len(pool) - needed)[len(pool) - needed]
         near = np.flatnonzero(score >= bound)
         order = near[np.argsort(-score[near], kind="stable")]
-        selected, cutoff[b] = _cut(rows.problem, score, order)
-        gained[:, b] = rows.by_row[selected].sum(axis=0)
+        values = score[order]
+        # Rows left out score lower still; without any, the last step down is as wide as is safe.
+        below = values[-1] - (1.0 + abs(values[-1]) if len(order) == len(score) else 0.0)
+        drop = values - np.append(values[1:], below)
+        apart = drop > MIN_WIDTH * max(abs(values[0]), abs(below))
+        fits = np.flatnonzero(apart & (np.cumsum(count[order]) <= limits[1]))
+        if len(fits) == 0:
+            cutoff[b] = values[0] + 1.0 + abs(values[0])
+            continue
+        last = fits[-1]
+        gained[:, b] = rows.by_row[order[: last + 1]].sum(axis=0)
+        cutoff[b] = values[last] - drop[last] / 2
     return gained, cutoff
-
-
-def _cut(problem: LinearProblem, score: FloatArray, order: IntArray) -> tuple[IntArray, float]:
-    """The selected of some rows in descending order of score, and the cutoff; rows left out score lower still."""
-    assert problem.capacity_range is not None
-    values = score[order]
-    below = values[-1] - (1.0 + abs(values[-1]) if len(order) == len(score) else 0.0)
-    drop = values - np.append(values[1:], below)
-    apart = drop > MIN_WIDTH * max(abs(values[0]), abs(below))
-    fits = np.flatnonzero(apart & (np.cumsum(problem.count[order]) <= problem.capacity_range[1]))
-    if len(fits) == 0:
-        return order[:0], float(values[0] + 1.0 + abs(values[0]))
-    last = fits[-1]
-    return order[: last + 1], float(values[last] - drop[last] / 2)
 
 
 def _pool(rows: Rows, score: FloatArray) -> IntArray:
