@@ -29,7 +29,7 @@ DAY = len("2020-01-31")
 
 @dataclass(frozen=True)
 class Column:
-    """A column as numbers, NaN where it is missing; the values of text are numbered, and only as good as names."""
+    """A column as numbers, NaN where it is missing. Strings are numbered, and their numbers have no order."""
 
     name: str
     values: FloatArray
@@ -41,14 +41,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Target:
-    """What a column may tell: outcomes, or the group of each row."""
+    """What a column may predict: outcomes, or the group of each row."""
 
     name: str
     values: FloatArray
     codes: IntArray  # the place of each value among the distinct ones
     levels: int  # how many there are
     named: bool  # whether levels are names, or two: how well they are told is an AUC, and otherwise an R squared
-    fewest: int = 0  # so many rows must differ from the most frequent value before a column can be said to tell it
+    fewest: int = 0  # rows that must differ from the most frequent value before a column can be said to predict it
 
     def take(self, rows: slice | BoolArray) -> "Target":
         return replace(self, values=self.values[rows], codes=self.codes[rows])
@@ -169,7 +169,7 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
         places = (np.arange(MAX_BINS) * len(learned)) // MAX_BINS
         edges = np.unique(learned[places])
     bins = np.searchsorted(edges, values, side="left").astype(np.int64)
-    if not column.ordered:  # a text that the first half does not have is none of those it has
+    if not column.ordered:  # a string that the first half lacks matches none
         known = edges[np.minimum(bins, len(edges) - 1)] == values
         bins[~known] = len(edges)
     bins[np.isnan(values)] = len(edges) + 1
@@ -177,7 +177,7 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
 
 
 def told(column: Column, bins: IntArray, count: int, target: Target) -> float | None:
-    """How well a column alone tells the target in the second half: AUC, or R squared. None where too few rows say."""
+    """How well a column alone predicts the target in the second half: AUC, or R squared; None with too few rows."""
     half = len(bins) // 2
     if target.named:
         joint, size = bins * target.levels + target.codes, count * target.levels

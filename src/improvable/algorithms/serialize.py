@@ -72,12 +72,12 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     algorithm : Algorithm
         A complete one, such as `Audit.substitute` gives. A function of the rows is code, and cannot be exported.
     path : str or path
-        By custom it ends in ``.skops``. The file is there whole, or as it was before.
+        Usually ends in ``.skops``. The file is written whole or not at all.
 
     Raises
     ------
     StorageError
-        Where a part of the algorithm could not be read back; its type is named.
+        A part of the algorithm could not be read back; the message names its type.
     """
     skops = _skops()
     own: Any = algorithm
@@ -110,7 +110,7 @@ def import_algorithm(path: str | Path) -> Algorithm:
     Raises
     ------
     StorageError
-        Where the file is damaged, is none of ours, or names a type that is not trusted. Nothing of it has run then.
+        The file is damaged, was not written by us, or names a type that is not trusted. None of it has run.
     """
     skops = _skops()
     try:

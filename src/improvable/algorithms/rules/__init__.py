@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
+from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
 from improvable.algorithms.rules.own_code import ForeignRule, import_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.tournament import Tournament, tournament
-from improvable.algorithms.rules.variations import Unnamed
+from improvable.algorithms.rules.variations import Named
 from improvable.errors import OptionError, nearest
 
 __all__ = [
@@ -53,7 +54,7 @@ def as_rule(spec: Any) -> SelectionRule:
     if isinstance(spec, str):
         return _named(spec)
     if hasattr(spec, "select") and not isinstance(spec, type):
-        return spec if hasattr(spec, "name") else Unnamed(spec)
+        return spec if hasattr(spec, "name") else Named(type(spec).__name__, honors_of(spec), spec)
     if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
         return PredictiveRule(type(spec).__name__, lambda *_: spec, raw=_is_pipeline(spec))
     raise OptionError(

@@ -164,7 +164,7 @@ def folds_of(training: Training, folds: int = FOLDS) -> list[tuple[Training, Int
     folds = min(folds, units // 2)
     if folds < 2:
         what = "rows" if sample.clusters is None else "clusters"
-        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Bring more {what}.")
+        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Use more {what}.")
     fold = fold_of_row(sample, folds, child(seed, FOLD))
     return [
         (replace(training.take(np.flatnonzero(fold != k)), seed=child(seed, FIT, k)), np.flatnonzero(fold == k))
@@ -195,27 +195,15 @@ def rule_after_colon(setting: str) -> tuple[str, list[str]]:
 class Family:
     """How a rule is made from its name, and what commands, pages and messages say of it.
 
-    Attributes
-    ----------
-    name : str
-    words : str
-        What it is, in a few words.
-    make : callable
-        Called with the rule's own setting, and then with the rules inside it.
-    example : str
-        What may follow the name and a colon; empty where nothing may.
-    alone : bool
-        Whether the name without a setting is proposed as a rule.
-    split : callable
-        Parts what follows the colon into the rule's own setting and the names of the rules inside. This is the only way
-        to put a rule inside another, so somebody else's code is found wherever it stands in a name.
+    `split` parts what follows the name and a colon into the rule's own setting and the names of the rules inside. This
+    is the only way to put a rule inside another, so somebody else's code is found wherever it stands in a name.
     """
 
     name: str
-    words: str
-    make: Callable[..., SelectionRule]
-    example: str = ""
-    alone: bool = True
+    words: str  # what it is
+    make: Callable[..., SelectionRule]  # called with its own setting, and then with the rules inside it
+    example: str = ""  # of what may follow the name and a colon; empty where nothing may
+    alone: bool = True  # whether the name without a setting is proposed as a rule
     split: Callable[[str], tuple[str, list[str]]] = lambda setting: (setting, [])
 
     @property

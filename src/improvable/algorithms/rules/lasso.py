@@ -26,20 +26,11 @@ class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     A coefficient that may not be negative is one of a LASSO of nonnegative coefficients; one that may not be positive,
     after its column is turned; a free one is the difference of two, of the column and of its negative, whose sizes add
-    up to the penalty of one. So the nonnegative LASSO of these columns is exactly the LASSO with signs.
+    up to the penalty of one. So the nonnegative LASSO of these columns is exactly the LASSO with signs (+1: at least
+    zero; -1: at most zero; 0: free).
 
-    Parameters
-    ----------
-    signs : array of int, optional
-        +1: the coefficient is at least zero; -1: at most zero; 0: free.
-
-    Attributes
-    ----------
-    alpha_ : float
-        The penalty.
-    coef_, intercept_ : array, float
-    coef_by_fold_, intercept_by_fold_ : arrays of shapes (folds, columns) and (folds,)
-        Of the LASSO of this penalty on all rows but those of a fold.
+    Beside `alpha_`, `coef_` and `intercept_`, a fit has `coef_by_fold_`, shape (folds, columns), and
+    `intercept_by_fold_`: the LASSO of this penalty on all rows but those of a fold.
     """
 
     def __init__(self, signs: IntArray | None = None) -> None:
@@ -139,13 +130,7 @@ def _path(rows: FloatArray, penalties: FloatArray | Sequence[float], positive: b
 
 
 class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Least squares whose coefficients have given signs: the linear rule under a monotonicity constraint.
-
-    Parameters
-    ----------
-    signs : array of int
-        +1: the coefficient is at least zero; -1: at most zero; 0: free.
-    """
+    """Least squares with coefficients of given signs: the linear rule under a monotonicity constraint."""
 
     def __init__(self, signs: IntArray) -> None:
         self.signs = signs

@@ -63,7 +63,7 @@ def _out_of_bag(estimator: Any) -> FloatArray | None:
 
 
 def forget_training(estimator: Any) -> None:
-    """Training rows' own predictions, and models of some of them, are no part of a candidate, which may be exported."""
+    """Drop predictions of training rows and models of some of them: a candidate may be exported."""
     final = final_step(estimator)
     for name in ("oob_decision_function_", "oob_prediction_", "oob_score_", "coef_by_fold_", "intercept_by_fold_"):
         if hasattr(final, name):

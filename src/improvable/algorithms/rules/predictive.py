@@ -29,22 +29,14 @@ class PredictiveRule:
     and a regression of a 0/1 target selects predictions above one half. Where decisions are numbers (prices), the
     prediction is the decision. A bound on the selection gap is met by `bound_selection_gap`.
 
-    Parameters
-    ----------
-    name : str
-    estimator : callable
-        Called with whether the target is 0/1 and with the signs of monotone features (None without any); gives an
-        unfitted estimator.
-    honors : frozenset of str
-        The constraints that it respects.
-    raw : bool
-        Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
+    `estimator` is called with whether the target is 0/1 and with the signs of monotone features (None without any), and
+    gives an unfitted estimator.
     """
 
     name: str
     estimator: Maker
-    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
-    raw: bool = False
+    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})  # the constraints that it respects
+    raw: bool = False  # whether the estimator gets a data frame with the columns as they are, not a matrix of numbers
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
         from sklearn.base import is_classifier
@@ -65,7 +57,7 @@ class PredictiveRule:
         return ThresholdedScore(fitted, self._cutoff(training))
 
     def _cutoff(self, training: Training) -> float:
-        """From which score on rows are selected where there is no capacity."""
+        """The score above which rows are selected without a capacity."""
         from sklearn.base import is_classifier
 
         estimator = self.estimator(training.binary_target, None)

@@ -7,7 +7,7 @@ group on the features; the lambdas are the smallest that meet the bound on train
 did not train on them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,10 +56,13 @@ class PenalizedScore:
     penalties: tuple[FloatArray, ...]  # of each group
 
     def score(self, rows: Rows) -> FloatArray:
-        out = self.scorer.score(rows).astype(np.float64)
-        for guess, penalty in zip(self.guesses, self.penalties, strict=True):
-            out = out - linear_sum(guess.relative(rows), penalty)
-        return out
+        return _penalize(self.scorer.score(rows), [guess.relative(rows) for guess in self.guesses], self.penalties)
+
+
+def _penalize(scores: FloatArray, looks: Sequence[FloatArray], penalties: Sequence[FloatArray]) -> FloatArray:
+    for look, penalty in zip(looks, penalties, strict=True):
+        scores = scores - linear_sum(look, penalty)
+    return scores
 
 
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
@@ -92,7 +95,8 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
     if capacity is None:
         assert above is not None
         return Selection(ThresholdedScore(score, above), notes)
-    return Selection(Threshold(score, capacity).complete(path.penalized(penalties), training.sample.weights), notes)
+    penalized = _penalize(scores, looks, penalties)
+    return Selection(Threshold(score, capacity).complete(penalized, training.sample.weights), notes)
 
 
 class Path:
@@ -103,14 +107,8 @@ class Path:
         self.scores, self.looks, self.above = scores, looks, above
         self.none = [np.zeros(look.shape[1]) for look in looks]
 
-    def penalized(self, penalties: list[FloatArray]) -> FloatArray:
-        out = self.scores
-        for look, penalty in zip(self.looks, penalties, strict=True):
-            out = out - linear_sum(look, penalty)
-        return out
-
     def decisions(self, penalties: list[FloatArray]) -> FloatArray:
-        scores = self.penalized(penalties)
+        scores = _penalize(self.scores, self.looks, penalties)
         edge = self.above if self.capacity is None else cutoff(scores, self.capacity, self.sample.weights)
         assert edge is not None
         return (scores > edge).astype(np.float64)
@@ -162,7 +160,7 @@ class Path:
 
 
 def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
-    """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone.
+    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone.
 
     Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
     """

@@ -31,8 +31,9 @@ DRAWS = 400
 REFIT = 2
 """The child of a rule's seed after those of `folds_of`."""
 CONTENDERS = "linear,lasso,boosting"
-"""Who competes where nobody is named: a plain line, a line of few features, and trees that bend and interact. All three
-are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only 0/1."""
+"""Who competes unless rules are named: a plain line, a line of few features, and trees that bend and interact. All
+three are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only
+0/1."""
 
 
 @dataclass(frozen=True)

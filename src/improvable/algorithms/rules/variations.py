@@ -45,18 +45,12 @@ class WithoutFeatures:
 
 
 @dataclass(frozen=True)
-class Unnamed:
-    """A rule of somebody's own that has no name: it goes by its class's."""
+class Named:
+    """A rule of the caller's that has no name of its own."""
 
+    name: str
+    honors: frozenset[str]
     rule: Any
-
-    @property
-    def name(self) -> str:
-        return type(self.rule).__name__
-
-    @property
-    def honors(self) -> frozenset[str]:
-        return honors_of(self.rule)
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         return self.rule.select(training, status_quo)

@@ -132,8 +132,8 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     """Delta-method standard errors of what exceeds the claim, from the rows' influence on U1 and U0.
 
     A candidate that decides as the status quo has differences without variance. So that nothing is divided by zero, a
-    standard error is at least a tenth of what it were if both algorithms saw different rows, and at least the size of
-    the utility divided by the rows of the (smallest) group.
+    standard error is at least a tenth of what it would be if both algorithms saw different rows, and at least the size
+    of the utility divided by the rows of the (smallest) group.
     """
     aim, accuracy = problem.aim, list(problem.accuracy)
     new, old = problem.base + problem.gain * decisions[:, None, None], problem.status_quo_rows

@@ -19,7 +19,7 @@ import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at, utilities_of
-from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, U, W, parse_objective, power_of_two
+from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, W, parse_objective, power_of_two
 from improvable.errors import OptionError, RuleError
 
 EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
@@ -64,7 +64,14 @@ class Program:
         self.problem, self.objective = problem, objective
         self.sign = 1.0 if objective.minimized else -1.0
         self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
-        self._check_size()
+        binaries, entries = len(self.distinct), entries_of(problem, len(self.distinct))
+        if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
+            rows = (6 if _varies(problem) else 2) * binaries
+            raise OptionError(
+                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
+                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
+                "Use the rule 'linear_search', which takes data of any size.",
+            )
         self.gains, self.bases, self.counts = by_distinct(problem, place.ravel(), len(self.distinct))
         used = sorted({*problem.accuracy, *problem.fairness})
         self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
@@ -73,17 +80,16 @@ class Program:
         self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
         self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
         self.ratios: dict[tuple[int, bytes], Ratio] = {}
-        self._build()
-
-    def _check_size(self) -> None:
-        binaries, entries = len(self.distinct), entries_of(self.problem, len(self.distinct))
-        rows = (6 if _varies(self.problem) else 2) * binaries
-        if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
-            raise OptionError(
-                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
-                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
-                "Use the rule 'linear_search', which takes data of any size.",
-            )
+        inf, shape = np.inf, problem.least_weight.shape
+        self.beta = self._add_columns(*problem.bounds)
+        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
+        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
+        self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
+        self._classify()
+        for b, k in np.argwhere(needed(problem, objective)):
+            self._define(int(b), int(k))
+        self._limit()
+        self._aim()
 
     def _add_columns(self, lower: FloatArray, upper: FloatArray) -> IntArray:
         self.lower.append(np.asarray(lower, dtype=np.float64))
@@ -101,19 +107,6 @@ class Program:
         self.row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (added,)))
         self.row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (added,)))
         self.rows += added
-
-    def _build(self) -> None:
-        problem, inf = self.problem, np.inf
-        self.beta = self._add_columns(*problem.bounds)
-        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
-        shape = problem.least_weight.shape
-        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
-        self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
-        self._classify()
-        for b, k in np.argwhere(needed(problem, self.objective)):
-            self._define(int(b), int(k))
-        self._limit()
-        self._aim()
 
     def _classify(self) -> None:
         """X'beta >= -C (1 - D) and X'beta <= -EPSILON + (C' + EPSILON) D, with the least C and C' for each row."""
@@ -269,15 +262,13 @@ def by_distinct(problem: LinearProblem, place: IntArray, distinct: int) -> tuple
     cell = problem.group * distinct + place
 
     def add(values: FloatArray) -> FloatArray:
-        total = np.bincount(cell, weights=values * problem.count, minlength=problem.groups * distinct)
-        return total.astype(np.float64).reshape(problem.groups, distinct)
+        """By group and vector of features: (m, ...) -> (G, ..., distinct)."""
+        columns = values.reshape(len(values), -1).T * problem.count
+        sums = [np.bincount(cell, weights=column, minlength=problem.groups * distinct) for column in columns]
+        by_group = np.stack(sums).astype(np.float64).reshape(len(sums), problem.groups, distinct)
+        return np.moveaxis(by_group, 1, 0).reshape(problem.groups, *values.shape[1:], distinct)
 
-    parts = [(k, part) for k in range(problem.base.shape[1]) for part in (U, W)]
-    shape = (-1, 2, problem.groups, distinct)
-    gains = np.stack([add(problem.gain[:, k, part]) for k, part in parts]).reshape(shape)
-    bases = np.stack([add(problem.base[:, k, part]) for k, part in parts]).reshape(shape)
-    counts = add(np.ones(len(problem.count)))
-    return problem.blocks(np.moveaxis(gains, 2, 0)), problem.blocks(np.moveaxis(bases, 2, 0)), counts
+    return problem.blocks(add(problem.gain)), problem.blocks(add(problem.base)), add(np.ones(len(problem.count)))
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class LinearProblem:
     claim: Claim = ANY_IMPROVEMENT
     levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
     labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
-    lower_is_better: tuple[int, ...] = ()  # utilities of which a protected group has rather less
+    lower_is_better: tuple[int, ...] = ()  # utilities that a protected group would rather have lower
     iota: float | Scale = 0.0  # by how much the claim must be exceeded; "balanced" has no use for it
     scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
 

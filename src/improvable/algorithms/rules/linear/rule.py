@@ -40,29 +40,20 @@ WORK = 50_000_000
 class LinearRule:
     """A linear classifier that meets the claim on the training rows, as far as can be found.
 
-    Parameters
-    ----------
-    method : {"linear_search", "linear_program"}
-        Exact line searches at full data size; or the mixed-integer program of Appendix F, which can prove an optimum on
-        small data and starts from the search.
-    objective : str
-        "balanced": the largest smallest margin over the claim in standard errors; "fairest": the smallest gap
-        (find_fair); "most_accurate:GROUP": the most accurate for a group (find_pareto). The last two among classifiers
-        that meet every part of the claim on the training rows, with iota to spare.
-    iota : float or str, optional
-        Appendix F's constant: by how much the claim must be exceeded on the training rows. A number in units of the
-        utilities, or ``"1se"``, a multiple of each component's standard error. "balanced" has no use for it.
-    nodes : int, optional
-        How many nodes of the program's tree may be looked at; by default as many as make a minute or so.
-    time_limit : float
-        Seconds after which the program fails: the machine's speed must not choose the candidate.
+    "linear_search" is exact line searches at full data size; "linear_program", which starts from these, is the
+    mixed-integer program of Appendix F and can prove an optimum on small data.
+
+    Objectives: "balanced", the largest smallest margin over the claim in standard errors; "fairest", the smallest gap
+    (find_fair); "most_accurate:GROUP", the most accurate for a group (find_pareto). The last two among classifiers that
+    meet every part of the claim on the training rows, with iota to spare: Appendix F's constant, in units of the
+    utilities, or ``"1se"``, a multiple of each component's standard error.
     """
 
     method: str
     objective: str = "balanced"
-    iota: float | str | None = None
-    nodes: int | None = None
-    time_limit: float = TIME_LIMIT
+    iota: float | str | None = None  # "balanced" has no use for it
+    nodes: int | None = None  # of the program's tree that may be visited; by default about a minute's work
+    time_limit: float = TIME_LIMIT  # seconds; then the program fails: the machine's speed must not choose the candidate
 
     honors = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
 
@@ -175,7 +166,7 @@ def _plain(value: float | None) -> float | None:
 
 
 def _negated(design: Design) -> Claim:
-    """The claim about the negative of every accuracy utility of which lower is better.
+    """The claim about the negative of every accuracy utility that is better when lower.
 
     U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
     """

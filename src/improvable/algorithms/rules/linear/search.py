@@ -60,7 +60,7 @@ class Merit:
 
 @dataclass(frozen=True)
 class Step:
-    """A move along a line; with a capacity, `cutoff` is the score from which on rows are selected after it."""
+    """A move along a line; with a capacity, `cutoff` is the lowest selected score after it."""
 
     length: float
     merit: Merit
@@ -82,7 +82,7 @@ class Rows:
         # counts of the selected.
         self.flow = np.stack([*sums, *(problem.count * inside for inside in member)])
         self.by_row = np.ascontiguousarray(self.flow.T)
-        # So many of the highest scores always hold those that fill the capacity, and the next one.
+        # How many of the highest scores always hold those that fill the capacity, and the next one.
         most = problem.capacity_range[1] if problem.capacity_range else 0.0
         self.needed = int(min(len(problem.count), most / problem.count.min() + 2))
         # Which way selecting a row pulls its group's utilities, seen from those of the status quo, shape (m, M).
