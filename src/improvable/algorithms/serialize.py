@@ -70,7 +70,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     Parameters
     ----------
     algorithm : Algorithm
-        A complete one, such as `Audit.substitute` gives. A function of the rows is code, and cannot be exported.
+        A complete one, such as `Audit.refit` gives. A function of the rows is code, and cannot be exported.
     path : str or path
         Usually ends in ``.skops``. The file is written whole or not at all.
 
@@ -82,9 +82,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     skops = _skops()
     own: Any = algorithm
     if isinstance(algorithm, Threshold):
-        raise StorageError(
-            "this threshold has a capacity and no cutoff yet.", "Export what substitute() of an audit gives."
-        )
+        raise StorageError("this threshold has a capacity and no cutoff yet.", "Export what refit() of an audit gives.")
     method = algorithm.function if isinstance(algorithm, RowFunction) else None
     if isinstance(method, MethodType) and method.__name__ == "decide":
         own = method.__self__  # an object with `decide` that became a function of the rows is itself again

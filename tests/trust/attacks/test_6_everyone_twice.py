@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.errors import ImprovableWarning
 
 
@@ -31,7 +32,7 @@ def noise(people: int, seed: int) -> pl.DataFrame:
 
 
 def audited(data: Any, **more: Any) -> improvable.Audit:
-    return improvable.audit(
+    return flat_audit(
         data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="forest:30",
         features=["x0", "x1", "x2", "x3"], repetitions=3, draws=400, ask="accuracy", **more,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Writes the table of rules in `rules.md` from the registry: ``python docs/rules.py`` writes it; a test compares."""
+"""The table of rules in `reference/rules.md`, from the registry."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.rules import FAMILIES, as_rule
 
-PAGE = Path(__file__).with_name("rules.md")
+PAGE = Path(__file__).parents[1] / "reference" / "rules.md"
 BEGIN, END = "<!-- rules -->", "<!-- end of rules -->"
 
 
@@ -20,10 +20,7 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def page(before: str) -> str:
+def pages() -> dict[Path, str]:
     """The page with the table as it is now."""
-    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    before = PAGE.read_text(encoding="utf-8")
+    return {PAGE: re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)}
