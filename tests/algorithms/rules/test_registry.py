@@ -72,7 +72,8 @@ def test_a_new_rule_is_one_file_and_one_line(monkeypatch: pytest.MonkeyPatch) ->
     for rule in ("first", "first:gagne_sum_tm1", "tournament:linear,drop:cost_*:first"):
         result = improvable.audit(
             people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-            features=["gagne_sum_tm1", "cost_other_tm1"], rule=rule, test=improvable.Test(draws=100, repetitions=1, scheme="split"),
+            features=["gagne_sum_tm1", "cost_other_tm1"], rule=rule,
+            test=improvable.Test(draws=100, repetitions=1, scheme="split"),
         )  # fmt: skip
         assert result.to_dict()["rule"] == rule
 
