@@ -60,7 +60,7 @@ validity: $(DEV)
 replicate: $(RUNTIME)
 	$(BIN)/python -m replication $(if $(FILE),--data $(FILE)) $(if $(FAST),--fast)
 
-# What pages take from the program: settings, commands, the JSON schema, attacks, the paper's elements.
+# What pages take from the program: settings, commands, the JSON schema, attacks, rules, the paper's elements.
 pages: $(DEV)
 	$(BIN)/python -m docs.generate
 

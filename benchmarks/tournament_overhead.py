@@ -5,7 +5,6 @@ The parts are each contender's five fits and decisions; the contest adds margins
 
 import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,9 +12,7 @@ import improvable
 from improvable.algorithms.decisions import decide
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import Training, folds_of, run_rule
-from improvable.algorithms.rules.tournament import FOLDING, MEASURING
 from improvable.errors import ImprovableWarning
-from improvable.inference.bootstrap import child
 from improvable.procedure.parallel import limited_threads
 from improvable.procedure.prepare import prepare_audit
 from improvable.procedure.select import complete_status_quo
@@ -46,8 +43,7 @@ def main() -> None:
         parts = 0.0
         for name in RULES:
             begun = time.perf_counter()
-            for fold, (learn, judge) in enumerate(folds_of(sample, contest.folds, child(training.seed, FOLDING))):
-                part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
+            for part, judge in folds_of(training, contest.folds):
                 decide(run_rule(as_rule(name), part, status_quo).algorithm, training.rows.take(judge), "candidate")
             seconds = time.perf_counter() - begun
             parts += seconds

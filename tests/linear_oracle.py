@@ -35,7 +35,7 @@ def instance(
     status_quo = np.array([[ratio(rows[group == g, k]) for k in range(len(kinds))] for g in range(groups)])
     features = np.column_stack([one, x])
     both = tuple(range(len(kinds)))
-    return LinearProblem(features, one, group, base, gain, both[:1], both, status_quo, status_quo_rows=rows)
+    return LinearProblem(features, one, group, base, gain, both[:1], both, status_quo, rows)
 
 
 def ratio(rows: FloatArray) -> float:
@@ -106,7 +106,6 @@ def exceeding(
                 for g in range(len(names))
             ]
         elif claim.overall == "population":
-            assert problem.status_quo_rows is not None
             before = ratio(problem.status_quo_rows[:, k] * problem.count[:, None])
             u, w = sums[:, k].sum(axis=0)
             compared = [(before, u / w, claim.delta_of("everyone", labels[k]))]

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from docs.generate import attacks, paper, reference, schema, settings
+from docs.generate import attacks, paper, reference, rules, schema, settings
 
 
 def every_page() -> dict[Path, str]:
     """Every generated file, with what it should say."""
-    return {path: text for part in (settings, schema, reference, attacks, paper) for path, text in part.pages().items()}
+    parts = (settings, schema, reference, attacks, paper, rules)
+    return {path: text for part in parts for path, text in part.pages().items()}
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
 """Every rule runs through the command line, on simulated data and on a real file."""
 
 import json
-import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import improvable
-from improvable.algorithms.rules import FAMILIES
+from improvable.algorithms.rules import FAMILIES, as_rule
 from improvable.cli import run
 
+NOT_ON_COUNTS = ("logistic", "linear_program")  # one needs outcomes of 0 and 1, the other fewer rows
 ON_COUNTS = [
-    "linear", "lasso", "forest", "boosting", "ridge:10", "blend:0.5:linear", "drop:cost_*:linear",
-    "linear_search:balanced", "linear_search:fairest", "linear_search:most_accurate:black",
-    "tournament:linear,ridge:10",
-]  # fmt: skip
+    *(family.usage for name, family in FAMILIES.items() if name not in NOT_ON_COUNTS),
+    "linear_search:fairest",
+    "linear_search:most_accurate:black",
+]
 ON_RATES = [
     "linear", "logistic", "boosting", "linear_search:balanced", "linear_program:fairest", "linear_program:balanced",
     "linear_program:most_accurate:Caucasian", "tournament:linear,logistic",
@@ -43,7 +43,7 @@ def test_on_the_simulated_program(
     options = ["--features", "gagne_sum_tm1,cost_*,dem_*", "--draws", "200", "--json", "-", "--rule", rule]
     assert run([*command.split(), *options]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["rule"] == rule
+    assert facts["rule"] == as_rule(rule).name
     assert facts["repetitions"][0]["share_selected"]["candidate"]["train"] == pytest.approx(0.1, abs=0.02)
 
 
@@ -64,15 +64,6 @@ def test_on_compas(
     facts = json.loads(capsys.readouterr().out)
     assert facts["rule"] == rule
     assert facts["groups"] == ["African-American", "Caucasian"]
-
-
-def test_help_and_the_page_of_rules_name_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["audit", "--help"]) == 0
-    told = capsys.readouterr().out
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
-    for name in FAMILIES:
-        assert re.search(rf"\b{name}\b", told), name
-        assert re.search(rf"`{name}\b", page), name
 
 
 def test_a_rule_that_needs_the_group_runs_only_when_allowed(

@@ -96,7 +96,7 @@ def capacity_of(algorithm: Algorithm | Threshold) -> float | None:
 
 
 def reads_of(algorithm: Algorithm | Threshold) -> Reads:
-    """Which columns an algorithm reads; of a function of the rows, nobody knows."""
+    """Which columns an algorithm reads; a function of the rows may read any."""
     source: Any = getattr(algorithm, "scorer", algorithm)
     if isinstance(source, DecisionColumn | ScoreColumn):
         return Reads(numbers=(source.column,))
@@ -106,7 +106,7 @@ def reads_of(algorithm: Algorithm | Threshold) -> Reads:
 
 
 def is_own_code(algorithm: Algorithm | Threshold) -> bool:
-    """Whether an algorithm is code of the caller's own, of which nothing is known."""
+    """Whether an algorithm is the caller's own code."""
     source: Any = getattr(algorithm, "scorer", algorithm)
     return isinstance(source, RowFunction) or not type(source).__module__.startswith("improvable.")
 
@@ -143,23 +143,14 @@ def decide(algorithm: Algorithm, rows: Rows, whose: str) -> FloatArray:
 
 @dataclass(frozen=True)
 class Mixture:
-    """One of several algorithms decides for each row, drawn by a hash of what they read: the same row, the same one.
+    """One of several algorithms decides for each row, chosen by a hash of what they read: equal rows are decided alike.
 
     What a forward repetition tests.
-
-    Attributes
-    ----------
-    algorithms : tuple of Algorithm
-    weights : tuple of float
-        The share of rows that each decides for; they add up to one.
-    features : tuple of str
-        What tells rows apart.
-    seed : int
     """
 
     algorithms: tuple[Algorithm, ...]
-    weights: tuple[float, ...]
-    features: tuple[str, ...]
+    weights: tuple[float, ...]  # the share of rows that each decides for; they add up to one
+    features: tuple[str, ...]  # what tells rows apart
     seed: int
 
     def decide(self, frame: FrameLike) -> FloatArray:
@@ -167,7 +158,7 @@ class Mixture:
         rows.require(self.features)
         place = Keying(self.seed).of(rows, self.features) / 2.0**64
         which = np.searchsorted(np.cumsum(self.weights)[:-1], place, side="right")
-        decisions = np.stack([decide(one, rows, "candidate") for one in self.algorithms])
+        decisions = np.stack([decide(algorithm, rows, "candidate") for algorithm in self.algorithms])
         return np.asarray(decisions[which, np.arange(len(rows))])
 
 

@@ -1,4 +1,4 @@
-"""Leakage: how well columns tell something they should not, the outcome or the group. Exactly, alone, and together.
+"""Leakage: how well features predict the outcome or the group. Exactly, alone, and together.
 
 Out of sample: what is learned on the first half of the rows is scored on the second. Rows come in the order of their
 keys, which is random and the same for every engine.
@@ -15,12 +15,12 @@ from improvable._typing import BoolArray, FloatArray, IntArray
 from improvable.data.frame import Rows
 from improvable.data.quality import written_number
 
-MOST_VALUES = 50
-FEWEST_ROWS_PER_VALUE = 10
+MAX_VALUES = 50
+MIN_ROWS_PER_VALUE = 10
 ROWS_TO_CONTRADICT = 200, 2_000
-FEWEST_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
-MOST_BINS = 64
-FEWEST_SCORED = 20
+MIN_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
+MAX_BINS = 64
+MIN_SCORED = 20
 WORTH_FITTING = 0.5
 MOST_TOGETHER = 300
 DIGITS = 3  # the last digits of a sum differ between machines, and a result must not
@@ -29,7 +29,7 @@ DAY = len("2020-01-31")
 
 @dataclass(frozen=True)
 class Column:
-    """A column as numbers, NaN where it is missing; the values of text are numbered, and only as good as names."""
+    """A column as numbers, NaN where it is missing. Strings are numbered, and their numbers have no order."""
 
     name: str
     values: FloatArray
@@ -41,14 +41,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Target:
-    """What a column may tell: outcomes, or the group of each row."""
+    """What a column may predict: outcomes, or the group of each row."""
 
     name: str
     values: FloatArray
     codes: IntArray  # the place of each value among the distinct ones
     levels: int  # how many there are
     named: bool  # whether levels are names, or two: how well they are told is an AUC, and otherwise an R squared
-    fewest: int = 0  # so many rows must differ from the most frequent value before a column can be said to tell it
+    fewest: int = 0  # rows that must differ from the most frequent value before a column can be said to predict it
 
     def take(self, rows: slice | BoolArray) -> "Target":
         return replace(self, values=self.values[rows], codes=self.codes[rows])
@@ -65,7 +65,7 @@ def group_target(name: str, level: IntArray, levels: int) -> Target:
 
 def outcome_target(name: str, values: FloatArray) -> Target:
     distinct, codes = np.unique(values, return_inverse=True)
-    return Target(name, values, codes.astype(np.int64), len(distinct), len(distinct) == 2, FEWEST_TOLD)
+    return Target(name, values, codes.astype(np.int64), len(distinct), len(distinct) == 2, MIN_TOLD)
 
 
 def read_column(rows: Rows, name: str) -> Column:
@@ -78,7 +78,7 @@ def read_column(rows: Rows, name: str) -> Column:
         values = [_moment(text) for text in series.to_list()] if texts else series.to_physical().cast(float).to_numpy()
         return Column(name, np.array(values, dtype=np.float64), ordered=True)
     known = series.drop_nulls().unique().sort().to_list()
-    numbers = [written_number(text) for text in known] if len(known) > MOST_VALUES else [None]
+    numbers = [written_number(text) for text in known] if len(known) > MAX_VALUES else [None]
     parsed = [number for number in numbers if number is not None]
     is_number = len(parsed) == len(known)
     meaning = dict(zip(known, parsed if is_number else map(float, range(len(known))), strict=True))
@@ -123,7 +123,7 @@ def _determines(column: Column, codes: IntArray, where_given: bool, fewest: int)
     if column.ordered and not missing.any() and _cutoffs_tell(column.values, codes):
         return True
     distinct, place = np.unique(column.values, return_inverse=True)
-    return len(distinct) <= min(MOST_VALUES, len(codes) // FEWEST_ROWS_PER_VALUE) and _one_level_each(place, codes)
+    return len(distinct) <= min(MAX_VALUES, len(codes) // MIN_ROWS_PER_VALUE) and _one_level_each(place, codes)
 
 
 def _varies(codes: IntArray, fewest: int) -> bool:
@@ -140,7 +140,7 @@ def _cutoffs_tell(values: FloatArray, codes: IntArray) -> bool:
     if len(edges) != occurring - 1:
         return False
     # Levels that few rows share are in blocks whatever the order: they must rise or fall throughout.
-    many = occurring > len(codes) // FEWEST_ROWS_PER_VALUE
+    many = occurring > len(codes) // MIN_ROWS_PER_VALUE
     if many and not ((steps >= 0).all() or (steps <= 0).all()):
         return False
     ordered = values[order]
@@ -165,11 +165,11 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
     if not len(learned):
         return np.isnan(values).astype(np.int64), 2
     edges = learned[np.flatnonzero(np.diff(learned, prepend=np.nan) != 0)]
-    if column.ordered and len(edges) > MOST_BINS:
-        places = (np.arange(MOST_BINS) * len(learned)) // MOST_BINS
+    if column.ordered and len(edges) > MAX_BINS:
+        places = (np.arange(MAX_BINS) * len(learned)) // MAX_BINS
         edges = np.unique(learned[places])
     bins = np.searchsorted(edges, values, side="left").astype(np.int64)
-    if not column.ordered:  # a text that the first half does not have is none of those it has
+    if not column.ordered:  # a string that the first half lacks matches none
         known = edges[np.minimum(bins, len(edges) - 1)] == values
         bins[~known] = len(edges)
     bins[np.isnan(values)] = len(edges) + 1
@@ -177,7 +177,7 @@ def bins_of(column: Column) -> tuple[IntArray, int]:
 
 
 def told(column: Column, bins: IntArray, count: int, target: Target) -> float | None:
-    """How well a column alone tells the target in the second half: AUC, or R squared. None where too few rows say."""
+    """How well a column alone predicts the target in the second half: AUC, or R squared; None with too few rows."""
     half = len(bins) // 2
     if target.named:
         joint, size = bins * target.levels + target.codes, count * target.levels
@@ -186,16 +186,25 @@ def told(column: Column, bins: IntArray, count: int, target: Target) -> float | 
             _auc(_means(before[:, level], before.sum(axis=1)), mine, others)
             for level in target.compared
             for mine, others in [(after[:, level], after.sum(axis=1) - after[:, level])]
-            if min(mine.sum(), others.sum()) >= FEWEST_SCORED and before[:, level].any()
+            if min(mine.sum(), others.sum()) >= MIN_SCORED and before[:, level].any()
         ]
         return round(max(aucs), DIGITS) if aucs else None
     values = target.values
-    if half < FEWEST_SCORED or np.ptp(values[half:]) == 0:
+    if half < MIN_SCORED or np.ptp(values[half:]) == 0:
         return None
     sums = np.bincount(bins[:half], weights=values[:half], minlength=count)
     found = _r_squared(values[half:], _means(sums, np.bincount(bins[:half], minlength=count))[bins[half:]])
-    if found > WORTH_FITTING and column.ordered:
-        found = max(found, _isotonic_r_squared(column.values, values, half))
+    given = np.flatnonzero(~np.isnan(column.values))
+    learn, score = given[given < half], given[given >= half]
+    if found > WORTH_FITTING and column.ordered and min(len(learn), len(score)) >= MIN_SCORED:
+        from sklearn.isotonic import IsotonicRegression
+
+        # Bins are too coarse for outcomes with long tails; a rising or falling curve is not.
+        curve = IsotonicRegression(increasing="auto", out_of_bounds="clip")
+        curve.fit(column.values[learn], values[learn])
+        predicted = np.full(len(values), values[:half].mean())
+        predicted[score] = curve.predict(column.values[score])
+        found = max(found, _r_squared(values[half:], predicted[half:]))
     return round(max(found, 0.0), DIGITS)
 
 
@@ -215,20 +224,6 @@ def _r_squared(values: FloatArray, predicted: FloatArray) -> float:
     return 1 - float(((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())
 
 
-def _isotonic_r_squared(column: FloatArray, values: FloatArray, half: int) -> float:
-    """Bins are too coarse for outcomes with long tails; a rising or falling curve is not."""
-    from sklearn.isotonic import IsotonicRegression
-
-    given = ~np.isnan(column)
-    learn, score = np.flatnonzero(given[:half]), half + np.flatnonzero(given[half:])
-    if min(len(learn), len(score)) < FEWEST_SCORED:
-        return 0.0
-    curve = IsotonicRegression(increasing="auto", out_of_bounds="clip").fit(column[learn], values[learn])
-    predicted = np.full(len(values), values[:half].mean())
-    predicted[score] = curve.predict(column[score])
-    return _r_squared(values[half:], predicted[half:])
-
-
 # Together. ----
 
 
@@ -239,20 +234,28 @@ def told_together(columns: Sequence[Column], bins: Sequence[tuple[IntArray, int]
     """
     half = len(target.codes) // 2
     answers = np.eye(target.levels)[target.codes]
-    numbers = [part for column in columns if column.ordered for part in _filled(column)]
-    texts = [cut for column, cut in zip(columns, bins, strict=True) if not column.ordered]
+    parts = [part for column in columns if column.ordered for part in _filled(column)]
+    named = [cut for column, cut in zip(columns, bins, strict=True) if not column.ordered]
     halves = (slice(0, half), slice(half, None))
     found = []
     for learn, score in (halves, halves[::-1]):
-        shares = [_shares(*cut, answers[:, level], learn) for cut in texts for level in target.compared]
-        matrix = np.array([_standard(part) for part in (*numbers, *shares)])
+        # Of a string, the share of each level among the rows that have it.
+        shares = [
+            _means(
+                np.bincount(cut[learn], weights=answers[learn, level], minlength=count),
+                np.bincount(cut[learn], minlength=count),
+            )[cut]
+            for cut, count in named
+            for level in target.compared
+        ]
+        matrix = np.array([(part - part.mean()) / (float(part.std()) or 1.0) for part in (*parts, *shares)])
         known, rest = matrix[:, learn], answers[score]
         centered = answers[learn] - answers[learn].mean(axis=0)
         slopes = np.linalg.solve(known @ known.T + np.eye(len(matrix)), known @ centered)  # a ridge of one row
         aucs = [
             _auc(slopes[:, level] @ matrix[:, score], rest[:, level], 1 - rest[:, level])
             for level in target.compared
-            if min(rest[:, level].sum(), (1 - rest[:, level]).sum()) >= FEWEST_SCORED
+            if min(rest[:, level].sum(), (1 - rest[:, level]).sum()) >= MIN_SCORED
         ]
         if not aucs:
             return None
@@ -267,13 +270,3 @@ def _filled(column: Column) -> list[FloatArray]:
         return [column.values]
     given = column.values[~missing]
     return [np.where(missing, given.mean() if len(given) else 0.0, column.values), missing.astype(np.float64)]
-
-
-def _standard(values: FloatArray) -> FloatArray:
-    return np.asarray((values - values.mean()) / (float(values.std()) or 1.0))
-
-
-def _shares(bins: IntArray, count: int, is_level: FloatArray, learn: slice) -> FloatArray:
-    """Of a text, the share of a level among the rows that have it."""
-    sums = np.bincount(bins[learn], weights=is_level[learn], minlength=count)
-    return _means(sums, np.bincount(bins[learn], minlength=count))[bins]

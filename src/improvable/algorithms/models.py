@@ -24,26 +24,13 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Encoder:
-    """A fitted encoding of some columns: skrub for text, categories and dates; training means for holes.
+    """A fitted encoding of some columns: skrub for text, categories and dates; training means for holes."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        What it reads.
-    outputs : tuple of str
-        Names of what it gives; a column of numbers keeps its name.
-    vectorizer : skrub.TableVectorizer
-    means : array
-        Training means of the encoded columns, for missing values.
-    holes : array of int
-        Encoded columns that had missing values in training; each gets a 0/1 flag.
-    """
-
-    columns: tuple[str, ...]
-    outputs: tuple[str, ...]
-    vectorizer: Any
-    means: FloatArray
-    holes: IntArray
+    columns: tuple[str, ...]  # what it reads
+    outputs: tuple[str, ...]  # names of what it gives; a column of numbers keeps its name
+    vectorizer: Any  # a skrub.TableVectorizer
+    means: FloatArray  # training means of the encoded columns, for missing values
+    holes: IntArray  # encoded columns that had missing values in training; each gets a 0/1 flag
 
     def encode(self, rows: Rows) -> FloatArray:
         """A matrix of complete numbers, shape (rows, encoded columns and flags)."""
@@ -154,6 +141,12 @@ def final_step(estimator: Any) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
+def final_input(estimator: Any, x: Any) -> FloatArray:
+    """What the final step gets, after the steps before it."""
+    before = estimator[:-1].transform(x) if final_step(estimator) is not estimator else x
+    return np.asarray(before, dtype=np.float64)
+
+
 def fitted_model(estimator: Any) -> FittedModel:
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
@@ -246,6 +239,4 @@ class ByColumns:
 
     def predict(self, x: Any) -> FloatArray:
         final = final_step(self.estimator)
-        if final is not self.estimator:
-            x = self.estimator[:-1].transform(x)
-        return linear_sum(np.asarray(x, dtype=np.float64), final.coef_) + float(final.intercept_)
+        return linear_sum(final_input(self.estimator, x), final.coef_) + float(final.intercept_)

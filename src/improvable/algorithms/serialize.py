@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from improvable.data.io.safe import MOST_ARRAYS, ReceivedError, inflates, read_b
 from improvable.errors import ImprovableWarning, StorageError, require_extra
 
 FORMAT = 1
+FUNCTION = "improvable.algorithms.models.RowFunction"
+SUPPORTED = "Export columns of decisions or scores, and fitted models of this package or of scikit-learn."
 VERSIONED = ("scikit-learn", "skrub")
 """Libraries whose version may change what a fitted model does."""
 
@@ -70,37 +72,34 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     algorithm : Algorithm
         A complete one, such as `Audit.refit` gives. A function of the rows is code, and cannot be exported.
     path : str or path
-        By custom it ends in ``.skops``. The file is there whole, or as it was before.
+        Usually ends in ``.skops``. The file is written whole or not at all.
 
     Raises
     ------
     StorageError
-        Where a part of the algorithm could not be read back; its type is named.
+        A part of the algorithm could not be read back; the message names its type.
     """
     skops = _skops()
+    own: Any = algorithm
     if isinstance(algorithm, Threshold):
         raise StorageError("this threshold has a capacity and no cutoff yet.", "Export what refit() of an audit gives.")
-    contents = {
-        "format": FORMAT,
-        "versions": {name: importlib.metadata.version(name) for name in VERSIONED},
-        "algorithm": _own(algorithm),
-    }
+    method = algorithm.function if isinstance(algorithm, RowFunction) else None
+    if isinstance(method, MethodType) and method.__name__ == "decide":
+        own = method.__self__  # an object with `decide` that became a function of the rows is itself again
+    versions = {name: importlib.metadata.version(name) for name in VERSIONED}
+    contents = {"format": FORMAT, "versions": versions, "algorithm": own}
     try:
         data = skops.dumps(contents, compression=zipfile.ZIP_DEFLATED)
         untrusted = _untrusted(skops, data)
         again = None if untrusted else skops.loads(data, trusted=sorted(TRUSTED))
     except Exception as error:
-        raise StorageError(f"the algorithm cannot be exported: {_one_line(error)}.", _SUPPORTED) from error
-    if _FUNCTION in untrusted:
-        raise StorageError("a function of the rows is code, and cannot be exported.", _SUPPORTED)
+        raise StorageError(f"the algorithm cannot be exported: {_one_line(error)}.", SUPPORTED) from error
+    if FUNCTION in untrusted:
+        raise StorageError("a function of the rows is code, and cannot be exported.", SUPPORTED)
     if untrusted:
-        raise StorageError(f"the algorithm has parts that cannot be exported: {', '.join(untrusted)}.", _SUPPORTED)
+        raise StorageError(f"the algorithm has parts that cannot be exported: {', '.join(untrusted)}.", SUPPORTED)
     _check_trees(again, None, set())
     write_whole(Path(path), data)
-
-
-_FUNCTION = "improvable.algorithms.models.RowFunction"
-_SUPPORTED = "Export columns of decisions or scores, and fitted models of this package or of scikit-learn."
 
 
 def import_algorithm(path: str | Path) -> Algorithm:
@@ -109,7 +108,7 @@ def import_algorithm(path: str | Path) -> Algorithm:
     Raises
     ------
     StorageError
-        Where the file is damaged, is none of ours, or names a type that is not trusted. Nothing of it has run then.
+        The file is damaged, was not written by us, or names a type that is not trusted. None of it has run.
     """
     skops = _skops()
     try:
@@ -136,13 +135,17 @@ def import_algorithm(path: str | Path) -> Algorithm:
         raise StorageError(f"'{path}' cannot be read: {_one_line(error)}.", "Export the algorithm again.") from error
     if not isinstance(contents, Mapping) or contents.get("format") != FORMAT:
         raise StorageError(f"'{path}' is not an exported algorithm.", f"This version reads format {FORMAT}.")
-    _warn_of_other_versions(path, contents.get("versions"))
+    versions = contents.get("versions")
+    for name in VERSIONED:
+        here, there = importlib.metadata.version(name), versions.get(name) if isinstance(versions, Mapping) else None
+        if here != there:
+            text = f"'{path}' was written with {name} {there}; this is {here}, which may decide otherwise."
+            warnings.warn(text, ImprovableWarning, stacklevel=2)
     _check_trees(contents, None, set())
     algorithm: Any = contents.get("algorithm")
     if not hasattr(algorithm, "decide"):
         raise StorageError(f"'{path}' holds nothing that decides.", "Export the algorithm again.")
-    found: Algorithm = algorithm
-    return found
+    return cast(Algorithm, algorithm)
 
 
 def _skops() -> Any:
@@ -154,21 +157,6 @@ def _untrusted(skops: Any, data: bytes) -> list[str]:
     return [name for name in skops.get_untrusted_types(data=data) if name not in TRUSTED]
 
 
-def _own(algorithm: Any) -> Any:
-    """What decides: an object with ``decide`` that became a function of the rows is itself again."""
-    function = algorithm.function if isinstance(algorithm, RowFunction) else None
-    decides = isinstance(function, MethodType) and function.__name__ == "decide"
-    return getattr(function, "__self__", None) if decides else algorithm
-
-
-def _warn_of_other_versions(path: str | Path, versions: Any) -> None:
-    for name in VERSIONED:
-        here, there = importlib.metadata.version(name), versions.get(name) if isinstance(versions, Mapping) else None
-        if here != there:
-            text = f"'{path}' was written with {name} {there}; this is {here}, which may decide otherwise."
-            warnings.warn(text, ImprovableWarning, stacklevel=3)
-
-
 def _check_trees(part: Any, width: int | None, seen: set[int]) -> None:
     """Refuse trees whose nodes point outside of the tree or of the features.
 
@@ -177,47 +165,36 @@ def _check_trees(part: Any, width: int | None, seen: set[int]) -> None:
     if id(part) in seen or isinstance(part, str | bytes | int | float | type):
         return
     seen.add(id(part))
-    if isinstance(part, Mapping):
-        children = list(part.values())
-    elif isinstance(part, list | tuple | set):
-        children = list(part)
-    elif isinstance(part, np.ndarray):
-        children = list(part.flat) if part.dtype == object else []
-    else:
-        attributes = getattr(part, "__dict__", {})
-        own = attributes.get("n_features_in_")
-        known = min((count for count in (own, width) if count is not None), default=0)
-        if "tree_" in attributes:
-            _check_tree(attributes["tree_"], known)
-        for tree in [t for stage in attributes.get("_predictors", []) for t in stage]:
-            _check_boosted_tree(tree, known)
-        for name, child in attributes.items():
-            _check_trees(child, own if name == "estimators_" else None, seen)
+    if isinstance(part, Mapping | list | tuple | set | np.ndarray):
+        inside: Any = part.values() if isinstance(part, Mapping) else part
+        if isinstance(part, np.ndarray):
+            inside = part.flat if part.dtype == object else ()
+        for child in inside:
+            _check_trees(child, width, seen)
         return
-    for child in children:
-        _check_trees(child, width, seen)
+    attributes = getattr(part, "__dict__", {})
+    own = attributes.get("n_features_in_")
+    known = min((count for count in (own, width) if count is not None), default=0)
+    if "tree_" in attributes:
+        tree = attributes["tree_"]
+        inner = tree.children_left != -1
+        _check_nodes(inner, tree.children_left, tree.children_right, tree.feature, known)
+        _refuse_unless((tree.children_right[~inner] == -1).all())
+    for tree in [t for stage in attributes.get("_predictors", []) for t in stage]:
+        nodes = tree.nodes
+        if nodes["is_categorical"].any():
+            raise StorageError("boosting with categorical splits cannot be exported.", "Encode categories as numbers.")
+        _check_nodes(nodes["is_leaf"] == 0, nodes["left"], nodes["right"], nodes["feature_idx"], known)
+    for name, child in attributes.items():
+        _check_trees(child, own if name == "estimators_" else None, seen)
 
 
-def _check_tree(tree: Any, width: int) -> None:
-    left, right, feature = tree.children_left, tree.children_right, tree.feature
-    inner = left != -1
-    _refuse_unless(_points_ahead(inner, left) and _points_ahead(inner, right) and (right[~inner] == -1).all())
+def _check_nodes(inner: Any, left: Any, right: Any, feature: Any, width: int) -> None:
+    """Children must come after their parent and before the end, so that every path ends in a leaf."""
+    place = np.arange(len(left))
+    for child in (left, right):
+        _refuse_unless(len(child) > 0 and ((child > place) & (child < len(child)))[inner].all())
     _refuse_unless(((feature[inner] >= 0) & (feature[inner] < width)).all())
-
-
-def _check_boosted_tree(tree: Any, width: int) -> None:
-    nodes = tree.nodes
-    inner = nodes["is_leaf"] == 0
-    if nodes["is_categorical"].any():
-        raise StorageError("boosting with categorical splits cannot be exported.", "Encode categories as numbers.")
-    _refuse_unless(_points_ahead(inner, nodes["left"]) and _points_ahead(inner, nodes["right"]))
-    _refuse_unless(((nodes["feature_idx"][inner] >= 0) & (nodes["feature_idx"][inner] < width)).all())
-
-
-def _points_ahead(inner: Any, child: Any) -> bool:
-    """Whether children come after their parent and before the end, so that every path ends in a leaf."""
-    place = np.arange(len(child))
-    return bool(len(child) > 0 and ((child > place) & (child < len(child)))[inner].all())
 
 
 def _refuse_unless(sound: Any) -> None:

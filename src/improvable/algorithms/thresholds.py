@@ -207,21 +207,19 @@ def threshold(score: Any, *, capacity: float | None = None, above: float | None 
         raise OptionError(
             "a threshold needs either a capacity or a fixed cutoff.", "Give `capacity=0.03` or `above=4`."
         )
-    scorer = _as_score(score)
+    scorer: Score
+    if isinstance(score, str):
+        scorer = ScoreColumn(score)
+    elif hasattr(score, "predict"):
+        scorer = fitted_model(score)
+    elif callable(score):
+        scorer = RowFunction(score)
+    else:
+        raise OptionError(
+            f"a {type(score).__name__} is not a score.",
+            "Give a column name, a fitted scikit-learn model or a function of the rows.",
+        )
     if capacity is not None:
         return Threshold(scorer, check_capacity(capacity))
     assert above is not None
     return ThresholdedScore(scorer, float(above))
-
-
-def _as_score(score: Any) -> Score:
-    if isinstance(score, str):
-        return ScoreColumn(score)
-    if hasattr(score, "predict"):
-        return fitted_model(score)
-    if callable(score):
-        return RowFunction(score)
-    raise OptionError(
-        f"a {type(score).__name__} is not a score.",
-        "Give a column name, a fitted scikit-learn model or a function of the rows.",
-    )

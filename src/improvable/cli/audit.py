@@ -71,11 +71,11 @@ def audit(
     (--score and --above), or is a column of 0/1 decisions (--decision). A candidate may read all columns but
     groups, outcomes, the status quo's own, and names or ids; * in --features and --exclude stands for anything.
 
-    Rules: lasso (the default), linear, boosting, forest and logistic predict the target and select the highest;
-    ridge:10 sets a penalty; linear_search and linear_program look for a linear classifier that improves (:balanced,
-    :fairest or :most_accurate:GROUP); drop:cost_*:linear omits features; blend:0.5:linear mixes in the status quo's
-    score; tournament:linear,boosting or --candidates let several compete inside the training rows, and tournament
-    alone lets linear, lasso and boosting; module:object is a rule of your own.
+    {rules}
+
+    The default is lasso. linear_search and linear_program aim at the claim, at :balanced, :fairest or
+    :most_accurate:GROUP. --candidates is short for a tournament; tournament alone lets linear, lasso and boosting
+    compete inside the training rows.
 
     {utilities}
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from improvable.algorithms.rules import FAMILIES
 from improvable.errors import OptionError
 from improvable.question.catalog import UTILITIES
 from improvable.question.options import (
@@ -73,9 +74,9 @@ class Paneled(TyperCommand):
 
 def add_command(app: typer.Typer, command: Callable[..., int]) -> None:
     """Make a function a command; the first line of its help is what the list of commands says of it, uncut."""
-    words = (
-        inspect.cleandoc(command.__doc__ or "").replace("{utilities}", utilities_help()).replace("{run}", EXAMPLE_RUN)
-    )
+    words = inspect.cleandoc(command.__doc__ or "")
+    for name, text in {"utilities": utilities_help(), "rules": rules_help(), "run": EXAMPLE_RUN}.items():
+        words = words.replace(f"{{{name}}}", text)
     app.command(cls=Paneled, short_help=words.partition("\n")[0], help=words)(command)
 
 
@@ -89,6 +90,12 @@ def utilities_help() -> str:
         "\n\nProfit is for decisions that are prices: the price where the outcome, the most that a person would pay,\n"
         "reaches it, and otherwise 0."
     )
+
+
+def rules_help() -> str:
+    """Every rule as it is written, with what it is."""
+    rules = [f"{family.usage} ({family.words})" for family in FAMILIES.values()]
+    return textwrap.fill(f"Rules: {', '.join(rules)}, or module:object, a rule of your own.", 112)
 
 
 # Options that are not settings. ----

@@ -10,8 +10,6 @@ from improvable.errors import OptionError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CARE_MANAGEMENT_COVARIATES", "COVARIATE_FAMILIES", "care_management"]
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Columns = dict[str, NDArray[Any]]
@@ -69,53 +67,34 @@ AVOIDABLE: Final = 0.30
 ENROLLMENT_CEILING: Final = 0.25
 ENROLLMENT_MIDPOINT: Final = 30.0
 
-# Kind of care: (chance of any, share of the year's spending when there is any).
+# fmt: off
+# Kind of care: (chance of any, share of the year's spending when there is any); dialysis only with renal disease.
 COST_KINDS: Final = {
-    "dialysis": (0.20, 0.60),  # only with renal disease
-    "emergency": (0.25, 0.12),
-    "home_health": (0.06, 0.20),
-    "ip_medical": (0.08, 0.70),
-    "ip_surgical": (0.05, 0.90),
-    "laboratory": (0.80, 0.08),
-    "op_primary_care": (0.90, 0.08),
-    "op_specialists": (0.75, 0.15),
-    "op_surgery": (0.20, 0.25),
-    "other": (0.75, 0.15),
-    "pharmacy": (0.70, 0.25),
-    "physical_therapy": (0.15, 0.08),
-    "radiology": (0.55, 0.12),
+    "dialysis": (0.20, 0.60), "emergency": (0.25, 0.12), "home_health": (0.06, 0.20), "ip_medical": (0.08, 0.70),
+    "ip_surgical": (0.05, 0.90), "laboratory": (0.80, 0.08), "op_primary_care": (0.90, 0.08),
+    "op_specialists": (0.75, 0.15), "op_surgery": (0.20, 0.25), "other": (0.75, 0.15), "pharmacy": (0.70, 0.25),
+    "physical_therapy": (0.15, 0.08), "radiology": (0.55, 0.12),
 }
-
 # Laboratory test: (tests a year at unit need, direction in which need moves the standardized result).
 LABS: Final = {
-    "cre": (0.50, 1),
-    "crp": (0.10, 1),
-    "esr": (0.10, 1),
-    "ghba1c": (0.25, 1),
-    "hct": (0.60, -1),
-    "ldl": (0.40, 1),
-    "nt_bnp": (0.08, 1),
-    "sodium": (0.50, -1),
-    "trig": (0.40, 1),
+    "cre": (0.50, 1), "crp": (0.10, 1), "esr": (0.10, 1), "ghba1c": (0.25, 1), "hct": (0.60, -1), "ldl": (0.40, 1),
+    "nt_bnp": (0.08, 1), "sodium": (0.50, -1), "trig": (0.40, 1),
 }
+# Reading this year: (typical value, spread, direction in which need moves it, decimals).
+READINGS: Final = {
+    "bps": (127.0, 14.0, 1, 0), "ghba1c": (6.0, 1.1, 1, 1), "hct": (40.0, 4.0, -1, 1), "cre": (0.95, 0.30, 1, 2),
+    "ldl": (105.0, 30.0, 1, 0),
+}
+# fmt: on
 LAB_SIGNAL: Final = 0.35
 LAB_NORMAL_RANGE: Final = 1.3
 LAB_SWING: Final = 0.5
-
-# Reading this year: (typical value, spread, direction in which need moves it, decimals).
-READINGS: Final = {
-    "bps": (127.0, 14.0, 1, 0),
-    "ghba1c": (6.0, 1.1, 1, 1),
-    "hct": (40.0, 4.0, -1, 1),
-    "cre": (0.95, 0.30, 1, 2),
-    "ldl": (105.0, 30.0, 1, 0),
-}
 
 # Without gaps in the records the age bands, and the flags of one test, would add up exactly and leave a
 # regression on all covariates without a unique solution.
 UNRECORDED: Final = 0.02
 
-# The schema. ----------------------------------------------------------------------------------------------
+# The schema. ----
 
 STATISTICS: Final = ("min", "mean", "max")
 LEVELS: Final = ("low", "high", "normal")
@@ -135,15 +114,6 @@ LAB_FLAGS: Final = tuple(
     for level in LEVELS
 )
 
-COVARIATE_FAMILIES: Final[dict[str, tuple[str, ...]]] = {
-    "demographic": DEMOGRAPHIC,
-    "comorbidity": (*DIAGNOSES, "gagne_sum_tm1"),
-    "cost": COST,
-    "medication": MEDICATION,
-    "biomarker_lab": LAB_TESTS + LAB_FLAGS,
-}
-"""The covariates of :func:`care_management`, by family."""
-
 CARE_MANAGEMENT_COVARIATES: Final[tuple[str, ...]] = (
     DEMOGRAPHIC + tuple(DIAGNOSES) + COST + MEDICATION + LAB_TESTS + LAB_FLAGS + ("gagne_sum_tm1",)
 )
@@ -153,10 +123,10 @@ CARE_MANAGEMENT_COVARIATES: Final[tuple[str, ...]] = (
 def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
     """Draw a SIMULATED hospital care-management program.
 
-    Every row is invented; no patient record was used. Names and types of the columns are those of the
-    public data of Obermeyer et al. (2019), and the constants of the population were tuned so that the
-    analyses published on those data come out alike: a status quo that selects on ``risk_score_t``, against
-    candidates trained to predict ``gagne_sum_t``.
+    Every row is invented; no patient record was used. Names and types of the columns are those of the public data of
+    Obermeyer et al. (2019), and the constants of the population were tuned so that the analyses published on those data
+    come out alike: a status quo that selects on ``risk_score_t``, against candidates trained to predict
+    ``gagne_sum_t``.
 
     Parameters
     ----------
@@ -168,29 +138,28 @@ def care_management(n: int = 48_784, seed: int = 0) -> "pl.DataFrame":
     Returns
     -------
     polars.DataFrame
-        ``n`` rows and 160 columns without missing values: the group ``race`` (``"white"`` or ``"black"``),
-        the 149 covariates of :data:`CARE_MANAGEMENT_COVARIATES` (last year, ``_tm1``), and this year's
-        scores and outcomes (``_t``), among them ``risk_score_t``, ``cost_t`` and ``gagne_sum_t``.
-        Counts and 0/1 flags are integers; costs are in hundreds.
+        ``n`` rows and 160 columns without missing values: the group ``race`` (``"white"`` or ``"black"``), the 149
+        covariates of :data:`CARE_MANAGEMENT_COVARIATES` (last year, ``_tm1``), and this year's scores and outcomes
+        (``_t``), among them ``risk_score_t``, ``cost_t`` and ``gagne_sum_t``. Counts and 0/1 flags are integers; costs
+        are in hundreds.
 
     Notes
     -----
-    Each patient has a latent health need, which rises with age and is on average higher among Black
-    patients.
+    Each patient has a latent health need, which rises with age and is on average higher among Black patients.
 
-    * *Conditions.* Need brings on last year's chronic conditions, counted in ``gagne_sum_tm1``. Some
-      persist, need adds new ones, and the sum is the outcome ``gagne_sum_t``. Medication and laboratory
-      results follow need and conditions.
-    * *Spending.* Need also drives spending, but at equal need less is spent on Black patients, except
-      among the very sickest. Costs last year and this year vary around the same predictable spending.
-    * *Score.* ``risk_score_t`` tracks predictable spending, not need. At an equal score Black patients are
-      therefore sicker, and a rule trained on conditions finds sicker patients in both groups, with a
-      smaller gap between them, but less costly ones.
+    * *Conditions.* Need brings on last year's chronic conditions, counted in ``gagne_sum_tm1``. Some persist, need adds
+      new ones, and the sum is the outcome ``gagne_sum_t``. Medication and laboratory results follow need and
+      conditions.
+    * *Spending.* Need also drives spending, but at equal need less is spent on Black patients, except among the very
+      sickest. Costs last year and this year vary around the same predictable spending.
+    * *Score.* ``risk_score_t`` tracks predictable spending, not need. At an equal score Black patients are therefore
+      sicker, and a rule trained on conditions finds sicker patients in both groups, with a smaller gap between them,
+      but less costly ones.
 
     References
     ----------
-    Obermeyer, Z., Powers, B., Vogeli, C. and Mullainathan, S. (2019). Dissecting racial bias in an
-    algorithm used to manage the health of populations. *Science* 366, 447-453.
+    Obermeyer, Z., Powers, B., Vogeli, C. and Mullainathan, S. (2019). Dissecting racial bias in an algorithm used to
+    manage the health of populations. *Science* 366, 447-453.
 
     Examples
     --------

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 FILE: Final = Path(__file__).with_name("diabetes_screening.parquet")
 
 AGES: Final = (35, 70)
-LEAST_BMI: Final = 25
+MIN_BMI: Final = 25
 """The guideline: US Preventive Services Task Force (2021)."""
 
 MEASURED: Final = ("age", "bmi", "waist", "height", "weight_kg", "arm")
@@ -80,7 +80,7 @@ def diabetes_screening(*, complete: bool = True) -> "pl.DataFrame":
     read = {
         "woman": pl.col("sex") == "Woman",
         "family_history": pl.col("relatives_had_diabetes").fill_null("No") == "Yes",
-        "guideline": pl.col("age").is_between(*AGES) & (pl.col("bmi") >= LEAST_BMI),
+        "guideline": pl.col("age").is_between(*AGES) & (pl.col("bmi") >= MIN_BMI),
     }
     people = pl.read_parquet(FILE).with_columns(flag.cast(pl.Int64).alias(name) for name, flag in read.items())
     return people.drop_nulls(["race", *MEASURED]) if complete else people

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from improvable.algorithms.rules import FAMILIES
 from improvable.data.recode import same_value
 from improvable.datasets import DIABETES_SCREENING
 from improvable.errors import OptionError
@@ -39,13 +40,8 @@ BAD_NEWS = (
 """How names begin whose yes is bad news; whether it is to be found or to be avoided, only a person knows."""
 REFUSING = ("denied", "deny", "denial", "reject", "declin", "refus")
 RULES = {
-    "lasso": "LASSO",
-    "linear": "linear regression",
-    "tournament": "several rules compete",
-    "logistic": "logistic regression",
-    "boosting": "boosted trees",
-    "forest": "random forest (slow)",
-    "linear_search": "search for a linear rule",
+    name: FAMILIES[name].words
+    for name in ("lasso", "linear", "tournament", "logistic", "boosting", "forest", "linear_search")
 }
 """The rules that the page offers; a rule of one's own needs the command line."""
 REPETITIONS: int = SETTINGS["repetitions"].default

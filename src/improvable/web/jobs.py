@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from improvable.algorithms.rules.foreign import REFUSED
+from improvable.algorithms.rules.own_code import REFUSED
 from improvable.errors import OptionError
 from improvable.web.files import Case
 

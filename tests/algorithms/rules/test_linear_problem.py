@@ -58,7 +58,6 @@ def test_standard_errors_agree_with_resampling() -> None:
     beta = np.array([0.2, 1.0, 0.3])
     scale = scaled_at(problem, beta).scale
     assert scale is not None
-    assert problem.status_quo_rows is not None
     after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
     rng = np.random.default_rng(0)
     draws = []
@@ -85,7 +84,6 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
     beta = np.array([0.2, 1.0, 0.3])
     scale, aim = scaled_at(problem, beta).scale, problem.aim
     assert scale is not None
-    assert problem.status_quo_rows is not None
     after = problem.base + problem.gain * problem.decide(beta)[:, None, None]
     both = np.stack([problem.status_quo_rows[:, 0], after[:, 0]])
     sign, place = (-1, 1) if protected else (1, None)
@@ -120,7 +118,6 @@ def test_margins_over_the_claim_are_those_of_the_test(form: Form, overall: Overa
 
 def test_the_status_quo_itself_has_no_margin() -> None:
     problem = instance(40, 6)
-    assert problem.status_quo_rows is not None
     same = replace(problem, base=problem.status_quo_rows, gain=np.zeros_like(problem.gain))
     assert closely(evaluate(same, np.array([1.0, 0.0, 0.0])).values["balanced"], 0.0)
 
@@ -166,5 +163,3 @@ def test_bad_problems_are_refused() -> None:
         replace(problem, count=np.ones(3))
     with pytest.raises(OptionError, match="without a utility"):
         replace(problem, status_quo=np.full((2, 1), np.nan))
-    with pytest.raises(OptionError, match="status_quo_rows"):
-        scaled_at(replace(problem, status_quo_rows=None), np.ones(3))

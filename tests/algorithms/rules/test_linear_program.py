@@ -1,9 +1,6 @@
 """The mixed-integer programs against brute force, and what they say where nothing is proven."""
 
-import builtins
-import importlib
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -146,15 +143,6 @@ def test_balanced_without_standard_errors_needs_a_start() -> None:
     with pytest.raises(OptionError, match="start"):
         solve(instance(12, 1), "balanced", 1)
     assert solve(instance(12, 1), "balanced", 500, START).status == "optimal"
-
-
-def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise builtins.ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(OptionError, match="highspy"):
-        solve(instance(12, 1), "fairest", 1)
 
 
 @pytest.mark.paper("Appendix F")

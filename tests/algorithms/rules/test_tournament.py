@@ -112,13 +112,13 @@ def test_clusters_stay_whole_in_folds(people: pl.DataFrame) -> None:
     sample = training_rows(people, cluster="clinic")
     for clusters, folds in ((100, 5), (10, 5), (9, 4), (5, 2), (4, 2)):
         some = sample.take(np.flatnonzero(sample.rows.numbers("clinic") < clusters))
-        parts = folds_of(some, 5, np.random.SeedSequence(0))
+        parts = folds_of(as_training(some))
         assert len(parts) == folds
         judged = [{*some.rows.numbers("clinic")[judge]} for _, judge in parts]
         assert all(len(own) >= 2 for own in judged)
         assert sum(map(len, judged)) == len(set.union(*judged)) == clusters
         for (learn, _), own in zip(parts, judged, strict=True):
-            assert not own & {*some.rows.numbers("clinic")[learn]}
+            assert not own & {*learn.rows.numbers("clinic")}
 
 
 def training_rows(people: pl.DataFrame, **options: Any) -> Sample:
@@ -126,6 +126,11 @@ def training_rows(people: pl.DataFrame, **options: Any) -> Sample:
     named: dict[str, Any] = {"outcome": "outcome", "group": "group", "rule": "linear", "features": ["need"]}
     asked = Settings(status_quo=status_quo, **named, **options)
     return prepare_audit(people, asked).sample()
+
+
+def as_training(sample: Sample) -> improvable.Training:
+    nothing: Any = None
+    return improvable.Training(sample, ("need",), True, "outcome", nothing, nothing, np.random.SeedSequence(0))
 
 
 def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFrame) -> None:
@@ -221,4 +226,4 @@ def test_too_few_training_rows_for_folds(people: pl.DataFrame) -> None:
     sample = training_rows(people, cluster="clinic")
     few = sample.take(np.flatnonzero(sample.rows.numbers("clinic") < 3))
     with pytest.raises(improvable.DataError, match="3 training clusters are too few to judge a rule by rows left out"):
-        folds_of(few, 5, np.random.SeedSequence(0))
+        folds_of(as_training(few))

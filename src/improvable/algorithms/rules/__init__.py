@@ -1,20 +1,19 @@
 """Selection rules: training rows in, a candidate algorithm out (the paper's rho, Section 3.1).
 
-A new rule is a file in this folder and a line in `FAMILIES`. What a rule is called, what may follow its name, which
-rules are inside it and what messages propose are all read from there.
+A new rule is a file in this folder, with its `FAMILIES`, and the file's name in `MODULES`. Its name, what may follow
+it, which rules are inside it, what it honors and what help, pages and messages say of it are all read from there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training
-from improvable.algorithms.rules.foreign import ForeignRule, import_rule
-from improvable.algorithms.rules.linear.rule import PROGRAM, SEARCH, linear_rule
-from improvable.algorithms.rules.predictive import PredictiveRule, boosting, forest, lasso, linear, logistic, ridge
-from improvable.algorithms.rules.tournament import CONTENDERS, Tournament, tournament
-from improvable.algorithms.rules.variations import Blend, Unnamed, WithoutFeatures, blend
+from improvable.algorithms.constraints import honors_of
+from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training
+from improvable.algorithms.rules.own_code import ForeignRule, import_rule
+from improvable.algorithms.rules.predictive import PredictiveRule
+from improvable.algorithms.rules.tournament import Tournament, tournament
+from improvable.algorithms.rules.variations import Named
 from improvable.errors import OptionError, nearest
 
 __all__ = [
@@ -30,64 +29,13 @@ __all__ = [
     "as_tournament",
 ]
 
-Split = Callable[[str], tuple[str, list[str]]]
-
-
-def _no_rule(setting: str) -> tuple[str, list[str]]:
-    return setting, []
-
-
-def _rule_after_colon(setting: str) -> tuple[str, list[str]]:
-    own, colon, rule = setting.partition(":")
-    if not colon:
-        raise ValueError("a rule is missing")
-    return own, [rule]
-
-
-def _rules_between_commas(setting: str) -> tuple[str, list[str]]:
-    return "", (setting or CONTENDERS).split(",")
-
-
-@dataclass(frozen=True)
-class Family:
-    """How a rule is made from its name.
-
-    Attributes
-    ----------
-    make : callable
-        Called with the rule's own setting, and then with the rules inside it.
-    example : str
-        Of what may follow the name and a colon; empty where nothing may.
-    alone : bool
-        Whether the name without a setting is proposed as a rule.
-    split : callable
-        Parts what follows the colon into the rule's own setting and the names of the rules inside. Only so does a rule
-        get others inside it: that is how code of somebody else's is known wherever it stands in a name.
-    """
-
-    make: Callable[..., SelectionRule]
-    example: str = ""
-    alone: bool = True
-    split: Split = _no_rule
-
-
+MODULES = ("predictive", "linear.rule", "variations", "tournament")
 FAMILIES: dict[str, Family] = {
-    "linear": Family(linear),
-    "lasso": Family(lasso),
-    "forest": Family(forest, "100"),
-    "boosting": Family(boosting),
-    "logistic": Family(logistic),
-    SEARCH: Family(partial(linear_rule, SEARCH), "fairest"),
-    PROGRAM: Family(partial(linear_rule, PROGRAM), "most_accurate:GROUP"),
-    "ridge": Family(ridge, "10", alone=False),
-    "drop": Family(WithoutFeatures, "cost_*:linear", alone=False, split=_rule_after_colon),
-    "blend": Family(blend, "0.5:linear", alone=False, split=_rule_after_colon),
-    "tournament": Family(
-        lambda _, *rules: tournament(rules), "linear,boosting", alone=False, split=_rules_between_commas
-    ),
+    family.name: family for module in MODULES for family in import_module(f"{__name__}.{module}").FAMILIES
 }
 RULES: dict[str, SelectionRule] = {name: family.make("") for name, family in FAMILIES.items() if family.alone}
 """The rules whose names need nothing more."""
+OUR_LIBRARIES = ("improvable", "numpy", "scipy", "skrub", "sklearn")
 
 
 def rule_names() -> list[str]:
@@ -106,7 +54,7 @@ def as_rule(spec: Any) -> SelectionRule:
     if isinstance(spec, str):
         return _named(spec)
     if hasattr(spec, "select") and not isinstance(spec, type):
-        return spec if hasattr(spec, "name") else Unnamed(spec)
+        return spec if hasattr(spec, "name") else Named(type(spec).__name__, honors_of(spec), spec)
     if hasattr(spec, "fit") and hasattr(spec, "predict") and not isinstance(spec, type):
         return PredictiveRule(type(spec).__name__, lambda *_: spec, raw=_is_pipeline(spec))
     raise OptionError(
@@ -139,7 +87,7 @@ def _named(spec: str) -> SelectionRule:
 
 
 def own_modules(spec: str) -> list[str]:
-    """Modules of somebody's own in a rule's name, which are run when the rule is made.
+    """The caller's own modules in a rule's name, which are run when the rule is made.
 
     Examples
     --------
@@ -166,7 +114,7 @@ def _is_pipeline(estimator: Any) -> bool:
 
 
 def is_own_rule(rule: Any) -> bool:
-    """Whether a rule, or one inside it, is code of the caller's own, which may learn from any column."""
+    """Whether a rule, or one inside it, is the caller's own code, which may learn from any column."""
     return any(map(_is_foreign, _with_inner(rule)))
 
 
@@ -177,12 +125,12 @@ def runs_foreign_code(rule: Any) -> bool:
 
 def keeps_state(rule: Any) -> bool:
     """Whether foreign code runs in our own process, where it may remember one block in the next."""
-    return any(_runs_code(one) and not isinstance(one, ForeignRule) for one in _with_inner(rule))
+    return any(_runs_code(each) and not isinstance(each, ForeignRule) for each in _with_inner(rule))
 
 
 def blends(rule: Any) -> bool:
     """Whether candidates of a rule, or of one inside it, read the status quo's score."""
-    return any(isinstance(one, Blend) for one in _with_inner(rule))
+    return any(getattr(each, "reads_status_quo", False) for each in _with_inner(rule))
 
 
 def _with_inner(rule: Any) -> Iterator[Any]:
@@ -204,10 +152,6 @@ def _runs_code(rule: Any) -> bool:
         return _is_foreign(rule)
     estimator = rule.estimator(False, None)
     parts = [estimator, *estimator.get_params(deep=True).values()]
-    return any((hasattr(part, "fit") or callable(part)) and not _is_known(part) for part in parts)
-
-
-def _is_known(part: Any) -> bool:
-    """Whether an estimator, or a function inside one, is of a library that we build on."""
-    module = getattr(part, "__module__", None) or type(part).__module__
-    return str(module).split(".")[0] in ("improvable", "numpy", "scipy", "skrub", "sklearn")
+    code = [part for part in parts if hasattr(part, "fit") or callable(part)]
+    modules = [str(getattr(part, "__module__", None) or type(part).__module__) for part in code]
+    return any(module.split(".")[0] not in OUR_LIBRARIES for module in modules)

@@ -1,4 +1,4 @@
-"""What a selection rule sees and must do, and folds of training rows for those that judge by rows left out."""
+"""What a selection rule sees, must do and is known by; folds of training rows for rules that judge by rows left out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,11 +14,16 @@ from improvable.algorithms.thresholds import Threshold, TieBreaking
 from improvable.data.frame import Rows
 from improvable.data.sample import Sample
 from improvable.errors import DataError
+from improvable.inference.bootstrap import child
 from improvable.question.design import Design
+
+FOLDS = 5
+FOLD, FIT = 0, 1
+"""Children of a rule's seed: the first orders rows into folds, the second seeds what is fitted on each."""
 
 
 def silent(_: str) -> None:
-    """Say nothing of how far the work is."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Training:
     seed : SeedSequence
         The only source of randomness.
     report : callable
-        Long work may say here, in a few words, how far it is.
+        Called with a few words on the progress of long work.
     breaking : TieBreaking or None
         Which of the rows that tie at a cutoff are selected; None selects none.
     sight : tuple of str or None
@@ -149,18 +154,22 @@ def seen(rows: Rows, sight: tuple[str, ...] | None) -> Rows:
     return rows if sight is None else rows.select(sight)
 
 
-def folds_of(sample: Sample, folds: int, seed: np.random.SeedSequence) -> list[tuple[IntArray, IntArray]]:
-    """Rows to learn from and rows to judge, for every fold; clusters stay whole.
+def folds_of(training: Training, folds: int = FOLDS) -> list[tuple[Training, IntArray]]:
+    """For each fold, the training rows outside of it and the places of its own rows; clusters stay whole.
 
     Each fold has two units or more. A block's past may hold few clusters: then there are fewer folds, at least two.
     """
+    sample, seed = training.sample, training.seed
     units = int(sample.unit_codes().max()) + 1
     folds = min(folds, units // 2)
     if folds < 2:
         what = "rows" if sample.clusters is None else "clusters"
-        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Bring more {what}.")
-    fold = fold_of_row(sample, folds, seed)
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(folds)]
+        raise DataError(f"{units} training {what} are too few to judge a rule by rows left out.", f"Use more {what}.")
+    fold = fold_of_row(sample, folds, child(seed, FOLD))
+    return [
+        (replace(training.take(np.flatnonzero(fold != k)), seed=child(seed, FIT, k)), np.flatnonzero(fold == k))
+        for k in range(folds)
+    ]
 
 
 def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> IntArray:
@@ -170,3 +179,34 @@ def fold_of_row(sample: Sample, folds: int, seed: np.random.SeedSequence) -> Int
     fold_of_unit = np.empty(units, dtype=np.int64)
     fold_of_unit[np.random.default_rng(seed).permutation(units)] = np.arange(units) % folds
     return fold_of_unit[unit]
+
+
+# How a rule is known by name. ----
+
+
+def rule_after_colon(setting: str) -> tuple[str, list[str]]:
+    own, colon, rule = setting.partition(":")
+    if not colon:
+        raise ValueError("a rule is missing")
+    return own, [rule]
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a rule is made from its name, and what commands, pages and messages say of it.
+
+    `split` parts what follows the name and a colon into the rule's own setting and the names of the rules inside. This
+    is the only way to put a rule inside another, so somebody else's code is found wherever it stands in a name.
+    """
+
+    name: str
+    words: str  # what it is
+    make: Callable[..., SelectionRule]  # called with its own setting, and then with the rules inside it
+    example: str = ""  # of what may follow the name and a colon; empty where nothing may
+    alone: bool = True  # whether the name without a setting is proposed as a rule
+    split: Callable[[str], tuple[str, list[str]]] = lambda setting: (setting, [])
+
+    @property
+    def usage(self) -> str:
+        """The name as proposed, with an example of its setting where it needs one."""
+        return self.name if self.alone else f"{self.name}:{self.example}"

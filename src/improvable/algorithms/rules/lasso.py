@@ -18,7 +18,7 @@ from improvable._typing import FloatArray, IntArray
 FOLDS = 5
 STEPS = 50_000
 PENALTIES, SMALLEST = 100, 1e-3
-"""As in scikit-learn: so many penalties, from the least at which nothing is selected down to this share of it."""
+"""As in scikit-learn: how many penalties, from the smallest that selects nothing down to which share of it."""
 
 
 class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -26,20 +26,11 @@ class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     A coefficient that may not be negative is one of a LASSO of nonnegative coefficients; one that may not be positive,
     after its column is turned; a free one is the difference of two, of the column and of its negative, whose sizes add
-    up to the penalty of one. So the nonnegative LASSO of these columns is exactly the LASSO with signs.
+    up to the penalty of one. So the nonnegative LASSO of these columns is exactly the LASSO with signs (+1: at least
+    zero; -1: at most zero; 0: free).
 
-    Parameters
-    ----------
-    signs : array of int, optional
-        +1: the coefficient is at least zero; -1: at most zero; 0: free.
-
-    Attributes
-    ----------
-    alpha_ : float
-        The penalty.
-    coef_, intercept_ : array, float
-    coef_by_fold_, intercept_by_fold_ : arrays of shapes (folds, columns) and (folds,)
-        Of the LASSO of this penalty on all rows but those of a fold.
+    Beside `alpha_`, `coef_` and `intercept_`, a fit has `coef_by_fold_`, shape (folds, columns), and
+    `intercept_by_fold_`: the LASSO of this penalty on all rows but those of a fold.
     """
 
     def __init__(self, signs: IntArray | None = None) -> None:
@@ -66,7 +57,11 @@ class FoldedLasso(RegressorMixin, LinearModel):  # type: ignore[misc]
         positive = self.signs is not None
         penalties = _penalties(np.vstack(folds), positive)
         paths = [_path(np.vstack([*folds[:k], *folds[k + 1 :]]), penalties, positive) for k in range(len(folds))]
-        errors = [_squared_error(fold, path) for fold, path in zip(folds, paths, strict=True) if fold[:, 0].any()]
+        errors = [
+            ((fold[:, -1:] - fold[:, :-1] @ path.T) ** 2).sum(axis=0) / (fold[:, 0] ** 2).sum()
+            for fold, path in zip(folds, paths, strict=True)
+            if fold[:, 0].any()
+        ]
         best = int(np.argmin(np.mean(errors, axis=0)))
         self.alpha_ = float(penalties[best])
         lines = np.vstack([_path(np.vstack(folds), [self.alpha_], positive), *(path[best] for path in paths)])
@@ -134,20 +129,8 @@ def _path(rows: FloatArray, penalties: FloatArray | Sequence[float], positive: b
     return np.column_stack([means[-1] - means[:-1] @ slopes, slopes.T])
 
 
-def _squared_error(rows: FloatArray, lines: FloatArray) -> FloatArray:
-    """The mean squared error of each line."""
-    residuals = rows[:, -1:] - rows[:, :-1] @ lines.T
-    return np.asarray((residuals**2).sum(axis=0) / (rows[:, 0] ** 2).sum())
-
-
 class BoundedLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Least squares whose coefficients have given signs: the linear rule under a monotonicity constraint.
-
-    Parameters
-    ----------
-    signs : array of int
-        +1: the coefficient is at least zero; -1: at most zero; 0: free.
-    """
+    """Least squares with coefficients of given signs: the linear rule under a monotonicity constraint."""
 
     def __init__(self, signs: IntArray) -> None:
         self.signs = signs

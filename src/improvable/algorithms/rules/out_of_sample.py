@@ -4,7 +4,7 @@ A model that overfits scores the rows it was fitted on higher than others. A cut
 the candidate then selects a fraction of its capacity. Three ways to out-of-sample scores, the cheapest that applies:
 
 - a least-squares or ridge regression: each row left out, exactly, by the hat matrix;
-- a forest of at least `FEWEST_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
+- a forest of at least `MIN_TREES` trees: for each row the trees that did not see it (out of bag). With fewer trees
   these scores are too noisy beside those of the whole forest;
 - anything else: cross-fitted in `FOLDS` folds, and mapped from each fold's model to the final one by rank. The LASSO
   has these models from its cross-validation, with the penalty that it chose; others are fitted again.
@@ -20,17 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.models import FittedModel, final_step
-from improvable.algorithms.rules.base import Training, fold_of_row
+from improvable._typing import FloatArray, IntArray
+from improvable.algorithms.models import FittedModel, final_input, final_step
+from improvable.algorithms.rules.base import FOLDS, Training, fold_of_row
 from improvable.algorithms.thresholds import score_unit, settle
 from improvable.data.keys import Keying
 from improvable.inference.bootstrap import child
 
-FOLDS = 5
-FEWEST_TREES = 100
+MIN_TREES = 100
 CUTOFF = 3
-"""The child of a rule's seed from which folds are drawn; a tournament has those below."""
+"""The child of a rule's seed that orders rows into folds; `folds_of` and a tournament have those below."""
 Fit = Callable[[Training], FittedModel]
 
 
@@ -42,14 +41,16 @@ def honest_scores(fitted: FittedModel, training: Training, refit: Fit) -> FloatA
         found = _out_of_bag(fitted.estimator) if found is None else found
     if found is None:
         return _cross_fitted(fitted, training, own, refit)
-    return np.where(_recurring(training), own, found)
+    keys = Keying(0).of(training.rows, training.features)
+    _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.where(times[codes] > 1, own, found)
 
 
 def may_keep_out_of_bag(model: Any) -> bool:
     """Whether an unfitted estimator is a forest that can say how its trees judge rows that they did not see."""
     known = model.get_params(deep=False)
     return {"oob_score", "bootstrap", "n_estimators"} <= known.keys() and bool(
-        known["bootstrap"] and known["n_estimators"] >= FEWEST_TREES
+        known["bootstrap"] and known["n_estimators"] >= MIN_TREES
     )
 
 
@@ -62,7 +63,7 @@ def _out_of_bag(estimator: Any) -> FloatArray | None:
 
 
 def forget_training(estimator: Any) -> None:
-    """Training rows' own predictions, and models of some of them, are no part of a candidate, which may be exported."""
+    """Drop predictions of training rows and models of some of them: a candidate may be exported."""
     final = final_step(estimator)
     for name in ("oob_decision_function_", "oob_prediction_", "oob_score_", "coef_by_fold_", "intercept_by_fold_"):
         if hasattr(final, name):
@@ -79,7 +80,7 @@ def _left_out(fitted: FittedModel, training: Training, own: FloatArray) -> Float
     final = final_step(fitted.estimator)
     if type(final) not in (LinearRegression, Ridge) or not final.fit_intercept or getattr(final, "positive", False):
         return None
-    matrix = _final_input(fitted, training)
+    matrix = final_input(fitted.estimator, fitted.input(training.rows))
     relative = training.sample.relative_weights
     weights = np.ones(len(matrix)) if relative is None else relative
     mean = float(np.average(training.target, weights=weights))
@@ -112,9 +113,12 @@ def cutoff_folds(training: Training) -> IntArray:
 
 
 def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refit: Fit) -> FloatArray:
-    """Every fold is scored by a model of the others, and the score mapped to the final model's own by its rank."""
+    """Score every fold by a model of the others, and map these scores to the final model's own by rank."""
     out, fold, target = own.copy(), cutoff_folds(training), training.target
-    known = _scores_by_fold(fitted, training)
+    final, known = final_step(fitted.estimator), None
+    if hasattr(final, "coef_by_fold_"):  # the LASSO has the models without each fold already
+        matrix = final_input(fitted.estimator, fitted.input(training.rows))
+        known = final.coef_by_fold_ @ matrix.T + final.intercept_by_fold_[:, None]
     folds = int(fold.max()) + 1
     for k in range(folds):
         learn, judge = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -128,22 +132,6 @@ def _cross_fitted(fitted: FittedModel, training: Training, own: FloatArray, refi
             scores = refit(part).score(training.rows)
         out[judge] = map_by_rank(scores[judge], scores[learn], own[learn])
     return out
-
-
-def _scores_by_fold(fitted: FittedModel, training: Training) -> FloatArray | None:
-    """The scores of all rows by the model without each fold, shape (folds, rows), where the final model has these."""
-    final = final_step(fitted.estimator)
-    if not hasattr(final, "coef_by_fold_"):
-        return None
-    return np.asarray(final.coef_by_fold_ @ _final_input(fitted, training).T + final.intercept_by_fold_[:, None])
-
-
-def _final_input(fitted: FittedModel, training: Training) -> FloatArray:
-    """The training rows as what predicts gets them."""
-    matrix, estimator = fitted.input(training.rows), fitted.estimator
-    if final_step(estimator) is not estimator:
-        matrix = estimator[:-1].transform(matrix)
-    return np.asarray(matrix, dtype=np.float64)
 
 
 def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -168,20 +156,9 @@ def map_by_rank(scores: FloatArray, before: FloatArray, after: FloatArray) -> Fl
     between = target[below] + part * (target[above] - target[below])
     between = np.where(first == 0, target[0] + scores - low_to_high[0], between)
     between = np.where(first == last + 1, target[last] + scores - low_to_high[last], between)
-    return np.where(end > first, target[np.clip(first + _spread(scores, end - first), 0, last)], between)
-
-
-def _spread(scores: FloatArray, width: Any) -> Any:
-    """A place for each of several equal scores among `width` places, evenly."""
+    # Of several equal scores, each has its place among the rows that it ties with, evenly.
     _, codes, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    order = np.argsort(codes, kind="stable")
     rank = np.empty(len(scores), dtype=np.int64)
-    rank[order] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return ((rank + 0.5) / sizes[codes] * width).astype(np.int64)
-
-
-def _recurring(training: Training) -> BoolArray:
-    """Which rows have an equal in all features."""
-    keys = Keying(0).of(training.rows, training.features)
-    _, codes, times = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(times[codes] > 1)
+    rank[np.argsort(codes, kind="stable")] = np.arange(len(scores)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    spread = ((rank + 0.5) / sizes[codes] * (end - first)).astype(np.int64)
+    return np.where(end > first, target[np.clip(first + spread, 0, last)], between)

@@ -10,7 +10,7 @@ from improvable._typing import FloatArray, IntArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel, named_columns
-from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.base import Family, Selection, Training
 from improvable.algorithms.rules.out_of_sample import cutoff_folds, forget_training, honest_scores, may_keep_out_of_bag
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Threshold, ThresholdedScore
@@ -29,22 +29,14 @@ class PredictiveRule:
     and a regression of a 0/1 target selects predictions above one half. Where decisions are numbers (prices), the
     prediction is the decision. A bound on the selection gap is met by `bound_selection_gap`.
 
-    Parameters
-    ----------
-    name : str
-    estimator : callable
-        Called with whether the target is 0/1 and with the signs of monotone features (None without any); gives an
-        unfitted estimator.
-    honors : frozenset of str
-        The constraints that it respects.
-    raw : bool
-        Whether the estimator gets a data frame with the columns as they are, rather than a matrix of numbers.
+    `estimator` is called with whether the target is 0/1 and with the signs of monotone features (None without any), and
+    gives an unfitted estimator.
     """
 
     name: str
     estimator: Maker
-    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})
-    raw: bool = False
+    honors: frozenset[str] = frozenset({CAPACITY, SELECTION_GAP})  # the constraints that it respects
+    raw: bool = False  # whether the estimator gets a data frame with the columns as they are, not a matrix of numbers
 
     def select(self, training: Training, status_quo: Algorithm) -> Algorithm | Threshold | Selection:
         from sklearn.base import is_classifier
@@ -65,7 +57,7 @@ class PredictiveRule:
         return ThresholdedScore(fitted, self._cutoff(training))
 
     def _cutoff(self, training: Training) -> float:
-        """From which score on rows are selected where there is no capacity."""
+        """The score above which rows are selected without a capacity."""
         from sklearn.base import is_classifier
 
         estimator = self.estimator(training.binary_target, None)
@@ -95,7 +87,12 @@ class PredictiveRule:
             matrix, columns, encoder = training.encoded()
         rising = np.array([signs.get(name, 0) for name in columns], dtype=np.int64) if signs else None
         model = clone(self.estimator(training.binary_target, rising))
-        _seed(model, training.seed)
+        # Every part of an estimator that has randomness and no seed of its own gets one from ours.
+        parameters = model.get_params(deep=True)
+        seeds = sorted(name for name in parameters if name == "random_state" or name.endswith("__random_state"))
+        unseeded = [name for name in seeds if parameters[name] is None]
+        states = training.seed.generate_state(max(1, len(unseeded)))
+        model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
         cutoff_follows = training.constraints.capacity is not None and training.constraints.selection_gap is None
         if cutoff_follows and may_keep_out_of_bag(model):
             model.set_params(oob_score=True)
@@ -126,42 +123,37 @@ def _taken(model: Any, about_rows: Mapping[str, FloatArray | IntArray | None]) -
     return {f"{before}{name}": values for name, values in known.items() if has_fit_parameter(last, name)}
 
 
-def _seed(model: Any, seed: np.random.SeedSequence) -> None:
-    """Give every part of an estimator that has randomness and no seed of its own a seed from ours."""
-    unseeded = sorted(
-        name
-        for name, value in model.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    )
-    states: IntArray = seed.generate_state(max(1, len(unseeded))).astype(np.int64)
-    model.set_params(**{name: int(state) for name, state in zip(unseeded, states, strict=False)})
+# The estimators, from whether the target is 0/1 and from the signs of monotone features. ----
 
 
-_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
+def _linear(_: bool, signs: IntArray | None) -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    from improvable.algorithms.rules.lasso import BoundedLinearRegression
+
+    return LinearRegression() if signs is None else BoundedLinearRegression(signs)
 
 
-def linear(_: str) -> PredictiveRule:
-    def make(_: bool, signs: IntArray | None) -> Any:
-        from sklearn.linear_model import LinearRegression
+def _lasso(_: bool, signs: IntArray | None) -> Any:
+    from improvable.algorithms.rules.lasso import FoldedLasso
 
-        from improvable.algorithms.rules.lasso import BoundedLinearRegression
-
-        return LinearRegression() if signs is None else BoundedLinearRegression(signs)
-
-    return PredictiveRule("linear", make, _MONOTONE)
+    return _standardized(FoldedLasso(signs))
 
 
-def lasso(_: str) -> PredictiveRule:
-    def make(_: bool, signs: IntArray | None) -> Any:
-        from improvable.algorithms.rules.lasso import FoldedLasso
+def _logistic(_: bool, __: IntArray | None) -> Any:
+    from sklearn.linear_model import LogisticRegression
 
-        return _standardized(FoldedLasso(signs))
-
-    return PredictiveRule("lasso", make, _MONOTONE)
+    return _standardized(LogisticRegression(max_iter=1_000))
 
 
-def ridge(strength: str) -> PredictiveRule:
-    """Ridge regression of a given strength, ``ridge:10``."""
+def _boosting(binary: bool, signs: IntArray | None) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+    return kind(monotonic_cst=signs)
+
+
+def _ridge(strength: str) -> PredictiveRule:
     penalty = float(strength)
 
     def make(_: bool, __: IntArray | None) -> Any:
@@ -172,17 +164,7 @@ def ridge(strength: str) -> PredictiveRule:
     return PredictiveRule(f"ridge:{strength}", make)
 
 
-def logistic(_: str) -> PredictiveRule:
-    def make(_: bool, __: IntArray | None) -> Any:
-        from sklearn.linear_model import LogisticRegression
-
-        return _standardized(LogisticRegression(max_iter=1_000))
-
-    return PredictiveRule("logistic", make)
-
-
-def forest(setting: str) -> PredictiveRule:
-    """A random forest, of a given number of trees in ``forest:100``."""
+def _forest(setting: str) -> PredictiveRule:
     trees = int(setting) if setting else TREES
     if trees < 1:
         raise ValueError("a forest has trees")
@@ -197,18 +179,20 @@ def forest(setting: str) -> PredictiveRule:
     return PredictiveRule(f"forest:{setting}" if setting else "forest", make, _MONOTONE)
 
 
-def boosting(_: str) -> PredictiveRule:
-    def make(binary: bool, signs: IntArray | None) -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        kind = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-        return kind(monotonic_cst=signs)
-
-    return PredictiveRule("boosting", make, _MONOTONE)
-
-
 def _standardized(estimator: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), estimator)
+
+
+_MONOTONE = frozenset({CAPACITY, SELECTION_GAP, MONOTONE})
+FAMILIES = (
+    Family("linear", "linear regression", lambda _: PredictiveRule("linear", _linear, _MONOTONE)),
+    Family("lasso", "LASSO", lambda _: PredictiveRule("lasso", _lasso, _MONOTONE)),
+    Family("forest", "random forest (slow)", _forest, "100"),
+    Family("boosting", "boosted trees", lambda _: PredictiveRule("boosting", _boosting, _MONOTONE)),
+    Family("logistic", "logistic regression", lambda _: PredictiveRule("logistic", _logistic)),
+    Family("ridge", "ridge regression with a given penalty", _ridge, "10", alone=False),
+)
+"""All predict the target and select the highest predictions."""

@@ -7,8 +7,8 @@ group on the features; the lambdas are the smallest that meet the bound on train
 did not train on them.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,13 +20,11 @@ from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore,
 from improvable.data.frame import Rows
 from improvable.data.groups import Attribute
 from improvable.errors import RuleError
-from improvable.inference.bootstrap import child
 
-FOLDS = 5
 ROUNDS = 100
 DOUBLINGS, HALVINGS = 30, 25
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)
-FEWEST_OF_A_GROUP = 30
+MIN_OF_A_GROUP = 30
 SMALLEST = 2.0**-10  # of the score's spread: the first penalty tried
 
 
@@ -58,10 +56,13 @@ class PenalizedScore:
     penalties: tuple[FloatArray, ...]  # of each group
 
     def score(self, rows: Rows) -> FloatArray:
-        out = self.scorer.score(rows).astype(np.float64)
-        for guess, penalty in zip(self.guesses, self.penalties, strict=True):
-            out = out - linear_sum(guess.relative(rows), penalty)
-        return out
+        return _penalize(self.scorer.score(rows), [guess.relative(rows) for guess in self.guesses], self.penalties)
+
+
+def _penalize(scores: FloatArray, looks: Sequence[FloatArray], penalties: Sequence[FloatArray]) -> FloatArray:
+    for look, penalty in zip(looks, penalties, strict=True):
+        scores = scores - linear_sum(look, penalty)
+    return scores
 
 
 def bound_selection_gap(training: Training, fit: Callable[[Training], Score], above: float | None) -> Selection:
@@ -75,12 +76,11 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
     scores = np.empty(len(training.rows))
     looks = [np.empty((len(scores), len(attribute.levels))) for attribute in attributes]
     guesses = tuple(guess_group(training, attribute) for attribute in attributes)
-    for fold, (learn, judge) in enumerate(folds_of(training.sample, FOLDS, child(training.seed, 0))):
-        part = replace(training.take(learn), seed=child(training.seed, 1, fold))
+    for part, judge in folds_of(training):
         judged = training.rows.take(judge)
         scores[judge] = fit(part).score(judged)
         for look, attribute, guess in zip(looks, attributes, guesses, strict=True):
-            alike = guess.strength * len(scores) / len(learn)  # as strongly shrunk as from all rows
+            alike = guess.strength * len(scores) / len(part.rows)  # as strongly shrunk as from all rows
             look[judge] = guess_group(part, attribute, alike).relative(judged)
     path = Path(training, scores, looks, above)
     penalties = path.descend(bound)
@@ -95,7 +95,8 @@ def bound_selection_gap(training: Training, fit: Callable[[Training], Score], ab
     if capacity is None:
         assert above is not None
         return Selection(ThresholdedScore(score, above), notes)
-    return Selection(Threshold(score, capacity).complete(path.penalized(penalties), training.sample.weights), notes)
+    penalized = _penalize(scores, looks, penalties)
+    return Selection(Threshold(score, capacity).complete(penalized, training.sample.weights), notes)
 
 
 class Path:
@@ -106,14 +107,8 @@ class Path:
         self.scores, self.looks, self.above = scores, looks, above
         self.none = [np.zeros(look.shape[1]) for look in looks]
 
-    def penalized(self, penalties: list[FloatArray]) -> FloatArray:
-        out = self.scores
-        for look, penalty in zip(self.looks, penalties, strict=True):
-            out = out - linear_sum(look, penalty)
-        return out
-
     def decisions(self, penalties: list[FloatArray]) -> FloatArray:
-        scores = self.penalized(penalties)
+        scores = _penalize(self.scores, self.looks, penalties)
         edge = self.above if self.capacity is None else cutoff(scores, self.capacity, self.sample.weights)
         assert edge is not None
         return (scores > edge).astype(np.float64)
@@ -165,7 +160,7 @@ class Path:
 
 
 def guess_group(training: Training, attribute: Attribute, strength: float | None = None) -> GroupGuess:
-    """Learn how features tell the group. Monotone features have no part in it, so that scores stay monotone.
+    """Learn to predict the group from features, but not from monotone ones, so that scores stay monotone.
 
     Without a given `strength`, the inverse strength of the ridge penalty is cross-validated.
     """
@@ -203,7 +198,7 @@ def _strength(matrix: FloatArray, level: IntArray) -> float:
     from sklearn.model_selection import cross_val_score
 
     counts = np.bincount(level)
-    if counts[counts > 0].min() < FEWEST_OF_A_GROUP:
+    if counts[counts > 0].min() < MIN_OF_A_GROUP:
         return STRENGTHS[0]
 
     def likelihood(strength: float) -> float:

@@ -11,18 +11,29 @@ import numpy as np
 from improvable._typing import FloatArray
 from improvable.algorithms.constraints import honors_of
 from improvable.algorithms.decisions import Algorithm, decide
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training, folds_of, run_rule, seen
+from improvable.algorithms.rules.base import (
+    FIT,
+    FOLDS,
+    Family,
+    Selection,
+    SelectionRule,
+    Training,
+    folds_of,
+    run_rule,
+    seen,
+)
 from improvable.errors import OptionError, RuleError
 from improvable.inference.bootstrap import child
 from improvable.inference.shortfall import studentized_margins
 from improvable.inference.tally import Clusters, counted_of, drawable_of, evidence_without_draws, tally_rows, with_draws
 
-FOLDS = 5
 DRAWS = 400
-FOLDING, MEASURING, REFITTING = 0, 1, 2
+REFIT = 2
+"""The child of a rule's seed after those of `folds_of`."""
 CONTENDERS = "linear,lasso,boosting"
-"""Who competes where nobody is named: a plain line, a line of few features, and trees that bend and interact. All three
-are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only 0/1."""
+"""Who competes unless rules are named: a plain line, a line of few features, and trees that bend and interact. All
+three are fast, take a target of 0/1 or any number, and err differently; a forest takes minutes, and logistic only
+0/1."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +58,14 @@ class Tournament:
         winner = max(self.rules, key=lambda rule: margins[rule.name])
         if margins[winner.name] == -np.inf:
             winner = self.rules[0]
-        selection = run_rule(winner, replace(training, seed=child(training.seed, REFITTING)), status_quo)
+        selection = run_rule(winner, replace(training, seed=child(training.seed, REFIT)), status_quo)
         plain = {name: round(margin, 6) if np.isfinite(margin) else None for name, margin in margins.items()}
         return replace(selection, notes={**selection.notes, "winner": winner.name, "margins": plain})
 
     def _margin(self, rule: SelectionRule, training: Training, status_quo: Algorithm, before: FloatArray) -> float:
         """The smallest studentized margin of a contender's out-of-fold decisions."""
         after = np.empty(len(training.rows))
-        for fold, (learn, judge) in enumerate(folds_of(training.sample, self.folds, child(training.seed, FOLDING))):
-            part = replace(training.take(learn), seed=child(training.seed, MEASURING, fold))
+        for part, judge in folds_of(training, self.folds):
             try:
                 selection = run_rule(rule, part, status_quo, cutoff_rows=training.sample.take(judge))
             except RuleError as error:
@@ -71,7 +81,7 @@ class Tournament:
         counted = counted_of(design, tally_rows(design, sample, (before, after)), clusters)
         evidence = evidence_without_draws(design, sample.grouping.attributes, counted, None)
         drawable = drawable_of(evidence, counted, design.question.claim)
-        evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, MEASURING), workers=1)
+        evidence = with_draws(evidence, counted, drawable, DRAWS, child(training.seed, FIT), workers=1)
         return min(studentized_margins(evidence, design.question.claim))
 
 
@@ -81,3 +91,15 @@ def tournament(rules: Sequence[SelectionRule], folds: int = FOLDS) -> Tournament
     if len(set(names)) < 2 or len(set(names)) < len(names):
         raise OptionError("a tournament needs at least two different rules.", "For example linear,lasso,boosting.")
     return Tournament(tuple(rules), folds)
+
+
+FAMILIES = (
+    Family(
+        "tournament",
+        "several rules compete",
+        lambda _, *rules: tournament(rules),
+        "linear,boosting",
+        alone=False,
+        split=lambda setting: ("", (setting or CONTENDERS).split(",")),
+    ),
+)  # fmt: skip

@@ -11,7 +11,7 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP, honors_of
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import FittedModel
-from improvable.algorithms.rules.base import Selection, SelectionRule, Training
+from improvable.algorithms.rules.base import Family, Selection, SelectionRule, Training, rule_after_colon
 from improvable.algorithms.rules.predictive import PredictiveRule
 from improvable.algorithms.rules.selection_gap import bound_selection_gap
 from improvable.algorithms.thresholds import Score, Threshold, ThresholdedScore
@@ -45,18 +45,12 @@ class WithoutFeatures:
 
 
 @dataclass(frozen=True)
-class Unnamed:
-    """A rule of somebody's own that has no name: it goes by its class's."""
+class Named:
+    """A rule of the caller's that has no name of its own."""
 
+    name: str
+    honors: frozenset[str]
     rule: Any
-
-    @property
-    def name(self) -> str:
-        return type(self.rule).__name__
-
-    @property
-    def honors(self) -> frozenset[str]:
-        return honors_of(self.rule)
 
     def select(self, training: Training, status_quo: Algorithm) -> Any:
         return self.rule.select(training, status_quo)
@@ -91,6 +85,7 @@ class Blend:
         return f"blend:{self.weight:g}:{self.rule.name}"
 
     honors = frozenset({CAPACITY, SELECTION_GAP})
+    reads_status_quo = True
 
     def select(self, training: Training, status_quo: Algorithm) -> Threshold | Selection:
         if not isinstance(status_quo, ThresholdedScore) or training.constraints.capacity is None:
@@ -116,7 +111,7 @@ class Blend:
         return BlendedScore(tuple(parts)), model
 
 
-def blend(weight: str, rule: SelectionRule) -> Blend:
+def _blend(weight: str, rule: SelectionRule) -> Blend:
     """Parse the weight of a blend."""
     try:
         share = float(weight)
@@ -128,3 +123,18 @@ def blend(weight: str, rule: SelectionRule) -> Blend:
             "Write blend:0.5:linear, with a predictive rule and a share.",
         )
     return Blend(share, rule)
+
+
+FAMILIES = (
+    Family(
+        "drop", "a rule without some features", WithoutFeatures, "cost_*:linear", alone=False, split=rule_after_colon
+    ),
+    Family(
+        "blend",
+        "a predictive rule's score mixed with the status quo's",
+        _blend,
+        "0.5:linear",
+        alone=False,
+        split=rule_after_colon,
+    ),
+)  # fmt: skip

@@ -1,13 +1,13 @@
 """What a linear classifier is worth: its utilities, how far it is from the claim, and its objective."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray
 from improvable.algorithms.rules.linear.problem import (
     TOLERANCE,
-    Evaluation,
     LinearProblem,
     Objective,
     Scale,
@@ -15,22 +15,34 @@ from improvable.algorithms.rules.linear.problem import (
     W,
     group_sums,
     parse_objective,
-    tally,
 )
-from improvable.errors import OptionError
 
-NO_ERRORS = ("standard errors need the status quo's rows.", "Give the problem its status_quo_rows.")
 UNDEFINED = 1_000.0  # a utility without a value is worse than any shortfall
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a linear classifier does on the training rows."""
+
+    decisions: BoolArray
+    utilities: FloatArray  # (G, M), NaN where undefined
+    selection_rates: FloatArray  # (G,)
+    selected: float  # total count of the selected rows
+    values: Mapping[str, float]  # by objective
+    violations: Mapping[str, Mapping[str, float]]  # by objective and constraint, relative to the utility's size
+
+    def feasible(self, objective: str) -> bool:
+        """Whether every constraint of this objective holds."""
+        return all(amount == 0 for amount in self.violations[objective].values())
 
 
 def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
     """Decisions, utilities, constraints and objectives of a linear classifier, from the rows."""
     decisions = problem.decide(beta)
     gained = group_sums(problem, problem.gain * (problem.count * decisions)[:, None, None])
-    selected = tally(problem, problem.count * decisions)
+    selected = group_sums(problem, problem.count * decisions)
     sums = (problem.base_sums + problem.blocks(gained))[..., None]
-    known = problem.scale is not None or problem.status_quo_rows is None
-    scale = problem.scale if known else standard_errors(problem, decisions)
+    scale = problem.scale or standard_errors(problem, decisions)
     low, high = problem.bounds
     outside = np.maximum(low - beta, beta - high).clip(0).max(keepdims=True)
     values, violations = {}, {}
@@ -38,10 +50,9 @@ def evaluate(problem: LinearProblem, beta: FloatArray) -> Evaluation:
         missed, value = judge(problem, parse_objective(name, problem.groups), sums, selected[:, None], scale)
         violations[name] = {key: float(amount[0]) for key, amount in (missed | {"box": outside}).items()}
         values[name] = np.nan if violations[name]["undefined"] else float(value[0])
-    utilities = utilities_of(problem, sums)[: problem.groups]
     return Evaluation(
         decisions=decisions,
-        utilities=utilities[..., 0],
+        utilities=utilities_of(problem, sums)[: problem.groups, :, 0],
         selection_rates=selected / problem.group_totals,
         selected=float(selected.sum()),
         values=values,
@@ -80,8 +91,7 @@ def judge(
     spare = aim.accuracies(utilities[:, accuracy]) - aim.least.T[..., None]
     differences = aim.differences(utilities[: problem.groups, fairness])
     if objective.kind == "balanced":
-        if scale is None:
-            raise OptionError(*NO_ERRORS)
+        assert scale is not None
         smallest = (spare / scale.accuracy.T[..., None]).min(axis=(0, 1))
         reduced = aim.most[:, None] - differences
         value = np.minimum(smallest, (reduced / scale.gap.T[..., None]).min(axis=(0, 1)))
@@ -122,11 +132,9 @@ def standard_errors(problem: LinearProblem, decisions: BoolArray) -> Scale:
     """Delta-method standard errors of what exceeds the claim, from the rows' influence on U1 and U0.
 
     A candidate that decides as the status quo has differences without variance. So that nothing is divided by zero, a
-    standard error is at least a tenth of what it were if both algorithms saw different rows, and at least the size of
-    the utility divided by the rows of the (smallest) group.
+    standard error is at least a tenth of what it would be if both algorithms saw different rows, and at least the size
+    of the utility divided by the rows of the (smallest) group.
     """
-    if problem.status_quo_rows is None:
-        raise OptionError(*NO_ERRORS)
     aim, accuracy = problem.aim, list(problem.accuracy)
     new, old = problem.base + problem.gain * decisions[:, None, None], problem.status_quo_rows
     after, before = (_influence(problem, rows, pooled=False) for rows in (new, old))

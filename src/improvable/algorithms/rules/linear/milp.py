@@ -18,14 +18,14 @@ from typing import Any, Literal
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at
-from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, U, W, parse_objective, power_of_two
+from improvable.algorithms.rules.linear.evaluate import evaluate, needed, scaled_at, utilities_of
+from improvable.algorithms.rules.linear.problem import LinearProblem, Objective, W, parse_objective, power_of_two
 from improvable.errors import OptionError, RuleError
 
 EPSILON = 1e-5  # what stands for the strict inequality X'beta < 0
 SOLVER_TOLERANCE = 1e-9
-LARGEST_BINARIES = 5_000
-LARGEST_ENTRIES = 1_000_000
+MAX_BINARIES = 5_000
+MAX_ENTRIES = 1_000_000
 AGREEMENT = 1e-6  # relative: within this, a bound and a value are the same
 TIME_LIMIT = 1_800.0
 
@@ -64,7 +64,14 @@ class Program:
         self.problem, self.objective = problem, objective
         self.sign = 1.0 if objective.minimized else -1.0
         self.distinct, place = np.unique(problem.features, axis=0, return_inverse=True)
-        self._check_size()
+        binaries, entries = len(self.distinct), entries_of(problem, len(self.distinct))
+        if binaries > MAX_BINARIES or entries > MAX_ENTRIES:
+            rows = (6 if _varies(problem) else 2) * binaries
+            raise OptionError(
+                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
+                f"at most {MAX_BINARIES:,} binaries and {MAX_ENTRIES:,} entries.",
+                "Use the rule 'linear_search', which takes data of any size.",
+            )
         self.gains, self.bases, self.counts = by_distinct(problem, place.ravel(), len(self.distinct))
         used = sorted({*problem.accuracy, *problem.fairness})
         self.size = float(problem.units[used].max())  # utilities are divided by this, so that they are about 1
@@ -73,17 +80,16 @@ class Program:
         self.rows, self.row_lower, self.row_upper = 0, list[FloatArray](), list[FloatArray]()
         self.entries: list[tuple[IntArray, IntArray, FloatArray]] = []
         self.ratios: dict[tuple[int, bytes], Ratio] = {}
-        self._build()
-
-    def _check_size(self) -> None:
-        binaries, entries = len(self.distinct), entries_of(self.problem, len(self.distinct))
-        rows = (6 if _varies(self.problem) else 2) * binaries
-        if binaries > LARGEST_BINARIES or entries > LARGEST_ENTRIES:
-            raise OptionError(
-                f"the mixed-integer program is too large: {rows:,} rows x {binaries:,} binaries, {entries:,} entries; "
-                f"at most {LARGEST_BINARIES:,} binaries and {LARGEST_ENTRIES:,} entries.",
-                "Use the rule 'linear_search', which takes data of any size.",
-            )
+        inf, shape = np.inf, problem.least_weight.shape
+        self.beta = self._add_columns(*problem.bounds)
+        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
+        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
+        self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
+        self._classify()
+        for b, k in np.argwhere(needed(problem, objective)):
+            self._define(int(b), int(k))
+        self._limit()
+        self._aim()
 
     def _add_columns(self, lower: FloatArray, upper: FloatArray) -> IntArray:
         self.lower.append(np.asarray(lower, dtype=np.float64))
@@ -101,19 +107,6 @@ class Program:
         self.row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (added,)))
         self.row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (added,)))
         self.rows += added
-
-    def _build(self) -> None:
-        problem, inf = self.problem, np.inf
-        self.beta = self._add_columns(*problem.bounds)
-        self.decision = self._add_columns(np.zeros(len(self.distinct)), np.ones(len(self.distinct)))
-        shape = problem.least_weight.shape
-        self.utility = self._add_columns(*np.full((2, problem.least_weight.size), [[-inf], [inf]])).reshape(shape)
-        self.goal = int(self._add_columns(np.array([-inf]), np.array([inf]))[0])
-        self._classify()
-        for b, k in np.argwhere(needed(problem, self.objective)):
-            self._define(int(b), int(k))
-        self._limit()
-        self._aim()
 
     def _classify(self) -> None:
         """X'beta >= -C (1 - D) and X'beta <= -EPSILON + (C' + EPSILON) D, with the least C and C' for each row."""
@@ -241,9 +234,7 @@ class Program:
         evaluation = evaluate(self.problem, beta)
         out[self.beta], out[self.decision] = inside, decisions
         sums = self.bases.sum(axis=-1) + self.gains @ decisions
-        defined = sums[..., W] > self.problem.least_weight
-        utilities = np.divide(sums[..., U], sums[..., W], out=np.zeros(defined.shape), where=defined)
-        out[self.utility] = utilities / self.size
+        out[self.utility] = np.nan_to_num(utilities_of(self.problem, sums[..., None])[..., 0]) / self.size
         for ratio in self.ratios.values():
             weight = ratio.base + ratio.gain @ decisions[ratio.members]
             out[ratio.inverse] = 1 / weight if weight > 0 else 0.0
@@ -271,15 +262,13 @@ def by_distinct(problem: LinearProblem, place: IntArray, distinct: int) -> tuple
     cell = problem.group * distinct + place
 
     def add(values: FloatArray) -> FloatArray:
-        total = np.bincount(cell, weights=values * problem.count, minlength=problem.groups * distinct)
-        return total.astype(np.float64).reshape(problem.groups, distinct)
+        """By group and vector of features: (m, ...) -> (G, ..., distinct)."""
+        columns = values.reshape(len(values), -1).T * problem.count
+        sums = [np.bincount(cell, weights=column, minlength=problem.groups * distinct) for column in columns]
+        by_group = np.stack(sums).astype(np.float64).reshape(len(sums), problem.groups, distinct)
+        return np.moveaxis(by_group, 1, 0).reshape(problem.groups, *values.shape[1:], distinct)
 
-    parts = [(k, part) for k in range(problem.base.shape[1]) for part in (U, W)]
-    shape = (-1, 2, problem.groups, distinct)
-    gains = np.stack([add(problem.gain[:, k, part]) for k, part in parts]).reshape(shape)
-    bases = np.stack([add(problem.base[:, k, part]) for k, part in parts]).reshape(shape)
-    counts = add(np.ones(len(problem.count)))
-    return problem.blocks(np.moveaxis(gains, 2, 0)), problem.blocks(np.moveaxis(bases, 2, 0)), counts
+    return problem.blocks(add(problem.gain)), problem.blocks(add(problem.base)), add(np.ones(len(problem.count)))
 
 
 @dataclass(frozen=True)
@@ -306,21 +295,12 @@ def solve(
     The strict inequality X'beta < 0 of rows not selected is X'beta <= -EPSILON, so that classifiers whose margin in
     the box is narrower are out of the program's reach (though `start` may be one, and is returned where it is better).
 
-    Parameters
-    ----------
-    problem : LinearProblem
-    objective : str
-        "fairest", "most_accurate:K" or "balanced". The last is linear only with its standard errors fixed: at those
-        of `start`, unless the problem fixes them.
-    nodes : int
-        How many nodes of the solver's tree may be looked at; 0 means the root alone.
-    start : array of shape (d,), optional
-        A classifier to begin with, for example from `search`.
-    progress : callable, optional
-        Called with the nodes looked at, the best value and the bound, now and then.
-    time_limit : float
-        In seconds; reaching it is an error, because the machine's speed must not choose a candidate.
+    At most `nodes` nodes of the solver's tree are visited; 0 means the root alone. Reaching the time limit, in seconds,
+    is an error, because the machine's speed must not choose a candidate. "balanced" is linear only with its standard
+    errors fixed: at those of `start`, unless the problem fixes them. `progress` is called now and then with the nodes
+    visited, the best value and the bound.
     """
+    highs: Any = importlib.import_module("highspy")  # slow to load, and without types
     begun = time.perf_counter()
     parsed = parse_objective(objective, problem.groups)
     if parsed.kind == "balanced" and problem.scale is None:
@@ -328,7 +308,6 @@ def solve(
             raise OptionError("'balanced' needs a start to take standard errors from.", "Give start=.")
         problem = scaled_at(problem, start)
     program = Program(problem, parsed)
-    highs = _solver()
     solver = highs.Highs()
     options = {
         "output_flag": False,
@@ -350,7 +329,14 @@ def solve(
         given.col_value = program.vector_of(start).tolist()
         solver.setSolution(given)
     if progress is not None:
-        _report(solver, progress, program)
+        scale = program.sign * program.unit
+
+        def tell(event: Any) -> None:
+            out = event.data_out
+            progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
+
+        solver.cbMipImprovingSolution.subscribe(tell)
+        solver.cbMipLogging.subscribe(tell)
     solver.run()
     if solver.getModelStatus() == highs.HighsModelStatus.kTimeLimit:
         raise RuleError(
@@ -358,26 +344,6 @@ def solve(
             f"Lower the nodes (nodes={nodes // 2}) or the rows, or use the rule 'linear_search'.",
         )
     return _read(solver, highs, program, objective, start)
-
-
-def _solver() -> Any:
-    try:
-        return importlib.import_module("highspy")
-    except ImportError as error:
-        raise OptionError(
-            "the rule 'linear_program' needs the solver HiGHS, which is not installed.",
-            "Install highspy, or use the rule 'linear_search'.",
-        ) from error
-
-
-def _report(solver: Any, progress: Progress, program: Program) -> None:
-    def tell(event: Any) -> None:
-        out = event.data_out
-        scale = program.sign * program.unit
-        progress(int(out.mip_node_count), scale * out.mip_primal_bound, scale * out.mip_dual_bound)
-
-    solver.cbMipImprovingSolution.subscribe(tell)
-    solver.cbMipLogging.subscribe(tell)
 
 
 def _read(solver: Any, highs: Any, program: Program, objective: str, start: FloatArray | None) -> Solution:

@@ -1,6 +1,6 @@
 """The search for an improving linear classifier, stated once for every way of solving it (Appendix F)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -61,30 +61,21 @@ def aim_at(
 ) -> Aim:
     """State a claim in numbers: the constraints of Appendix F for any Delta.
 
-    Parameters
-    ----------
-    claim : Claim
-    levels : sequence of str
-        Names of the G groups.
-    accuracy, fairness : arrays of shape (G, A) and (G, F)
-        The status quo's utilities.
-    everyone : array of shape (A,), optional
-        The status quo's utilities of the whole population, for ``overall="population"``.
-    lower_is_better : sequence of bool, length F
-        Of the fairness utilities; none is where empty.
-    utilities : pair of sequences of str
-        Labels of the accuracy and of the fairness utilities, for deltas that name them.
+    From the status quo's utilities, `accuracy` of shape (G, A) and `fairness` of shape (G, F), and for
+    ``overall="population"`` its accuracy for `everyone`, shape (A,). `lower_is_better` is about the fairness utilities;
+    `utilities` are the labels of both kinds, for deltas that name them.
     """
     groups, pooled = len(levels), claim.overall == "population"
+    names = list(levels) if claim.overall is None else [EVERYONE]
     if pooled:
         assert everyone is not None
-        weights, before, names = np.eye(1, groups + 1, groups), everyone[:, None], [EVERYONE]
+        weights, before = np.eye(1, groups + 1, groups), everyone[:, None]
     elif claim.overall is not None and not isinstance(claim.overall, str):
         share = np.array([claim.overall.get(level, 0.0) for level in levels])
         weights = (share / share.sum())[None, :]
-        before, names = (weights @ accuracy).T, [EVERYONE]
+        before = (weights @ accuracy).T
     else:
-        weights, before, names = np.eye(groups), accuracy.T, list(levels)
+        weights, before = np.eye(groups), accuracy.T
     labels, gap_labels = (
         list(given) or [""] * values.shape[1] for given, values in zip(utilities, (accuracy, fairness), strict=True)
     )
@@ -139,22 +130,6 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """What a linear classifier does on the training rows."""
-
-    decisions: BoolArray
-    utilities: FloatArray  # (G, M), NaN where undefined
-    selection_rates: FloatArray  # (G,)
-    selected: float  # total count of the selected rows
-    values: Mapping[str, float]  # by objective
-    violations: Mapping[str, Mapping[str, float]]  # by objective and constraint, relative to the utility's size
-
-    def feasible(self, objective: str) -> bool:
-        """Whether every constraint of this objective holds."""
-        return all(amount == 0 for amount in self.violations[objective].values())
-
-
-@dataclass(frozen=True)
 class LinearProblem:
     """Find beta such that D = 1(X'beta >= 0) improves on the status quo on the training rows.
 
@@ -177,19 +152,35 @@ class LinearProblem:
     accuracy: tuple[int, ...]  # which utilities measure accuracy
     fairness: tuple[int, ...]
     status_quo: FloatArray  # (G, M), its utilities on the same rows
+    status_quo_rows: FloatArray  # (m, M, 2), its (u, w), for standard errors and the accuracy of everyone
     capacity: float | None = None  # share of the total count to select
     signs: IntArray | None = None  # (d,), +1: the coefficient is >= 0; -1: <= 0; 0: free, as the constant always is
     selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
     claim: Claim = ANY_IMPROVEMENT
     levels: tuple[str, ...] = ()  # the groups as the claim names them; their codes where empty
     labels: tuple[str, ...] = ()  # the utilities as the claim names them; without, it names none
-    lower_is_better: tuple[int, ...] = ()  # utilities of which a protected group has rather less
+    lower_is_better: tuple[int, ...] = ()  # utilities that a protected group would rather have lower
     iota: float | Scale = 0.0  # by how much the claim must be exceeded; "balanced" has no use for it
-    status_quo_rows: FloatArray | None = None  # (m, M, 2), for standard errors and the accuracy of everyone
     scale: Scale | None = None  # standard errors held fixed; without, those of the classifier that is evaluated
 
     def __post_init__(self) -> None:
-        _validate(self)
+        m, d = self.features.shape
+        groups, utilities = self.status_quo.shape
+        fits = [self.count.shape == (m,), (self.count > 0).all(), self.group.shape == (m,)]
+        fits += [part.shape == (m, utilities, 2) for part in (self.base, self.gain, self.status_quo_rows)]
+        if not all(fits) or (self.signs is not None and self.signs.shape != (d,)):
+            raise OptionError(
+                "the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes."
+            )
+        if (self.features[:, 0] != 1).any() or (self.signs is not None and self.signs[0] != 0):
+            raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
+        if not self.accuracy or not self.fairness or groups < 2:
+            raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
+        if not np.isfinite(self.status_quo).all():
+            raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
+        if self.capacity is not None and self.capacity * self.count.sum() * (1 + TOLERANCE) < 1:
+            what = f"{self.capacity:g} of {self.count.sum():,.0f} training rows"
+            raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
 
     @property
     def groups(self) -> int:
@@ -197,18 +188,13 @@ class LinearProblem:
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        known = objectives(self.groups)
-        return known if self.scale or self.status_quo_rows is not None else known[:-1]
+        return objectives(self.groups)
 
     @cached_property
     def aim(self) -> Aim:
         """The claim as bounds on utilities."""
         accuracy, fairness = list(self.accuracy), list(self.fairness)
-        everyone = None
-        if self.claim.overall == "population":
-            if self.status_quo_rows is None:
-                raise OptionError("the accuracy of everyone needs the status quo's rows.", "Give status_quo_rows.")
-            everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
+        everyone = utilities_of((self.status_quo_rows * self.count[:, None, None]).sum(axis=0))[accuracy]
         return aim_at(
             self.claim,
             self.levels or tuple(map(str, range(self.groups))),
@@ -241,7 +227,7 @@ class LinearProblem:
 
     @cached_property
     def group_totals(self) -> FloatArray:
-        return tally(self, self.count)
+        return group_sums(self, self.count)
 
     @cached_property
     def base_sums(self) -> FloatArray:
@@ -302,48 +288,20 @@ def power_of_two(beta: FloatArray) -> float:
     return float(2.0 ** -np.ceil(np.log2(np.abs(beta).max()))) if beta.any() else 1.0
 
 
-def tally(problem: LinearProblem, values: FloatArray) -> FloatArray:
-    """Add up rows by group: (m,) -> (G,)."""
-    return np.bincount(problem.group, weights=values, minlength=problem.groups).astype(np.float64)
-
-
 def group_sums(problem: LinearProblem, values: FloatArray) -> FloatArray:
     """Add up rows by group: (m, ...) -> (G, ...)."""
-    columns = [tally(problem, column) for column in values.reshape(len(values), -1).T]
-    return np.stack(columns, axis=1).reshape(problem.groups, *values.shape[1:])
+    columns = values.reshape(len(values), -1).T
+    sums = [np.bincount(problem.group, weights=column, minlength=problem.groups) for column in columns]
+    return np.stack(sums, axis=1).astype(np.float64).reshape(problem.groups, *values.shape[1:])
 
 
 def merge_rows(problem: LinearProblem) -> LinearProblem:
     """The same problem with rows of equal features, contributions and group counted as one."""
-    m, before = len(problem.features), problem.status_quo_rows
-    parts = [problem.group, problem.features, problem.base, problem.gain, *([] if before is None else [before])]
-    table = np.concatenate([part.reshape(m, -1) for part in parts], axis=1) + 0.0  # -0.0 becomes 0.0: equal bits
+    parts = [problem.group, problem.features, problem.base, problem.gain, problem.status_quo_rows]
+    table = (
+        np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1) + 0.0
+    )  # -0.0 becomes 0.0: equal bits
     _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return replace(
-        problem,
-        features=problem.features[first],
-        count=np.bincount(place.ravel(), weights=problem.count).astype(np.float64),
-        group=problem.group[first],
-        base=problem.base[first],
-        gain=problem.gain[first],
-        status_quo_rows=None if before is None else before[first],
-    )
-
-
-def _validate(problem: LinearProblem) -> None:
-    m, d = problem.features.shape
-    groups, utilities = problem.status_quo.shape
-    fits = [problem.count.shape == (m,), (problem.count > 0).all(), problem.group.shape == (m,)]
-    fits += [part.shape == (m, utilities, 2) for part in (problem.base, problem.gain)]
-    fits += [problem.status_quo_rows is None or problem.status_quo_rows.shape == (m, utilities, 2)]
-    if not all(fits) or (problem.signs is not None and problem.signs.shape != (d,)):
-        raise OptionError("the arrays of a linear problem do not fit together.", "See LinearProblem for their shapes.")
-    if (problem.features[:, 0] != 1).any() or (problem.signs is not None and problem.signs[0] != 0):
-        raise OptionError("the first feature of a linear problem is the constant 1.", "Its sign is free.")
-    if not problem.accuracy or not problem.fairness or groups < 2:
-        raise OptionError("a linear problem needs an accuracy utility, a fairness utility and two groups.")
-    if not np.isfinite(problem.status_quo).all():
-        raise OptionError("the status quo has a group without a utility.", "Leave out the group or the utility.")
-    if problem.capacity is not None and problem.capacity * problem.count.sum() * (1 + TOLERANCE) < 1:
-        what = f"{problem.capacity:g} of {problem.count.sum():,.0f} training rows"
-        raise OptionError(f"a capacity of {what} is below one row.", "Give a larger capacity.")
+    rows = {name: getattr(problem, name)[first] for name in ("features", "group", "base", "gain", "status_quo_rows")}
+    count = np.bincount(place.ravel(), weights=problem.count).astype(np.float64)
+    return replace(problem, count=count, **rows)

@@ -1,7 +1,9 @@
 """Search for an improving linear classifier itself, rather than predict and threshold: Appendix F of the paper."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -11,11 +13,11 @@ from improvable._typing import FloatArray
 from improvable.algorithms.constraints import CAPACITY, MONOTONE, SELECTION_GAP
 from improvable.algorithms.decisions import Algorithm, decide
 from improvable.algorithms.models import LinearClassifier
-from improvable.algorithms.rules.base import Selection, Training
+from improvable.algorithms.rules.base import Family, Selection, Training
 from improvable.algorithms.rules.linear.evaluate import standard_errors
 from improvable.algorithms.rules.linear.milp import TIME_LIMIT, entries_of, solve
 from improvable.algorithms.rules.linear.problem import LinearProblem, Scale, merge_rows
-from improvable.algorithms.rules.linear.search import Found, search
+from improvable.algorithms.rules.linear.search import search
 from improvable.errors import OptionError, RuleError, nearest
 from improvable.inference.bootstrap import child
 from improvable.inference.cells import U, contributions
@@ -38,29 +40,20 @@ WORK = 50_000_000
 class LinearRule:
     """A linear classifier that meets the claim on the training rows, as far as can be found.
 
-    Parameters
-    ----------
-    method : {"linear_search", "linear_program"}
-        Exact line searches at full data size; or the mixed-integer program of Appendix F, which can prove an optimum on
-        small data and starts from the search.
-    objective : str
-        "balanced": the largest smallest margin over the claim in standard errors; "fairest": the smallest gap
-        (find_fair); "most_accurate:GROUP": the most accurate for a group (find_pareto). The last two among classifiers
-        that meet every part of the claim on the training rows, with iota to spare.
-    iota : float or str, optional
-        Appendix F's constant: by how much the claim must be exceeded on the training rows. A number in units of the
-        utilities, or ``"1se"``, a multiple of each component's standard error. "balanced" has no use for it.
-    nodes : int, optional
-        How many nodes of the program's tree may be looked at; by default as many as make a minute or so.
-    time_limit : float
-        Seconds after which the program fails: the machine's speed must not choose the candidate.
+    "linear_search" is exact line searches at full data size; "linear_program", which starts from these, is the
+    mixed-integer program of Appendix F and can prove an optimum on small data.
+
+    Objectives: "balanced", the largest smallest margin over the claim in standard errors; "fairest", the smallest gap
+    (find_fair); "most_accurate:GROUP", the most accurate for a group (find_pareto). The last two among classifiers that
+    meet every part of the claim on the training rows, with iota to spare: Appendix F's constant, in units of the
+    utilities, or ``"1se"``, a multiple of each component's standard error.
     """
 
     method: str
     objective: str = "balanced"
-    iota: float | str | None = None
-    nodes: int | None = None
-    time_limit: float = TIME_LIMIT
+    iota: float | str | None = None  # "balanced" has no use for it
+    nodes: int | None = None  # of the program's tree that may be visited; by default about a minute's work
+    time_limit: float = TIME_LIMIT  # seconds; then the program fails: the machine's speed must not choose the candidate
 
     honors = frozenset({CAPACITY, MONOTONE, SELECTION_GAP})
 
@@ -81,33 +74,22 @@ class LinearRule:
         return ":".join([self.method, self.objective, *given])
 
     def select(self, training: Training, status_quo: Algorithm) -> Selection:
-        stated = _state(training, status_quo, self)
-        problem, objective = merge_rows(stated.problem), self._objective(training)
+        problem, start, classifier = _state(training, status_quo, self)
+        problem, objective = merge_rows(problem), self._objective(training)
         restarts = next(times for size, times in RESTARTS if problem.features.size <= size)
-        start = stated.start
         if self.objective != "balanced":
-            problem, start = self._spare(problem, objective, start, training)
+            amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
+            iota: float | Scale = amount
+            if in_errors and amount > 0:  # standard errors are those of what is found without iota
+                start = search(problem, objective, start, child(training.seed, 1), 0).beta
+                errors = standard_errors(problem, problem.decide(start))
+                iota = Scale(amount * errors.accuracy, amount * errors.gap)
+            problem = replace(problem, iota=iota)
         found = search(problem, objective, start, child(training.seed, 0), restarts)
-        if self.method == PROGRAM:
-            return self._solve(stated, problem, objective, found, training)
-        status = "feasible" if found.feasible else "nothing feasible found"
-        notes = {"status": status, "objective": _plain(found.value), "violation": found.violation}
-        return Selection(stated.classifier(found.beta) if found.feasible else None, notes)
-
-    def _spare(
-        self, problem: LinearProblem, objective: str, start: FloatArray, training: Training
-    ) -> tuple[LinearProblem, FloatArray]:
-        """The problem with its iota, and where to start; errors are those of what is found without iota."""
-        amount, in_errors = parse_iota(IOTA if self.iota is None else self.iota)
-        if not in_errors or amount == 0:
-            return replace(problem, iota=amount), start
-        found = search(problem, objective, start, child(training.seed, 1), 0)
-        errors = standard_errors(problem, problem.decide(found.beta))
-        return replace(problem, iota=Scale(amount * errors.accuracy, amount * errors.gap)), found.beta
-
-    def _solve(
-        self, stated: "_Stated", problem: LinearProblem, objective: str, found: Found, training: Training
-    ) -> Selection:
+        if self.method == SEARCH:
+            status = "feasible" if found.feasible else "nothing feasible found"
+            notes: dict[str, Any] = {"status": status, "objective": _plain(found.value), "violation": found.violation}
+            return Selection(classifier(found.beta) if found.feasible else None, notes)
         size = entries_of(problem)
         nodes = max(1, WORK // (size * isqrt(size))) if self.nodes is None else self.nodes
 
@@ -115,14 +97,14 @@ class LinearRule:
             training.report(f"program, node {node:,} of {nodes:,}: value {value:.4g}, bound {bound:.4g}")
 
         solution = solve(problem, objective, nodes, found.beta, tell, self.time_limit)
-        notes: dict[str, Any] = {
+        notes = {
             "status": solution.status,
             "objective": _plain(solution.value),
             "bound": _plain(solution.bound),
             "gap": _plain(solution.gap),
             "nodes": nodes,
         }
-        return Selection(None if solution.beta is None else stated.classifier(solution.beta), notes)
+        return Selection(None if solution.beta is None else classifier(solution.beta), notes)
 
     def _objective(self, training: Training) -> str:
         kind, _, group = self.objective.partition(":")
@@ -183,24 +165,8 @@ def _plain(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-@dataclass(frozen=True)
-class _Stated:
-    """A linear problem on standardized features, and the way back to the features as they are."""
-
-    problem: LinearProblem
-    start: FloatArray
-    mean: FloatArray
-    spread: FloatArray
-    features: tuple[str, ...]
-    encoder: Any
-
-    def classifier(self, beta: FloatArray) -> LinearClassifier:
-        coefficients = beta[1:] / self.spread
-        return LinearClassifier(self.features, coefficients, float(beta[0] - self.mean @ coefficients), self.encoder)
-
-
 def _negated(design: Design) -> Claim:
-    """The claim about the negative of every accuracy utility of which lower is better.
+    """The claim about the negative of every accuracy utility that is better when lower.
 
     U1 < (1 - delta) U0 is -U1 > (1 - delta) (-U0), so that a share changes its sign; amounts stay as they are.
     """
@@ -216,35 +182,48 @@ def _negated(design: Design) -> Claim:
     return replace(claim, delta_accuracy=deltas)
 
 
-def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stated:
-    sample, design = training.sample, training.design
-    if len(sample.grouping.attributes) != 1:
-        raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
+def contributions_of(training: Training, status_quo: Algorithm, name: str) -> FloatArray:
+    """What each training row contributes if not selected, if selected, and as the status quo decides: (n, M, 3, 2).
+
+    Sums of these are linear in decisions of 0 and 1, as Appendix F needs; other questions are refused in the name of
+    the rule. Accuracy is to rise: where lower is better, u is its negative. A gap does not change with the sign.
+    """
+    design = training.design
     if training.numeric_decisions:
-        raise RuleError(f"rule '{rule.name}' decides 0 or 1.", "Use a predictive rule for prices.")
+        raise RuleError(f"rule '{name}' decides 0 or 1.", "Use a predictive rule for prices.")
     for utility in design.measured:
         if utility.formula or utility.between != "difference":
             raise RuleError(
-                f"rule '{rule.name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
+                f"rule '{name}' cannot aim at '{utility.label}', which is not a ratio of two sums "
                 "compared by its difference.",
                 "Use a predictive rule, such as forest, or another utility.",
             )
+    now = decide(status_quo, training.rows, "status quo")
+    decisions = [np.zeros(len(now)), np.ones(len(now)), now]
+    rows = contributions(design.utilities, training.rows, training.sample.outcomes, decisions)
+    for m in design.accuracy:
+        if not design.utilities[m].higher_is_better:
+            rows[:, m, :, U] *= -1
+    return rows
+
+
+def _state(
+    training: Training, status_quo: Algorithm, rule: LinearRule
+) -> tuple[LinearProblem, FloatArray, Callable[[FloatArray], LinearClassifier]]:
+    """The problem on standardized features, where to start, and the way back to the features as they are."""
+    sample, design = training.sample, training.design
+    if len(sample.grouping.attributes) != 1:
+        raise RuleError(f"rule '{rule.name}' takes one group column.", "Cross several into one with `cross=True`.")
+    rows = contributions_of(training, status_quo, rule.name)
     matrix, columns, encoder = training.encoded()
     mean, spread = matrix.mean(axis=0), matrix.std(axis=0)
     spread[spread == 0] = 1.0
     features = np.column_stack([np.ones(len(matrix)), (matrix - mean) / spread])
-    now = decide(status_quo, training.rows, "status quo")
-    nobody, everybody = np.zeros(len(now)), np.ones(len(now))
-    rows = contributions(design.utilities, training.rows, sample.outcomes, [nobody, everybody, now])
-    # The problem raises accuracy; where lower is better, that of the negative. A gap does not change with the sign.
-    rows[..., U] *= np.array([1 if utility.higher_is_better or m not in design.accuracy else -1
-                              for m, utility in enumerate(design.utilities)])[:, None]  # fmt: skip
     relative = sample.relative_weights
-    count = np.ones(len(now)) if relative is None else relative
+    count = np.ones(len(rows)) if relative is None else relative
     levels = sample.grouping.attributes[0].levels
     weighted = rows[:, :, 2] * count[:, None, None]
     sums = np.stack([weighted[sample.grouping.codes == g].sum(axis=0) for g in range(len(levels))])
-    signs = np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64)
     problem = LinearProblem(
         features=features,
         count=count,
@@ -254,17 +233,27 @@ def _state(training: Training, status_quo: Algorithm, rule: LinearRule) -> _Stat
         accuracy=design.accuracy,
         fairness=design.fairness,
         status_quo=utilities_of(sums),
+        status_quo_rows=rows[:, :, 2],
         capacity=training.constraints.capacity,
-        signs=signs,
+        signs=np.array([0, *(training.constraints.monotone.get(name, 0) for name in columns)], dtype=np.int64),
         selection_gap=training.constraints.selection_gap,
         claim=_negated(design),
         levels=tuple(levels),
         labels=tuple(utility.label for utility in design.utilities),
         lower_is_better=tuple(k for k, utility in enumerate(design.utilities) if not utility.higher_is_better),
-        status_quo_rows=rows[:, :, 2],
     )
     root = np.sqrt(count)
-    coefficients = np.linalg.lstsq(root[:, None] * features, root * training.target, rcond=None)[0]
-    cutoff = 0.5 if training.binary_target else float(np.average(training.target, weights=count))
-    start = coefficients - cutoff * np.eye(1, len(coefficients))[0]
-    return _Stated(problem, start, mean, spread, training.features, encoder)
+    start = np.linalg.lstsq(root[:, None] * features, root * training.target, rcond=None)[0]
+    start[0] -= 0.5 if training.binary_target else float(np.average(training.target, weights=count))
+
+    def classifier(beta: FloatArray) -> LinearClassifier:
+        slopes = beta[1:] / spread
+        return LinearClassifier(training.features, slopes, float(beta[0] - mean @ slopes), encoder)
+
+    return problem, start, classifier
+
+
+FAMILIES = (
+    Family(SEARCH, "search for a linear rule", partial(linear_rule, SEARCH), "fairest"),
+    Family(PROGRAM, "mixed-integer program of Appendix F", partial(linear_rule, PROGRAM), "most_accurate:GROUP"),
+)

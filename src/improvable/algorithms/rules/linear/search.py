@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.rules.linear.evaluate import evaluate, judge, scaled_at
+from improvable.algorithms.rules.linear.evaluate import Evaluation, evaluate, judge, scaled_at
 from improvable.algorithms.rules.linear.problem import (
-    Evaluation,
     LinearProblem,
     Objective,
     U,
@@ -21,10 +20,10 @@ from improvable.algorithms.rules.linear.problem import (
 )
 from improvable.errors import OptionError
 
-LONGEST_STEP = 1e6  # in units of the box: beyond, the other coefficients are lost to rounding
-NARROWEST = 1e-9  # an interval between flips that is narrower cannot be told from a tie
+MAX_STEP = 1e6  # in units of the box: beyond, the other coefficients are lost to rounding
+MIN_WIDTH = 1e-9  # an interval between flips that is narrower cannot be told from a tie
 PASSES = 60
-FINER = (0.2, 0.4, 0.6, 0.8)  # of the way to the neighbours of the best point visited
+FINER = (0.2, 0.4, 0.6, 0.8)  # of the way to the neighbors of the best point visited
 NEAREST = 16  # rows on each side of the cutoff whose swaps are visited
 RANDOM, PULLED = -1, -2
 OTHER_LINES = (RANDOM, PULLED, PULLED, PULLED)
@@ -61,7 +60,7 @@ class Merit:
 
 @dataclass(frozen=True)
 class Step:
-    """A move along a line; with a capacity, `cutoff` is the score from which on rows are selected after it."""
+    """A move along a line; with a capacity, `cutoff` is the lowest selected score after it."""
 
     length: float
     merit: Merit
@@ -83,7 +82,7 @@ class Rows:
         # counts of the selected.
         self.flow = np.stack([*sums, *(problem.count * inside for inside in member)])
         self.by_row = np.ascontiguousarray(self.flow.T)
-        # So many of the highest scores always hold those that fill the capacity, and the next one.
+        # How many of the highest scores always hold those that fill the capacity, and the next one.
         most = problem.capacity_range[1] if problem.capacity_range else 0.0
         self.needed = int(min(len(problem.count), most / problem.count.min() + 2))
         # Which way selecting a row pulls its group's utilities, seen from those of the status quo, shape (m, M).
@@ -113,7 +112,7 @@ class Rows:
 def search(
     problem: LinearProblem, objective: str, start: FloatArray, seed: np.random.SeedSequence, restarts: int
 ) -> Found:
-    """Improve a linear classifier by exact line searches, from `start` and from perturbations of it.
+    """Improve a linear classifier by exact line searches, from `start` and then `restarts` times from nearby.
 
     Each line search finds the best point of its line: first the least total violation of the constraints, then the
     best objective. Lines are the coefficients, one after another, and directions that are random or along which rows
@@ -122,17 +121,6 @@ def search(
     With a capacity the constant is set so that the highest scores fill the capacity. Which rows these are is exact at
     each point visited, but not every point of a line is: see `_visits`. For "balanced" the standard errors are fixed at
     those of the start, then at those of the classifier so found, unless the problem fixes them.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-    objective : str
-        "fairest", "most_accurate:K" or "balanced".
-    start : array of shape (d,)
-        For example the coefficients of a regression, less the cutoff.
-    seed : SeedSequence
-    restarts : int
-        From perturbed coefficients, after the first descent from `start`.
     """
     parsed = parse_objective(objective, problem.groups)
     if start.shape != (problem.features.shape[1],) or not np.isfinite(start).all():
@@ -238,14 +226,14 @@ def _direction(rows: Rows, beta: FloatArray, margin: FloatArray, k: int, rng: np
 
 
 def _span(problem: LinearProblem, beta: FloatArray, direction: FloatArray) -> tuple[float, float]:
-    """Least and greatest step along a direction that keep the required signs."""
+    """Smallest and largest step along a direction that keep the required signs."""
     low, high = problem.bounds
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -beta / direction
     moves = (direction != 0) & (low != -high)
     down = (low == 0) == (direction > 0)
-    least = np.max(zero, initial=-LONGEST_STEP, where=moves & down)
-    greatest = np.min(zero, initial=LONGEST_STEP, where=moves & ~down)
+    least = np.max(zero, initial=-MAX_STEP, where=moves & down)
+    greatest = np.min(zero, initial=MAX_STEP, where=moves & ~down)
     return float(least), float(max(least, greatest))
 
 
@@ -262,7 +250,7 @@ def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[fl
     rising, falling = slope > 0, slope < 0
     at_least = np.where(rising, flip <= least, np.where(falling, flip > least, score >= 0))
     moving = np.flatnonzero((rising | falling) & (flip > least) & (flip < greatest))
-    if len(moving) == 0 or greatest - least <= NARROWEST:
+    if len(moving) == 0 or greatest - least <= MIN_WIDTH:
         return None
     order = moving[np.argsort(flip[moving])]
     gained = np.empty((len(rows.flow), len(order) + 1))
@@ -286,7 +274,7 @@ def line_search(rows: Rows, score: FloatArray, slope: FloatArray, span: tuple[fl
 
 def _best(violation: FloatArray, loss: FloatArray, width: FloatArray, size: FloatArray) -> tuple[int, Merit] | None:
     """Of the points that are wide enough to be told apart: least violation, then least loss, then the widest."""
-    usable = np.flatnonzero(width > NARROWEST * np.minimum(np.maximum(size, 1.0), 1e3))
+    usable = np.flatnonzero(width > MIN_WIDTH * np.minimum(np.maximum(size, 1.0), 1e3))
     if len(usable) == 0:
         return None
     close = usable[violation[usable] <= violation[usable].min() + 1e-12]
@@ -313,9 +301,9 @@ def _top_step(
         if best is None or merit.better_than(best.merit):
             best = Step(float(visited[place]), merit, float(cutoffs[place]))
         around, here = np.append(visited, 0.0), best.length
-        low = np.max(around, initial=-LONGEST_STEP, where=around < here)
-        high = np.min(around, initial=LONGEST_STEP, where=around > here)
-        ends = [end for end in (low, high) if abs(end) < LONGEST_STEP]
+        low = np.max(around, initial=-MAX_STEP, where=around < here)
+        high = np.min(around, initial=MAX_STEP, where=around > here)
+        ends = [end for end in (low, high) if abs(end) < MAX_STEP]
         visited = np.unique([here + (end - here) * share for end in ends for share in FINER])
     return best
 
@@ -335,7 +323,7 @@ def _visits(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         crossing = (cutoff - score) / slope
         swap = np.subtract.outer(score[inside], score[outside]) / -np.subtract.outer(slope[inside], slope[outside])
-    ends = np.array([end for end in span if 0 < abs(end) < LONGEST_STEP])
+    ends = np.array([end for end in span if 0 < abs(end) < MAX_STEP])
     ahead = [_between(events, span[1]) for events in (crossing, swap.ravel())]
     behind = [-_between(-events, -span[0]) for events in (crossing, swap.ravel())]
     return np.unique(np.concatenate([ends, *ahead, *behind]))
@@ -358,28 +346,26 @@ def _fill(rows: Rows, scores: FloatArray, pool: IntArray | None = None) -> tuple
     The scores of `pool`, any `rows.needed` rows or more, bound the cutoff from below and spare ordering the rest.
     """
     needed, pool = rows.needed, _pool(rows, scores[0]) if pool is None else pool
-    gained, cutoff = np.empty((len(rows.flow), len(scores))), np.empty(len(scores))
+    limits, count = rows.problem.capacity_range, rows.problem.count
+    assert limits is not None
+    gained, cutoff = np.zeros((len(rows.flow), len(scores))), np.empty(len(scores))
     for b, score in enumerate(scores):
         bound = np.partition(score[pool], len(pool) - needed)[len(pool) - needed]
         near = np.flatnonzero(score >= bound)
         order = near[np.argsort(-score[near], kind="stable")]
-        selected, cutoff[b] = _cut(rows.problem, score, order)
-        gained[:, b] = rows.by_row[selected].sum(axis=0)
+        values = score[order]
+        # Rows left out score lower still; without any, the last step down is as wide as is safe.
+        below = values[-1] - (1.0 + abs(values[-1]) if len(order) == len(score) else 0.0)
+        drop = values - np.append(values[1:], below)
+        apart = drop > MIN_WIDTH * max(abs(values[0]), abs(below))
+        fits = np.flatnonzero(apart & (np.cumsum(count[order]) <= limits[1]))
+        if len(fits) == 0:
+            cutoff[b] = values[0] + 1.0 + abs(values[0])
+            continue
+        last = fits[-1]
+        gained[:, b] = rows.by_row[order[: last + 1]].sum(axis=0)
+        cutoff[b] = values[last] - drop[last] / 2
     return gained, cutoff
-
-
-def _cut(problem: LinearProblem, score: FloatArray, order: IntArray) -> tuple[IntArray, float]:
-    """The selected of some rows in descending order of score, and the cutoff; rows left out score lower still."""
-    assert problem.capacity_range is not None
-    values = score[order]
-    below = values[-1] - (1.0 + abs(values[-1]) if len(order) == len(score) else 0.0)
-    drop = values - np.append(values[1:], below)
-    apart = drop > NARROWEST * max(abs(values[0]), abs(below))
-    fits = np.flatnonzero(apart & (np.cumsum(problem.count[order]) <= problem.capacity_range[1]))
-    if len(fits) == 0:
-        return order[:0], float(values[0] + 1.0 + abs(values[0]))
-    last = fits[-1]
-    return order[: last + 1], float(values[last] - drop[last] / 2)
 
 
 def _pool(rows: Rows, score: FloatArray) -> IntArray:
