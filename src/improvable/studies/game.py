@@ -94,7 +94,7 @@ class BetaMixing(_Correlated):
         for side in range(2):
             while peak - log_density(np.array([ends[side]]))[0] < NEGLIGIBLE:
                 ends[side] *= 1.1
-        s = np.linspace(*ends, NODES)
+        s = np.linspace(ends[0], ends[1], NODES)
         weights = np.exp(log_density(s) - peak) * np.cosh(s)
         return np.asarray(np.exp(-np.logaddexp(0, -(center + scale * np.sinh(s))))), weights / weights.sum()
 

@@ -16,11 +16,13 @@ and writes through that one.
 """
 
 import codecs
+import contextlib
 import hashlib
 import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,8 +41,7 @@ from improvable.results.versions import VERSION
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
 PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"
 ORIGIN = "0" * 64
-MAX_TORN = 100_000
-"""Bytes that a torn line of ours may have; it is kept whole."""
+MAX_TORN = 100_000  # bytes that a torn line of ours may have; it is kept whole
 TEXT = r'"(?:[^"\\\x00-\x1f]|\\.)*'
 VALUE = rf'(?:{TEXT}"|[\w.+-]+|\{{[^{{}}\x00-\x1f]*\}})'
 TORN = re.compile(
@@ -56,7 +57,7 @@ TYPES: dict[str, Any] = {
     "p_value": float,
     "reading": dict[Literal["separator", "encoding", "decimal", "sheet"], str],
 }
-"""Of what is read from a line: its type, where the line says it."""
+"""The type of each fact that is read from a line, where the line has it."""
 KEEP = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 OUT_OF_ORDER = "NOT IN ORDER"
 
@@ -65,20 +66,12 @@ OUT_OF_ORDER = "NOT IN ORDER"
 class Line:
     """One line of a ledger.
 
-    Attributes
-    ----------
-    number : int
-        From 1.
-    event : str
-        What happened, from "begun" to "repaired".
-    facts : dict
-        When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished
-        one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
-    hash : str
+    Its facts are when, data, protocol, seed or challenge; of a run also its command and what the data are called, of a
+    finished one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
     """
 
-    number: int
-    event: str
+    number: int  # from 1
+    event: str  # from "begun" to "repaired"
     facts: dict[str, Any]
     hash: str
 
@@ -134,7 +127,7 @@ def _checked(content: bytes, place: Path) -> list[Line]:
                 raise ValueError("a time without a zone")
             if not all(conforms(plain[name], hint) for name, hint in TYPES.items() if name in plain):
                 raise TypeError("a fact of another type")
-            found = _hash(plain)
+            found = hash_of(plain)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEEP) from error
         if found != hash_:
@@ -168,7 +161,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> li
                 return _appended(file, place, data, event, facts)
             finally:
                 unlock_descriptor(file.fileno())
-    except StorageError:  # which is an OSError, and says already what is wrong
+    except StorageError:  # an OSError that already says what is wrong
         raise
     except OSError as error:
         raise StorageError(
@@ -192,40 +185,30 @@ def _appended(file: IO[bytes], place: Path, data: str, event: str, facts: dict[s
     """All lines of a ledger after one more is written, and before it a repair where the last one was torn."""
     file.seek(0)
     content = file.read()
-    lines = _checked(content, place)
+    lines, torn = _checked(content, place), torn_end(content)
     check_belongs(lines, data, place)
-    torn = torn_end(content)
+    events = [(event, facts)]
     if torn:
         file.truncate(len(content) - len(torn))
-        kept = {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}
-        lines.append(_written(file, lines, data, REPAIRED, kept))
+        events.insert(0, (REPAIRED, {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}))
     elif lines and not content.endswith(b"\n"):
         file.write(b"\n")
-    lines.append(_written(file, lines, data, event, facts))
+    for what, more in events:
+        plain = {"when": now().isoformat(timespec="seconds"), "event": what, "data": data, **more, "version": VERSION}
+        plain["previous"] = lines[-1].hash if lines else ORIGIN
+        lines.append(Line(len(lines) + 1, what, plain, hash_of(plain)))
+        file.write(f"{_canonical(plain | {'hash': lines[-1].hash})}\n".encode())
     file.flush()
     os.fsync(file.fileno())
     return lines
 
 
-def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, facts: Mapping[str, Any]) -> Line:
-    plain = {
-        "when": now().isoformat(timespec="seconds"),
-        "event": event,
-        "data": data,
-        **facts,
-        "version": VERSION,
-        "previous": lines[-1].hash if lines else ORIGIN,
-    }
-    hash_ = _hash(plain)
-    file.write((_canonical(plain | {"hash": hash_}) + "\n").encode())
-    return Line(len(lines) + 1, event, plain, hash_)
-
-
-def _hash(plain: dict[str, Any]) -> str:
+def hash_of(plain: Mapping[str, Any]) -> str:
+    """A digest of plain data, whatever the order of its keys."""
     return hashlib.blake2b(_canonical(plain).encode(), digest_size=32).hexdigest()
 
 
-def _canonical(plain: dict[str, Any]) -> str:
+def _canonical(plain: Mapping[str, Any]) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -245,20 +228,17 @@ def runs_words(lines: Sequence[Line]) -> str:
     """
     if not lines:
         return "no run is recorded"
-    begun, verdicts, refused = _counts(lines)
+    events, verdicts = _counts(lines)
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
-    what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
-    what += (f" ({told})" if told else "") + (f", {refused} refused" if refused else "")
+    what = f"{events[BEGUN]} run{'s' if events[BEGUN] != 1 else ''} begun on these data, {len(verdicts)} finished"
+    what += (f" ({told})" if told else "") + (f", {events[REFUSED]} refused" if events[REFUSED] else "")
     resumed = {line.facts.get("run", line.number) for line in lines if line.event == RESUMED or line.facts.get(RESUMED)}
-    return what + "".join(
-        f"; {count} {words if count != 1 else word}"
-        for count, word, words in (
-            (len(resumed), "of them was resumed", "of them were resumed"),
-            (sum(line.event == PLANNED for line in lines), "plan made on them", "plans made on them"),
-            (sum(line.event == VERIFIED for line in lines), "verification", "verifications"),
-        )
-        if count
+    others = (
+        (len(resumed), "of them was resumed", "of them were resumed"),
+        (events[PLANNED], "plan made on them", "plans made on them"),
+        (events[VERIFIED], "verification", "verifications"),
     )
+    return what + "".join(f"; {count} {words if count != 1 else word}" for count, word, words in others if count)
 
 
 def rejections_words(lines: Sequence[Line]) -> str:
@@ -269,28 +249,23 @@ def rejections_words(lines: Sequence[Line]) -> str:
     >>> rejections_words([])
     'of 0 finished runs on these data, 0 did not reject'
     """
-    begun, verdicts, refused = _counts(lines)
-    counts = ((begun - len(verdicts) - refused, BEGUN), (refused, REFUSED))
-    others = ", ".join(f"{count} more {word}" for count, word in counts if count > 0)
+    events, verdicts = _counts(lines)
+    counts = {BEGUN: events[BEGUN] - len(verdicts) - events[REFUSED], REFUSED: events[REFUSED]}
+    others = ", ".join(f"{count} more {word}" for word, count in counts.items() if count > 0)
     runs = f"finished run{'s' if len(verdicts) != 1 else ''} on these data" + (f" ({others})" if others else "")
     return f"of {len(verdicts)} {runs}, {verdicts.count('not rejected')} did not reject"
 
 
-def _counts(lines: Sequence[Line]) -> tuple[int, list[Any], int]:
-    """Runs begun, verdicts of those that finished, and how many were refused."""
+def _counts(lines: Sequence[Line]) -> tuple[Counter[str], list[Any]]:
+    """How often each event occurs, and the verdicts of finished runs."""
     verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
-    begun, refused = (sum(line.event == event for line in lines) for event in (BEGUN, REFUSED))
-    return begun, verdicts, refused
+    return Counter(line.event for line in lines), verdicts
 
 
 def doubts(lines: Sequence[Line]) -> list[str]:
     """What a reader of an intact chain must know: clocks that were turned back, lines that were torn."""
-    torn = [
-        f"Line {line.number} repairs a line that was torn after {line.facts.get('bytes', 0):,} bytes."
-        for line in lines
-        if line.event == REPAIRED
-    ]
-    return [*turned_back(lines), *torn]
+    torn = [(line.number, line.facts.get("bytes", 0)) for line in lines if line.event == REPAIRED]
+    return [*turned_back(lines), *(f"Line {n} repairs a line that was torn after {size:,} bytes." for n, size in torn)]
 
 
 def turned_back(lines: Sequence[Line]) -> list[str]:
@@ -314,7 +289,9 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     sealed = next((line for line in mine if line.event == SEALED), None)
     runs = [line for line in mine if line.event in (BEGUN, RESUMED, FINISHED, REFUSED)]
     source = next((line.facts["challenge_source"] for line in mine if line.facts.get("challenge_source")), None)
-    due, wrong = _due(source), []
+    due, wrong = None, []
+    with contextlib.suppress(OptionError):  # a ledger may have come from anyone
+        due = None if source is None else parse_source(source).due
     if sealed is None:
         steps = ["sealed elsewhere: no line of this ledger records it"]
     else:
@@ -338,10 +315,3 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     elif sealed is None:
         verdict = "the order cannot be shown"
     return f"Seal {seal[:16]}...: {' -> '.join(steps)}: {verdict}."
-
-
-def _due(source: str | None) -> datetime | None:
-    try:
-        return None if source is None else parse_source(source).due
-    except OptionError:  # a ledger may have come from anyone
-        return None

@@ -40,8 +40,6 @@ Result = TypeVar("Result", Audit, Comparison)
 
 IDENTITY = ("kind", "protocol", "seed", "challenge", "seal", "rule_source")
 """What the lines of one run have in common. Runs that have it in common find the same."""
-MADE = ("command", "file")
-"""What a report says of how its run was made: the ledger keeps it, so that a report is compared with it."""
 NOT_WRITABLE = "The ledger beside the data cannot be written, so this run is not recorded. Name one: --ledger FILE."
 
 
@@ -79,15 +77,16 @@ class Recorder:
                 with contextlib.suppress(StorageError):  # what went wrong first is what the caller must know
                     self.add(REFUSED, stated | {"run": begun, "why": error.message})
             raise
-        made = {name: facts[name] for name in MADE if name in facts}
+        # What a report says of how its run was made is kept, to be compared with it.
+        made = {name: facts[name] for name in ("command", "file") if name in facts}
         return result, self.add(FINISHED, {"kind": kind, **stated_facts(result.to_dict()), **made})
 
     def plan(self, kind: str, facts: dict[str, Any]) -> str:
-        """Record that settings were tried on these data before an audit, and say how many runs there were."""
+        """Record that settings were tried on these data before an audit."""
         return self.add(PLANNED, {"kind": kind, **facts})
 
     def seal(self, facts: dict[str, Any]) -> str:
-        """Record that a protocol and these data were sealed, once, and say how many runs there were."""
+        """Record, once, that a protocol and these data were sealed."""
         for line in self._lines():
             if self.path is not None and line.event == SEALED and line.facts.get("seal") == facts["seal"]:
                 return f"Sealed earlier: see line {line.number} of {self.path.name}."
@@ -135,13 +134,8 @@ def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     protocol = facts.get("protocol")
     return {
         "protocol": None if protocol is None else protocol["digest"],
-        "seed": facts["seed"],
-        "challenge": facts.get("challenge"),
-        "seal": facts.get("seal"),
-        "rule_source": facts.get("rule_source"),
+        **{name: facts.get(name) for name in ("seed", "challenge", "seal", "rule_source", "draws", "p_value")},
         "columns": facts["data_fingerprint"],
-        "draws": facts["draws"],
-        "p_value": facts["p_value"],
         "verdict": "rejected" if facts["reject"] else "not rejected",
     }
 
@@ -149,11 +143,8 @@ def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
 def finished_line(lines: Sequence[Line], facts: Mapping[str, Any], words: str | None = None) -> int | None:
     """The line that records a result; of several alike, the one that `words` name. None where none does."""
     stated = stated_facts(facts).items()
-    found = [
-        line
-        for line in lines
-        if line.event == FINISHED and all(line.facts.get(name) == value for name, value in stated)
-    ]
+    finished = [line for line in lines if line.event == FINISHED]
+    found = [line for line in finished if all(line.facts.get(name) == value for name, value in stated)]
     named = [line for line in found if line.hash[:16] in (words or "")]
     return (named or found)[0].number if found else None
 
@@ -174,10 +165,8 @@ def ledger_of(result: str, data: str, facts: Mapping[str, Any]) -> Path | None:
     """The ledger beside the data, or one beside the result that lists it."""
     if ledger_path(data).exists():
         return ledger_path(data)
-    for place, lines in _ledgers_beside(result):
-        if finished_line(lines, facts) is not None:
-            return place
-    return None
+    listed = (place for place, lines in _ledgers_beside(result) if finished_line(lines, facts) is not None)
+    return next(listed, None)
 
 
 def _ledgers_beside(result: str) -> Iterator[tuple[Path, list[Line]]]:
@@ -199,8 +188,14 @@ def check_recorded(place: Path, facts: Mapping[str, Any], made: Provenance, resu
     if line is None:
         return False, f"no line of {place.name} records this result", runs
     where, known = place, lines[:line]
-    if made.runs is not None and known[-1].hash[:16] not in made.runs:
-        where, known = _named_line(made.runs, result) or (where, known)
+    if made.runs is not None and known[-1].hash[:16] not in made.runs:  # perhaps it names a line of another ledger
+        named = (
+            (other, others[: one.number])
+            for other, others in _ledgers_beside(result)
+            for one in others
+            if f"(hash {one.hash[:16]}..." in made.runs
+        )
+        where, known = next(named, (where, known))
     kept = known[-1].facts
     recorded = (kept.get("command"), line_words(where, known), kept.get("file"))
     for said, there in zip((made.command, made.runs, made.data), recorded, strict=True):
@@ -210,15 +205,6 @@ def check_recorded(place: Path, facts: Mapping[str, Any], made: Provenance, resu
     other = [] if where == place else [f"The result names line {known[-1].number} of {where.name}."]
     told = " ".join([f"line {line} of {place.name}.", *other, *doubts(lines), *order])
     return not turned_back(lines) and OUT_OF_ORDER not in " ".join(order), told, runs
-
-
-def _named_line(words: str, result: str) -> tuple[Path, list[Line]] | None:
-    """The ledger beside a result that has the line whose hash is in these words, with its lines up to that one."""
-    for place, lines in _ledgers_beside(result):
-        for line in lines:
-            if f"(hash {line.hash[:16]}..." in words:
-                return place, lines[: line.number]
-    return None
 
 
 def _without_name(words: str) -> str:

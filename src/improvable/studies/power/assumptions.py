@@ -80,11 +80,11 @@ class Outlook:
         above = int(np.clip(np.searchsorted(self.sizes, within), 1, len(self.sizes) - 1))
         left, right, here = (1 / np.sqrt(rows) for rows in (*self.sizes[above - 1 : above + 1], within))
         share = (left - here) / (left - right)
-
-        def between(values: FloatArray, share: float) -> FloatArray:
-            return np.asarray((1 - share) * values[above - 1] + share * values[above])
-
-        return between(self.means, share), between(self.covariances, max(share, 0.0))
+        inside = max(share, 0.0)
+        return (
+            (1 - share) * self.means[above - 1] + share * self.means[above],
+            (1 - inside) * self.covariances[above - 1] + inside * self.covariances[above],
+        )
 
     def reach(self, training: Sequence[float]) -> str:
         """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""
@@ -152,12 +152,11 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
             share *= group.share / total
             mean += share * vector
             second += share * (np.outer(vector, vector) + np.outer(outcome, outcome))
-    flat = mean.ravel()
-    calibration = UTILITIES["calibration"].measure("the outcome")
-    nothing = np.zeros_like(second)
+    flat, nothing = mean.ravel(), np.zeros_like(second)
+    firsts = {f"{FEWEST_OF_GROUP} rows of group '{one.name}'": FEWEST_OF_GROUP * total / one.share for one in groups}
     return Outlook(
         attributes=(Attribute("group", tuple(group.name for group in groups), np.arange(len(groups))),),
-        measures=(calibration,),
+        measures=(UTILITIES["calibration"].measure("the outcome"),),
         accuracy=(0,),
         fairness=(0,),
         sizes=np.ones(1),
@@ -166,10 +165,7 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
         fit=nothing,
         shared=nothing,
         uncertainty=nothing,
-        teaching=max(
-            (float(FEWEST_ROWS), f"{FEWEST_ROWS} rows"),
-            *((FEWEST_OF_GROUP * total / one.share, f"{FEWEST_OF_GROUP} rows of group '{one.name}'") for one in groups),
-        ),
+        teaching=max((float(FEWEST_ROWS), f"{FEWEST_ROWS} rows"), *((rows, why) for why, rows in firsts.items())),
         basis=_words(groups, total),
         learns=False,
     )
@@ -190,18 +186,15 @@ def _kinds(group: AssumedGroup) -> list[tuple[list[int], float, float, float]]:
                 f"everyone the {whose} selects in group '{group.name}' is selected by both, yet the two means differ.",
                 "Lower the overlap, or change the rates.",
             )
-    return [(chosen, share, level, _spread(group, level)) for chosen, share, level in out]
-
-
-def _spread(group: AssumedGroup, level: float) -> float:
     if group.spread is not None:
-        return group.spread
-    if not 0 <= level <= 1:
-        raise OptionError(
-            f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
-            "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
-        )
-    return float(np.sqrt(level * (1 - level)))
+        return [(chosen, share, level, group.spread) for chosen, share, level in out]
+    for *_, level in out:
+        if not 0 <= level <= 1:
+            raise OptionError(
+                f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
+                "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
+            )
+    return [(chosen, share, level, float(np.sqrt(level * (1 - level)))) for chosen, share, level in out]
 
 
 def _check(group: AssumedGroup) -> None:

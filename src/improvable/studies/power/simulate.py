@@ -76,11 +76,6 @@ class Setting:
         return self.train_fraction if self.scheme == "split" else None
 
     @property
-    def feasible(self) -> bool:
-        """Whether there are rows to learn from and rows to test on."""
-        return min(self.training_rows[0], self.test_rows) > 0
-
-    @property
     def cuts(self) -> Cuts:
         if self.scheme == "split":
             return Cuts((self.train_fraction,))
@@ -89,12 +84,16 @@ class Setting:
 
     @property
     def training_rows(self) -> tuple[int, ...]:
-        """That the candidate of each block learns from."""
+        """The rows that the candidate of each block learns from."""
         return tuple(int(cut * self.rows) for cut in self.cuts.ends)
 
     @property
     def test_rows(self) -> int:
         return self.rows - self.training_rows[0]
+
+    @property
+    def feasible(self) -> bool:
+        return min(self.training_rows[0], self.test_rows) > 0
 
 
 @dataclass(frozen=True)
