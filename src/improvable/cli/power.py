@@ -10,7 +10,7 @@ from improvable.cli.options import completed, with_settings
 from improvable.cli.output import quietly, say, warn
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
-from improvable.trust.recorder import open_recorder, reading_facts
+from improvable.trust.ledger import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.studies.power import AssumedGroup, PowerPlan

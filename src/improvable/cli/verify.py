@@ -18,8 +18,7 @@ from improvable.results.formatting import p_equals, p_text
 from improvable.results.wording import seal_words
 from improvable.trust import verification as trust
 from improvable.trust.bundle import SMALLEST, is_bundle, verify_bundle, write_bundle
-from improvable.trust.ledger import VERIFIED, read_ledger
-from improvable.trust.recorder import NOT_WRITABLE, Recorder, check_recorded, ledger_of
+from improvable.trust.ledger import NOT_WRITABLE, VERIFIED, Recorder, check_recorded, ledger_of, read_ledger
 
 MAX_SHOWN = 20
 WORDS = {True: "same", False: "DIFFERENT", None: "unchecked"}

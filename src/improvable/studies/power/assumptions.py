@@ -23,46 +23,23 @@ class Outlook:
     """Moments of the contribution vectors of a population, from a pilot or from assumptions.
 
     A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, pair
-    (u, w), algorithm, part.
-
-    Attributes
-    ----------
-    attributes, measures, accuracy, fairness
-        As in `Evidence`.
-    sizes : array of shape (J,)
-        Numbers of training rows at which the candidate was studied; one for a candidate that does not learn.
-    means : array of shape (J, width)
-        The mean contribution of a row, for candidates that learned from so many rows.
-    covariances : array of shape (J, width, width)
-        The covariance of one row's contribution.
-    fit : array of shape (width, width)
-        Phi. Candidates found on different rows differ: with n training rows, their means have covariance Phi / n.
-    shared : array of shape (width, width)
-        Gamma + Gamma', where Gamma is the covariance of what a row does to the candidate's mean when it trains and what
-        it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
-    uncertainty : array of shape (width, width)
-        Covariance of the error with which the means are known.
-    teaching : (float, str)
-        How many rows the first block of a forward repetition must hold to teach, and what for.
-    basis : tuple of str
-        What all this rests on, one sentence each.
-    learns : bool
-        Whether the candidate depends on the training rows.
+    (u, w), algorithm, part. Gamma is the covariance of what a row does to the candidate's mean when it trains and what
+    it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
     """
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[Attribute, ...]  # the first four are those of `Evidence`
     measures: tuple[Measure, ...]
     accuracy: tuple[int, ...]
     fairness: tuple[int, ...]
-    sizes: FloatArray
-    means: FloatArray
-    covariances: FloatArray
-    fit: FloatArray
-    shared: FloatArray
-    uncertainty: FloatArray
-    teaching: tuple[float, str]
-    basis: tuple[str, ...]
-    learns: bool
+    sizes: FloatArray  # (J,): training rows at which the candidate was studied; one where it does not learn
+    means: FloatArray  # (J, width): the mean contribution of a row, for candidates that learned from so many rows
+    covariances: FloatArray  # (J, width, width), of one row's contribution
+    fit: FloatArray  # Phi, (width, width): candidates found on different n rows have means with covariance Phi / n
+    shared: FloatArray  # Gamma + Gamma', (width, width)
+    uncertainty: FloatArray  # (width, width): covariance of the error with which the means are known
+    teaching: tuple[float, str]  # how many rows the first block of a forward repetition must hold, and what for
+    basis: tuple[str, ...]  # what all this rests on, one sentence each
+    learns: bool  # whether the candidate depends on the training rows
 
     @property
     def width(self) -> int:

@@ -76,24 +76,10 @@ def margins(
 ) -> FloatArray:
     """The weakest component of a claim in each of many test samples, in standard errors, shape (points,).
 
-    That is the normal quantile of one minus the p-value; minus infinity where the p-value is 1.
-
-    Parameters
-    ----------
-    outlook : Outlook
-        For groups and utilities.
-    claim : Claim
-    mean : array of shape (width,)
-        The population's mean contribution.
-    covariance : array of shape (width, width)
-        Of a test sample's mean contribution.
-    units : int
-        How many rows or clusters a test sample has.
-    test, train : arrays of shape (points, width)
-        Mean contributions over test rows, and over training rows, which fix the reference pair of groups; None where
-        it is chosen on the test rows.
-    seed : int
-        For the folded gap, and for a reference chosen on test rows, which are drawn.
+    That is the normal quantile of one minus the p-value; minus infinity where the p-value is 1. `mean` is the
+    population's mean contribution and `covariance` that of a test sample of so many `units`, rows or clusters. `test`
+    and `train`, (points, width), are mean contributions over test rows, and over training rows, which fix the reference
+    pair of groups; None where it is chosen on the test rows. That, and the folded gap, take draws, which `seed` fixes.
     """
     # The strata of every group of every attribute, and at last of everyone, shape (places, strata).
     groups = [attribute.member == g for attribute in outlook.attributes for g in range(len(attribute.levels))]
@@ -236,8 +222,6 @@ class _Gap:
         pairs = np.array(ordered_pairs(self.groups, self.protected))
         # What makes gaps of utilities, shape (pairs, groups); zeros for a protected group beside itself.
         contrasts = np.eye(self.groups)[pairs[:, 0]] - np.eye(self.groups)[pairs[:, 1]]
-        noise = _normal(tests.spread, REFERENCE_DRAWS, seed, 4).reshape(REFERENCE_DRAWS, -1, 2)
-        gaps, drawn = (np.einsum("pgt,ig->pit", one, contrasts) for one in (both, noise))
         shape = (self.groups, 2, self.groups, 2)
         spread = np.einsum("ig,gthu,jh->itju", contrasts, tests.spread.reshape(shape), contrasts, optimize=True)
         # In each test, which pairs may be the status quo's widest (`contact_set`), shape (points, pairs).
@@ -250,6 +234,10 @@ class _Gap:
         near = short <= reach * np.sqrt(np.maximum(variances, 0.0))[widest] + tie
         counted = near & contrasts.any(axis=1)
         z, several = plain.copy(), np.isfinite(plain) & (counted.sum(axis=1) > 1)
+        if not several.any():
+            return z
+        noise = _normal(tests.spread, REFERENCE_DRAWS, seed, 4).reshape(REFERENCE_DRAWS, -1, 2)
+        gaps, drawn = (np.einsum("pgt,ig->pit", one, contrasts) for one in (both, noise))
         for some in np.unique(counted[several], axis=0):
             points = several & (counted == some).all(axis=1)
             z[points] = self._weakest(gaps[points], drawn, spread, some)
