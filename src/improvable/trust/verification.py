@@ -198,7 +198,9 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if isinstance(facts, dict) and "splits" in facts:
         if facts.get("folds") is not None or facts.get("combine") == "sequential":
             raise StorageError(*gone(f"'{place}'").args)
-        raise StorageError(f"'{place}' is of an earlier version.", "Verify it with that version, or run it again.")
+        raise StorageError(
+            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
+        )
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
     wrong = [name for name, hint in SHAPE.items() if not conforms(facts.get(name), hint)]

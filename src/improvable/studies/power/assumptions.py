@@ -1,6 +1,6 @@
-"""What planning takes for true: the moments of one row's contributions, and how they change with the training rows.
+"""What a plan assumes: the moments of one row's contributions, and how they change with the training rows.
 
-From assumed utilities and selection rates, where there is no pilot (`pilot` learns them from one).
+Here they follow from assumed utilities and selection rates; `pilot` estimates them from a pilot.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Outlook:
     accuracy: tuple[int, ...]
     fairness: tuple[int, ...]
     sizes: FloatArray  # (J,): training rows at which the candidate was studied; one where it does not learn
-    means: FloatArray  # (J, width): the mean contribution of a row, for candidates that learned from so many rows
+    means: FloatArray  # (J, width): the mean contribution of a row, for candidates trained on each size
     covariances: FloatArray  # (J, width, width), of one row's contribution
     fit: FloatArray  # Phi, (width, width): candidates found on different n rows have means with covariance Phi / n
     shared: FloatArray  # Gamma + Gamma', (width, width)
@@ -64,7 +64,7 @@ class Outlook:
         )
 
     def reach(self, training: Sequence[float]) -> str:
-        """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""
+        """Whether candidates were studied with these numbers of training rows: "studied", "below" or "beyond"."""
         if self.learns and min(training) < 0.99 * self.sizes[0]:
             return "below"
         return "beyond" if self.learns and max(training) > 1.01 * self.sizes[-1] else "studied"

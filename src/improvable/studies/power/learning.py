@@ -121,7 +121,7 @@ class Learning:
         return frame_of(self.points, self.backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
+        """Everything as plain numbers and strings, ready for JSON."""
         return {
             "rule": self.rule,
             "more_rows_help": self.more_rows_help,

@@ -77,11 +77,11 @@ def margins(
     """The weakest component of a claim in each of many test samples, in standard errors, shape (points,).
 
     That is the normal quantile of one minus the p-value; minus infinity where the p-value is 1. `mean` is the
-    population's mean contribution and `covariance` that of a test sample of so many `units`, rows or clusters. `test`
+    population's mean contribution and `covariance` that of a test sample of `units` rows or clusters. `test`
     and `train`, (points, width), are mean contributions over test rows, and over training rows, which fix the reference
     pair of groups; None where it is chosen on the test rows. That, and the folded gap, take draws, which `seed` fixes.
     """
-    # The strata of every group of every attribute, and at last of everyone, shape (places, strata).
+    # The strata of every group of every attribute, then of everyone, shape (places, strata).
     groups = [attribute.member == g for attribute in outlook.attributes for g in range(len(attribute.levels))]
     member = np.array([*groups, np.ones(len(outlook.attributes[0].member))], dtype=np.float64)
     values, counted = _by_place(test, outlook, member)

@@ -106,7 +106,7 @@ class PowerPlan:
         return all(size.rows is None for size in self.sample_sizes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
+        """Everything as plain numbers and strings, ready for JSON."""
         import improvable
 
         asked, best, claim = self.asked, self.best, self.claim.to_dict()
@@ -139,7 +139,7 @@ class PowerPlan:
         return frame_of(self.points, self.backend)
 
     def csv(self) -> str:
-        """All points as the text of a CSV file."""
+        """All points, in CSV."""
         import polars as pl
 
         return pl.DataFrame([asdict(point) for point in self.points], infer_schema_length=None).write_csv()

@@ -191,7 +191,7 @@ class PowerPoint:
     high: float | None
     training_rows: int  # of one repetition; of a forward one, what the last candidate learns from
     test_rows: int
-    reach: str  # whether the rule was studied with so many training rows: "studied", "below" or "beyond"
+    reach: str  # whether the pilot covers these numbers of training rows: "studied", "below" or "beyond"
 
 
 @dataclass(frozen=True)
@@ -292,5 +292,5 @@ def sample_size(
 
 
 def rounded(rows: float) -> int:
-    """To three digits: a plan is no more precise."""
+    """Three significant digits: a plan is not more precise than that."""
     return int(float(f"{rows:.3g}"))
