@@ -10,7 +10,7 @@ RUNTIME := $(VENV)/installed
 DEV := $(VENV)/dev-installed
 ENGINES := $(VENV)/engines-installed
 
-.PHONY: demo test test-engines lint types browser latex java replicate bench board validity docs notebooks pictures dist clean
+.PHONY: demo test test-engines lint types browser latex java replicate bench board validity pages docs notebooks pictures dist clean
 
 demo: $(RUNTIME)
 	$(BIN)/improvable demo
@@ -60,7 +60,11 @@ validity: $(DEV)
 replicate: $(RUNTIME)
 	$(BIN)/python -m replication $(if $(FILE),--data $(FILE)) $(if $(FAST),--fast)
 
-docs: $(DEV)
+# What pages take from the program: settings, commands, the JSON schema, attacks, the paper's elements.
+pages: $(DEV)
+	$(BIN)/python -m docs.generate
+
+docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 notebooks: $(DEV)

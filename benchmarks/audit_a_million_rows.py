@@ -114,10 +114,8 @@ def run_once(rows: int, n_jobs: int) -> Run:
         group="g",
         status_quo=improvable.threshold("score", capacity=CAPACITY),
         rule="linear",
-        repetitions=REPETITIONS,
-        draws=DRAWS,
+        test=improvable.Test(repetitions=REPETITIONS, draws=DRAWS),
         n_jobs=n_jobs,
-        progress=False,
     )
     p_value = result.p_value
     audit = time.perf_counter() - start

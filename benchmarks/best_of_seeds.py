@@ -163,7 +163,8 @@ def agrees() -> None:
     for scheme, cuts in SCHEMES.items():
         result = improvable.audit(
             frame, outcome="y", group="g", status_quo="now", rule="linear", features=["x0", "x1", "x2"], row_id="id",
-            accuracy="classification_rate", ask="accuracy", scheme=scheme, repetitions=7, method="delta", draws=100_000,
+            accuracy="classification_rate", claim=improvable.Claim(ask="accuracy"),
+            test=improvable.Test(scheme=scheme, repetitions=7, method="delta", draws=100_000),
         )  # fmt: skip
         blocks = result.repetition_rows().sort("repetition", "id")["block"].to_numpy().reshape(-1, ROWS)
         places = np.array([0.0, *cuts])[blocks]

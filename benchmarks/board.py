@@ -62,8 +62,9 @@ def try_rule(problem: Problem, rows: Any, rule: str, scheme: Scheme, repetitions
     out: dict[str, Any] = {"problem": problem.name, "rule": rule, "scheme": scheme}
     try:
         result = improvable.audit(
-            rows, **problem.asked, **problem.design, scheme=scheme, rule=rule, repetitions=repetitions, draws=draws,
-            progress=False, drop_missing=True,
+            rows, **problem.asked, **problem.design,
+            test=improvable.Test(scheme=scheme, repetitions=repetitions, draws=draws), rule=rule,
+            read=improvable.Read(drop_missing=True),
         )  # fmt: skip
     except ImprovableError as error:
         return {**out, "refused": error.message}

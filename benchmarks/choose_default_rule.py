@@ -38,7 +38,12 @@ def judge(problem: Problem, rule: str, sample: int) -> dict[str, Any]:
     rows = problem.draw(np.random.default_rng([11, sample]))
     begun = time.process_time()
     result = improvable.audit(
-        rows, **problem.asked, rule=rule, repetitions=1, draws=DRAWS, seed=sample, progress=False, drop_missing=True
+        rows,
+        **problem.asked,
+        rule=rule,
+        test=improvable.Test(repetitions=1, draws=DRAWS),
+        seed=sample,
+        read=improvable.Read(drop_missing=True),
     )
     seconds = time.process_time() - begun
     return {"problem": problem.name, "rule": rule, "sample": sample, "p": result.p_value, "seconds": seconds}
@@ -50,7 +55,7 @@ def flagship(rule: str, repetitions: int) -> dict[str, Any]:
     begun, processor = time.perf_counter(), time.process_time()
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.03),
-        features=CARE_MANAGEMENT_COVARIATES, rule=rule, repetitions=repetitions, n_jobs=-1, progress=False,
+        features=CARE_MANAGEMENT_COVARIATES, rule=rule, test=improvable.Test(repetitions=repetitions), n_jobs=-1,
     )  # fmt: skip
     seconds, wall = time.process_time() - processor, time.perf_counter() - begun
     return {"problem": FLAGSHIP, "rule": rule, "sample": repetitions, "seconds": seconds, "wall": wall}

@@ -183,8 +183,8 @@ def with_improvable(case: Case, frame: Any, draws: int, n_jobs: int | None) -> R
         group="g",
         status_quo=improvable.threshold("old", capacity=case.capacity),
         candidate=improvable.threshold("new", capacity=case.capacity),
-        gap="absolute",
-        draws=draws,
+        claim=improvable.Claim(gap="absolute"),
+        test=improvable.Test(draws=draws),
         n_jobs=n_jobs,
     )
     assert 0 <= result.p_value <= 1

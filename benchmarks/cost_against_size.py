@@ -49,7 +49,7 @@ def people(rows: int, groups: int = 2, outcomes: int | None = 16) -> pl.DataFram
 def compared(frame: pl.DataFrame, draws: int = DRAWS) -> Any:
     return improvable.compare(
         frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.2),
-        candidate=improvable.threshold("x0", capacity=0.2), draws=draws,
+        candidate=improvable.threshold("x0", capacity=0.2), test=improvable.Test(draws=draws),
     )  # fmt: skip
 
 
@@ -58,7 +58,8 @@ def audited(
 ) -> Any:
     return improvable.audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("score", capacity=0.2), rule="linear",
-        features=["x0", "x1", "x2"], repetitions=repetitions, draws=draws, engine=engine,
+        features=["x0", "x1", "x2"], test=improvable.Test(repetitions=repetitions, draws=draws),
+        read=improvable.Read(engine=engine),
     )  # fmt: skip
 
 

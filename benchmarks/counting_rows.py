@@ -110,7 +110,7 @@ def measure(folder: Path, rows: int, repetitions: int) -> None:
         status_quo=improvable.threshold("score", capacity=0.03),
         rule="linear",
         features=FEATURES,
-        repetitions=repetitions,
+        test=improvable.Test(repetitions=repetitions),
         row_id="id",
     )
     whole = time.process_time() - start

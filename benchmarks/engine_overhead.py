@@ -45,9 +45,9 @@ def audited(data: Any, engine: EngineName | None) -> str:
         rule="linear",
         features=FEATURES,
         row_id="id",
-        draws=1_000,
+        test=improvable.Test(draws=1_000),
         n_jobs=-1,
-        engine=engine,
+        read=improvable.Read(engine=engine),
     )
     return json.dumps(result.to_dict())
 

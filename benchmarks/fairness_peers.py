@@ -75,7 +75,9 @@ def with_fairlearn(frame: pd.DataFrame, draws: int) -> tuple[NDArray[Any], NDArr
 
 
 def with_improvable(frame: pd.DataFrame, draws: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    result = improvable.compare(frame, outcome="y", group="g", status_quo="now", candidate="new", draws=draws)
+    result = improvable.compare(
+        frame, outcome="y", group="g", status_quo="now", candidate="new", test=improvable.Test(draws=draws)
+    )
     assert 0 <= result.p_value <= 1
     values, drawn = result.evidence.values[0][:, 0], result.evidence.drawn[0][:, :, 0]
     wanted = [np.stack([x[..., 0], x[..., 1] - x[..., 0]], axis=-1) for x in (values, drawn)]

@@ -42,8 +42,9 @@ def main() -> None:
 
 def _audit(people: Any, features: Sequence[str], rule: str, scheme: Scheme) -> None:
     improvable.audit(
-        people, outcome="gagne_sum_t", group="race", rule=rule, features=features, scheme=scheme, n_jobs=1,
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), progress=False,
+        people, outcome="gagne_sum_t", group="race", rule=rule, features=features, test=improvable.Test(scheme=scheme),
+        n_jobs=1,
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     )  # fmt: skip
 
 

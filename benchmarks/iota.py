@@ -1,4 +1,4 @@
-"""How much Appendix F's iota changes power. Prints the table of iota in docs/rules.md.
+"""How much Appendix F's iota changes power. Prints the table of iota in docs/reference/rules.md.
 
 The rules `linear_search:fairest` and `linear_search:most_accurate:GROUP` look for a classifier that exceeds the claim
 on the training rows by iota: a constant, or a multiple of each component's standard error there. Three processes:
@@ -85,7 +85,9 @@ def outcomes(process: str, rules: list[str], null: bool, sample: int) -> list[tu
     frame, options = PROCESSES[process][0](np.random.default_rng([11, int(null), sample]), null)
     out = []
     for rule in rules:
-        result = improvable.audit(frame, **options, rule=rule, repetitions=1, draws=500, seed=sample, progress=False)
+        result = improvable.audit(
+            frame, **options, rule=rule, test=improvable.Test(repetitions=1, draws=500), seed=sample
+        )
         blocks = result.to_dict()["repetitions"][0]["rule_notes"]["blocks"]
         without = [block.get("status") == "nothing feasible found" for block in blocks]
         out.append((float(result.reject), sum(without) / len(without)))

@@ -1,4 +1,4 @@
-"""Power and level of selection rules, by simulation. Prints the second table of docs/rules.md.
+"""Power and level of selection rules, by simulation. Prints the second table of docs/reference/rules.md.
 
 Under the alternative, one feature (`record`) predicts the outcome well and is lower for one group at equal need:
 selecting the highest predictions is accurate for both groups and leaves the gap wide, while a rule that weighs the gap
@@ -38,8 +38,9 @@ def rejections(rule: str, samples: int, rows: int, null: bool) -> float:
     for i in range(samples):
         frame = people(np.random.default_rng([7, int(null), i]), rows, null)
         result = improvable.audit(
-            frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"], repetitions=1,
-            status_quo=improvable.threshold("score", capacity=0.25), draws=500, seed=i, progress=False,
+            frame, outcome="outcome", group="group", rule=rule, features=["visits", "record", "other"],
+            test=improvable.Test(repetitions=1, draws=500),
+            status_quo=improvable.threshold("score", capacity=0.25), seed=i,
         )  # fmt: skip
         hits += result.reject
     return hits / samples

@@ -201,7 +201,7 @@ def compas(path: Path) -> list[Problem]:
     detain = {
         "outcome": "two_year_recid", "group": "race", "status_quo": improvable.threshold("decile_score", above=4),
         "features": features, "accuracy": "classification_rate", "fairness": "false_positive_rate",
-        "selection": "burden",
+        "claim": improvable.Claim(selection="burden"),
     }  # fmt: skip
     return [
         real(

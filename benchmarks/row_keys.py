@@ -74,10 +74,9 @@ def audited(data: Any, repetitions: int) -> float:
         status_quo=improvable.threshold("score", capacity=0.03),
         rule="linear",
         features=[*FEATURES, "region"],
-        repetitions=repetitions,
-        draws=1_000,
+        test=improvable.Test(repetitions=repetitions, draws=1_000),
         n_jobs=-1,
-        engine="arrow" if isinstance(data, str) else None,
+        read=improvable.Read(engine="arrow" if isinstance(data, str) else None),
     )
     return float(result.p_value)
 

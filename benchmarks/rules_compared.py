@@ -1,4 +1,4 @@
-"""Every rule on the same data: median p-value, constraints reached, time. Prints tables like those of docs/rules.md.
+"""Every rule on the same data: median p-value, constraints reached, time. Prints tables for docs/reference/rules.md.
 
 Data: the simulated care programme (capacity 3%, calibration) and, where a file is named with --compas, the COMPAS file
 (classification rate against the false positive rate, no capacity).
@@ -27,7 +27,7 @@ COMPAS = (
 def run(data: Any, rule: str, **options: Any) -> str:
     start = time.perf_counter()
     try:
-        result = improvable.audit(data, rule=rule, progress=False, **options)
+        result = improvable.audit(data, rule=rule, **options)
     except ImprovableError as error:
         return f"| `{rule}` | refused: {error.message} | | | | |"
     seconds = time.perf_counter() - start
@@ -58,10 +58,9 @@ def main() -> None:
     )  # fmt: skip
     head = f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|"
     common = {
-        "repetitions": arguments.repetitions,
-        "draws": 4_000,
+        "test": improvable.Test(repetitions=arguments.repetitions, draws=4_000),
+        "constraints": improvable.Constraints(selection_gap=arguments.selection_gap),
         "n_jobs": -1,
-        "selection_gap": arguments.selection_gap,
     }
     print(f"Care programme, {arguments.rows:,} simulated rows, {arguments.repetitions} repetitions\n\n{head}")
     people = improvable.datasets.care_management(arguments.rows, seed=1)

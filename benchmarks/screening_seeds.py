@@ -24,7 +24,9 @@ def main() -> None:
         for scheme in SCHEMES:
             medians, singles, rejected = [], [], 0
             for seed in SEEDS:
-                result = improvable.audit(frame, **DIABETES_SCREENING, scheme=scheme, seed=seed, n_jobs=-1)
+                result = improvable.audit(
+                    frame, **DIABETES_SCREENING, test=improvable.Test(scheme=scheme), seed=seed, n_jobs=-1
+                )
                 medians.append(result.p_value)
                 singles += [repetition.p_value for repetition in result.repetitions]
                 rejected += result.reject

@@ -57,10 +57,8 @@ def _audit(frame: pl.DataFrame, rule: str) -> None:
         group="g",
         status_quo=status_quo,
         rule=rule,
-        repetitions=2,
-        draws=1_000,
+        test=improvable.Test(repetitions=2, draws=1_000),
         n_jobs=1,
-        progress=False,
     )
 
 

@@ -121,7 +121,7 @@ def cost_rows(result: Audit | Comparison, theirs: str, differs: str) -> list[Row
 
 def verdict_row(theirs: str, absolute: Audit | Comparison, differs: str) -> Row:
     """The verdict; where the data or the effort are not the paper's, it says so instead of comparing."""
-    signed = absolute.reconsider(gap="signed")
+    signed = absolute.with_claim(gap="signed")
     words = ["rejected" if one.reject else "not rejected" for one in (absolute, signed)]
     ours = words[0] if words[0] == words[1] else f"{words[0]} (signed: {words[1]})"
     if not theirs:
@@ -143,7 +143,7 @@ def columns_of(rows: Sequence[Sequence[str]]) -> str:
 
 def _p_rows(result: Audit | Comparison, theirs: str) -> list[Row]:
     middle = "median p" if isinstance(result, Audit) else "p"
-    signed = result.reconsider(gap="signed")
+    signed = result.with_claim(gap="signed")
     shown = [p_text(one.p_value, one.question.draws) for one in (result, signed)]
     return [
         Row(f"{middle}, absolute gap (the paper's)", theirs, shown[0]),

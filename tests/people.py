@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 import improvable
+from flat import flat_audit, flat_compare
 
 ROWS = 3_000
 
@@ -46,7 +47,7 @@ def audited(data: Any, **options: Any) -> str:
         "row_id": "person",
         "train_rows": 900,
     }
-    result = improvable.audit(
+    result = flat_audit(
         data,
         outcome="visits",
         group="group",
@@ -59,7 +60,7 @@ def audited(data: Any, **options: Any) -> str:
 
 
 def compared(data: Any, **options: Any) -> str:
-    result = improvable.compare(
+    result = flat_compare(
         data,
         outcome="visits",
         group="group",

@@ -8,6 +8,7 @@ import polars as pl
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 
 EVIL = r"<script>alert(1)</script> 50%_of {A&B} \input{x} #1 ~^ |*x* #let $y$ ]"
 ABOUT: dict[str, Any] = {
@@ -30,7 +31,7 @@ SHAPES: list[dict[str, Any]] = [
 @cache
 def make_audit(**options: Any) -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
-    return improvable.audit(
+    return flat_audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
         rule="linear", features=["gagne_sum_tm1", "dem_female"], draws=500, seed=1, **{"repetitions": 3} | options,
     )  # fmt: skip
@@ -39,7 +40,7 @@ def make_audit(**options: Any) -> improvable.Audit:
 @cache
 def make_labeled() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
-    return improvable.audit(
+    return flat_audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
         rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1, **ABOUT,
     )  # fmt: skip
@@ -55,7 +56,7 @@ def compare_case(**options: Any) -> improvable.Comparison:
         )
     )
     asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
-    return improvable.compare(frame, outcome="count", draws=200, **asked)
+    return flat_compare(frame, outcome="count", draws=200, **asked)
 
 
 @cache
@@ -74,14 +75,16 @@ def many_groups(count: int) -> improvable.Comparison:
             "new": (need + rng.normal(0, 0.3, rows) > 3.5).astype(float),
         }
     )
-    return improvable.compare(frame, outcome="need", group="group", status_quo="now", candidate="new", draws=300)
+    return improvable.compare(
+        frame, outcome="need", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=300)
+    )
 
 
 @cache
 def make_evil() -> improvable.Comparison:
     frame = Case(seed=3, rows=900).frame().rename({"group": EVIL})
     frame = frame.with_columns(frame[EVIL].replace({"a": EVIL}))
-    return improvable.compare(
+    return flat_compare(
         frame, outcome="count", group=EVIL, status_quo="now", candidate="new", draws=200, organization=EVIL,
         labels={"count": EVIL},
     )  # fmt: skip

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.datasets import (
     CARE_MANAGEMENT_COVARIATES,
     COVARIATE_FAMILIES,
@@ -35,7 +36,7 @@ def people() -> pl.DataFrame:
 
 def test_the_published_averages_come_out_within_sampling_error(people: pl.DataFrame) -> None:
     """The standard error of a group's mean over seven repetitions is about 0.1 for white and 0.2 for black patients."""
-    result = improvable.audit(people, n_jobs=2, **OPTIONS)  # type: ignore[arg-type]
+    result = flat_audit(people, n_jobs=2, **OPTIONS)
     repetitions = result.to_dict()["repetitions"]
 
     def mean(group: str, name: str) -> float:
@@ -49,13 +50,13 @@ def test_the_published_averages_come_out_within_sampling_error(people: pl.DataFr
 
 
 def test_with_accuracy_measured_by_cost_it_is_not_rejected(people: pl.DataFrame) -> None:
-    result = improvable.audit(
+    result = flat_audit(
         people,
         accuracy="calibration:cost_t",
         fairness="calibration",
         n_jobs=2,
         repetitions=3,
-        **OPTIONS,  # type: ignore[arg-type]
+        **OPTIONS,
     )
     assert result.p_value > 0.5
 
@@ -123,7 +124,7 @@ def test_detection_rises_in_all_groups_and_is_not_shown_for_the_undiagnosed() ->
     }
     frames = {"everybody": everybody, "undiagnosed": everybody.filter(pl.col("diagnosed") == 0)}
     for name, people in frames.items():
-        result = improvable.audit(people, **DIABETES_SCREENING, draws=2_000)
+        result = flat_audit(people, **DIABETES_SCREENING, draws=2_000)
         repetitions = result.to_dict()["repetitions"]
         for group, share in expected[name].items():
             found = np.mean([repetition["accuracy"][group]["candidate"] for repetition in repetitions])

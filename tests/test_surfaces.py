@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.web.answers import audit_options
 
@@ -59,7 +59,7 @@ def said_of(result: dict[str, Any]) -> dict[str, Any]:
 def by_python(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     asked: dict[str, Any] = {"outcome": "repaid", "group": "sex", "status_quo": "approved", "capacity": "same",
                              "row_id": "row"}  # fmt: skip
-    return said_of(improvable.audit(frame, **(asked | options)).to_dict())
+    return said_of(flat_audit(frame, **(asked | options)).to_dict())
 
 
 def by_options(file: Path, words: list[str]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def test_without_options_every_surface_gives_the_same_verdict(tmp_path: Path, mo
     assert by_options(Path("loans.csv"), PLAIN_OPTIONS) == found
     assert run(["init", "loans.toml", "--data", "loans.csv"]) == 0
     guessed = Path("loans.toml").read_text()
-    Path("loans.toml").write_text(guessed.replace("[test]", '[test]\nrow_id = "row"'))
+    Path("loans.toml").write_text(guessed.replace("[columns]", '[columns]\nrow_id = "row"'))
     assert run(["audit", "loans.toml", "--data", "loans.csv", "--json", "init.json"]) == 0
     assert said_of(json.loads(Path("init.json").read_text())) == found
     meant = {"repaid": "1", "approved": "1"}

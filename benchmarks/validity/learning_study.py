@@ -131,5 +131,8 @@ def _by_both(case: Learning, p: int, i: int) -> dict[str, float]:
 def _screening(seed: int) -> dict[str, float]:
     people = diabetes_screening()
     return found_by(
-        {scheme: improvable.audit(people, **DIABETES_SCREENING, scheme=scheme, seed=seed) for scheme in SCHEMES}
+        {
+            scheme: improvable.audit(people, **DIABETES_SCREENING, test=improvable.Test(scheme=scheme), seed=seed)
+            for scheme in SCHEMES
+        }
     )

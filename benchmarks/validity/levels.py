@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import improvable
 from improvable._typing import FloatArray, IntArray
 from improvable.data.frame import read_rows
 from improvable.data.groups import Attribute
@@ -16,8 +15,11 @@ from improvable.inference.bootstrap import resample
 from improvable.inference.cells import count
 from improvable.inference.evidence import Evidence
 from improvable.inference.test import Assessment, assess, lower_median
+from improvable.procedure.compare import run_comparison
+from improvable.procedure.run import run_audit
 from improvable.procedure.split import DRAWING, Part, make_splitting, seed_of
 from improvable.question.claim import Claim
+from improvable.question.settings import Settings
 from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
@@ -48,10 +50,11 @@ def p_values(assessment: Assessment) -> dict[str, float]:
 def compare_once(process: Process, truth: Truth, seed: tuple[int, ...], draws: int = DRAWS) -> Comparison:
     rng = np.random.default_rng(seed)
     status_quo, candidate = process.algorithms()
-    return improvable.compare(
-        process.draw(rng, process.rows, truth), outcome="outcome", group="group", status_quo=status_quo,
-        candidate=candidate, draws=draws, seed=seed[-1], n_jobs=1, direction="as stated", **process.options(),
+    settings = Settings(
+        outcome="outcome", group="group", status_quo=status_quo, draws=draws, seed=seed[-1], direction="as stated",
+        **process.options(),
     )  # fmt: skip
+    return run_comparison(process.draw(rng, process.rows, truth), settings, candidate, n_jobs=1)
 
 
 def compare_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
@@ -98,11 +101,11 @@ def audit_once(process: Process, truth: Truth, seed: tuple[int, int], draws: int
     status_quo, candidate = process.algorithms()
     frame = process.draw(rng, 2 * process.rows, truth)
     read = [name for name in ("new", "score_new") if name in frame.columns]
-    return improvable.audit(
-        frame, outcome="outcome", group="group", status_quo=status_quo,
-        rule=Given(candidate), features=read, draws=draws, seed=seed[-1], n_jobs=1, progress=False,
-        direction="as stated", **{"repetitions": REPETITIONS, **process.options(), **options},
+    settings = Settings(
+        outcome="outcome", group="group", status_quo=status_quo, rule=Given(candidate), features=read, draws=draws,
+        seed=seed[-1], direction="as stated", **{"repetitions": REPETITIONS, **process.options(), **options},
     )  # fmt: skip
+    return run_audit(frame, settings, n_jobs=1, progress=False)
 
 
 def audit_found(process: Process, truth: Truth, seed: tuple[int, int], draws: int = DRAWS) -> dict[str, float]:
@@ -111,12 +114,12 @@ def audit_found(process: Process, truth: Truth, seed: tuple[int, int], draws: in
 
 
 def rule_once(scene: Scene, rule: Any, rows: int, seed: tuple[int, int], draws: int, **options: Any) -> Audit:
-    return improvable.audit(
-        scene.draw(np.random.default_rng(seed), rows), outcome="outcome", group="group", rule=rule,
-        status_quo=improvable.threshold("score", above=0.0), features=scene.features, accuracy="classification_rate",
-        draws=draws, seed=seed[-1], n_jobs=1, progress=False, direction="as stated",
+    settings = Settings(
+        outcome="outcome", group="group", rule=rule, status_quo={"score": "score", "above": 0.0},
+        features=scene.features, accuracy="classification_rate", draws=draws, seed=seed[-1], direction="as stated",
         **{"repetitions": REPETITIONS, **options},
     )  # fmt: skip
+    return run_audit(scene.draw(np.random.default_rng(seed), rows), settings, n_jobs=1, progress=False)
 
 
 def rule_found(

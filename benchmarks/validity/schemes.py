@@ -20,9 +20,10 @@ from improvable.inference.cells import Cells, count, pool_clusters
 from improvable.inference.corrections import RowsInClusters, prepare
 from improvable.inference.evidence import Evidence
 from improvable.inference.test import assess, lower_median
+from improvable.procedure.run import run_audit
 from improvable.procedure.split import DRAWING, Splitting, forward_cuts, make_splitting, seed_of
 from improvable.question.claim import Claim
-from improvable.question.settings import Scheme
+from improvable.question.settings import Scheme, Settings
 from improvable.question.utility import Measure
 from improvable.results.audit import Audit
 from validity.learning import Learning, Rule, Table
@@ -66,14 +67,14 @@ def audit_of(case: Learning, table: Table, scheme: Scheme, seed: int, draws: int
     design = {name: name for name in ("weight", "cluster", "stratum") if getattr(table, name) is not None}
     columns |= {name: getattr(table, name) for name in design}
     cutoff: dict[str, Any] = {"above": 0.0} if case.capacity is None else {"capacity": case.capacity}
-    return improvable.audit(
-        pl.DataFrame(columns), outcome="outcome", group="group", status_quo=improvable.threshold("score", **cutoff),
+    settings = Settings(
+        outcome="outcome", group="group", status_quo={"score": "score", **cutoff},
         rule=case.rule if isinstance(case.rule, str) else Learned(case.rule, names, case.names(), case.capacity),
         features=names,
-        accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row", n_jobs=1,
-        direction="as stated", progress=False,
-        **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
+        accuracy=case.utility, ask=case.ask, scheme=scheme, draws=draws, seed=seed, row_id="row",
+        direction="as stated", **{"repetitions": REPETITIONS, **design, **dict(case.options), **options},
     )  # fmt: skip
+    return run_audit(pl.DataFrame(columns), settings, n_jobs=1, progress=False)
 
 
 def cuts_of(case: Learning, table: Table, scheme: Scheme) -> tuple[float, ...]:

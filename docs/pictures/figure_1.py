@@ -12,7 +12,7 @@ STEPS = (
     (
         "1  split",
         ("A random share of the rows", "is for training,", "the rest for testing."),
-        ('audit(scheme="split",', "  repetitions=, seed=,", "  train_fraction=)"),
+        ('seed=, scheme="split",', "repetitions=,", "train_fraction="),
     ),
     (
         "2  select",
@@ -28,7 +28,7 @@ STEPS = (
 COMBINE = (
     "4  combine",
     ("Reject if the lower median of the K p-values is below \u03b1/2.",),
-    ("Audit.reject: Audit.p_value < Audit.threshold",),
+    ("Audit.reject: Audit.p_value < Audit.level",),
 )
 
 
@@ -115,7 +115,7 @@ def figure_1() -> str:
     parts += [box(14, low, 344, 86, PALE), text(26, low + 24, "then", size=15, bold=True)]
     parts += [
         text(26, low + 46, "the rule on all rows: the algorithm to use instead"),
-        text(26, low + 75, "Audit.substitute()", size=12, code=True),
+        text(26, low + 75, "Audit.refit()", size=12, code=True),
     ]
     parts.append(arrow((xs[1] - 30, low + 43), (360, low + 43)))
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -22,8 +22,7 @@ result = improvable.audit(
     status_quo=improvable.threshold("risk_score_t", capacity=0.03),
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1", "*_romano_tm1", "dem_*"],
-    repetitions=3,
-    draws=1_000,
+    test=improvable.Test(repetitions=3, draws=1_000),
 )
 print(result.summary())
 

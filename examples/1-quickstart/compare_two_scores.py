@@ -28,6 +28,6 @@ print(table[["kind", "group", "status_quo", "candidate", "difference"]].to_strin
 # The same draws answer other questions at once. Is the gap smaller by at least a quarter?
 
 # %%
-quarter = result.reconsider(delta_fairness=0.25)
+quarter = result.with_claim(delta_fairness=0.25)
 print(quarter.alternative_hypothesis)
 print(quarter.p_value, quarter.reject)

@@ -30,8 +30,7 @@ result = improvable.audit(
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],
     weight="weight",
     cluster="patient",
-    repetitions=3,
-    draws=500,
+    test=improvable.Test(repetitions=3, draws=500),
 )
 print(result.summary())
 
@@ -42,16 +41,12 @@ print(result.summary())
 crossed = improvable.audit(
     visits,
     outcome="gagne_sum_t",
-    group=["race", "sex"],
-    cross=True,
-    min_group=600,
-    small="pool",
+    group=improvable.Groups(["race", "sex"], cross=True, min_group=600, small="pool"),
     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     rule="linear",
     features=["gagne_sum_tm1", "*_elixhauser_tm1"],
     cluster="patient",
-    repetitions=3,
-    draws=500,
+    test=improvable.Test(repetitions=3, draws=500),
 )
 print(crossed.groups)
 for text in crossed.warnings:

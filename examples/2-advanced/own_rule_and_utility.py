@@ -70,8 +70,8 @@ result = improvable.audit(
     features=["rent", "income"],
     accuracy=net_return,
     fairness="selection_rate",
-    form="difference",
-    draws=1_000,
+    claim=improvable.Claim(form="difference"),
+    test=improvable.Test(draws=1_000),
 )
 print(result.summary())
 

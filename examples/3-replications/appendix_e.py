@@ -46,7 +46,7 @@ audit = improvable.audit(
     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     rule="linear",
     features=["gagne_sum_tm1", "cost_*_tm1", "dem_*"],
-    draws=1_000,
+    test=improvable.Test(draws=1_000),
 )
 power = power_from_run(audit, etas=[0.0, 0.3, 0.6, 0.9], simulations=300, draws=300)
 print(power.summary())

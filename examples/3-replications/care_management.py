@@ -28,7 +28,7 @@ result = improvable.compare(
     group="race",
     status_quo=improvable.threshold("risk_score_t", capacity=0.03),
     candidate=improvable.threshold(candidate, capacity=0.03),
-    gap="absolute",
+    claim=improvable.Claim(gap="absolute"),
 )
 print(result.summary())
 
@@ -48,6 +48,6 @@ cost = improvable.compare(
     candidate=improvable.threshold(candidate, capacity=0.03),
     accuracy="calibration:cost_t",
     fairness="calibration",
-    gap="absolute",
+    claim=improvable.Claim(gap="absolute"),
 )
 print(f"accuracy by cost: p = {cost.p_value:.3f}, rejected: {cost.reject}")

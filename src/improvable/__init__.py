@@ -3,7 +3,9 @@
 `audit` tests a status quo against the candidates that a selection rule finds; `compare` tests one candidate.
 """
 
+from importlib import import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
 
 __version__ = _version("improvable")
 
@@ -25,19 +27,28 @@ from improvable.errors import (
 from improvable.procedure.api import audit, compare
 from improvable.question.catalog import UTILITIES
 from improvable.question.claim import Claim
-from improvable.question.settings import Groups, Read, Test
+from improvable.question.settings import About, Constraints, Groups, Read, Test
 from improvable.question.utility import Utility
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.results.load import load
 
+if TYPE_CHECKING:
+    from improvable.report import plots
+    from improvable.studies import power
+    from improvable.trust.verification import verify
+
+_LATER = {"plots": ("report.plots", ""), "power": ("studies.power", ""), "verify": ("trust.verification", "verify")}
+
 __all__ = [
     "UTILITIES",
+    "About",
     "Algorithm",
     "AlgorithmError",
     "Audit",
     "Claim",
     "Comparison",
+    "Constraints",
     "DataError",
     "Groups",
     "ImprovableError",
@@ -59,5 +70,22 @@ __all__ = [
     "export_algorithm",
     "import_algorithm",
     "load",
+    "plots",
+    "power",
     "threshold",
+    "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`power`, `plots` and `verify`, which are imported when they are first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'improvable' has no attribute {name!r}")
+    module, attribute = _LATER[name]
+    found = import_module(f"improvable.{module}")
+    return globals().setdefault(name, getattr(found, attribute) if attribute else found)
+
+
+def __dir__() -> list[str]:
+    """What tab completion offers: public names, not the packages behind them."""
+    return __all__

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import RULES
 from improvable.algorithms.rules.lasso import BoundedLinearRegression
 
@@ -39,20 +40,20 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "rule": "linear", "features": ["need", "wealth", "wrong"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @pytest.mark.paper("Section 2")
 @pytest.mark.parametrize("rule", ["linear", "lasso", "forest", "boosting"])
 def test_monotone_rules_never_decide_against_it(people: pl.DataFrame, rule: str) -> None:
-    free = audited(people, rule=rule, repetitions=1).substitute()
+    free = audited(people, rule=rule, repetitions=1).refit()
     bound = audited(people, rule=rule, monotone={"wrong": "+", "wealth": "-"})
     for repetition in bound.to_dict()["repetitions"]:
         selection = repetition["rule_notes"]
         assert {part["reached"]["monotone_violations"] for part in (selection, *selection["blocks"])} == {0}
     moved = people.with_columns(wrong=pl.col("wrong") + 1)
     assert (free.decide(moved) < free.decide(people)).any()
-    algorithm = bound.substitute()
+    algorithm = bound.refit()
     assert not (algorithm.decide(moved) < algorithm.decide(people)).any()
     assert "Monotone in wrong:+, wealth:-: decisions for 0 rows" in bound.summary(verbose=True)
 

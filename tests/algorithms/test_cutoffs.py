@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
+from flat import flat_compare
 from improvable.algorithms.thresholds import ScoreColumn, Threshold, TieBreaking
 from improvable.data.frame import read_rows
 
@@ -70,7 +71,7 @@ def test_the_draw_among_ties_is_independent_of_the_repetitions() -> None:
                           "s": rng.integers(0, 2, rows), "x": rng.normal(size=rows)})  # fmt: skip
     result = improvable.audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.25), rule="linear",
-        features=["x"], repetitions=4, draws=100,
+        features=["x"], test=improvable.Test(repetitions=4, draws=100),
     )  # fmt: skip
     for repetition in result.repetitions:
         assert repetition.shares["status_quo"]["train"] == pytest.approx(0.25, abs=4 * (0.25 * 0.5 / 20_000) ** 0.5)
@@ -84,8 +85,8 @@ def test_the_paper_s_letter_can_be_asked_for() -> None:
     asked: dict[str, Any] = {"outcome": "y", "group": "g", "draws": 100, "candidate": lambda f: np.ones(len(f))}
     now = improvable.threshold("score", capacity=0.4)
     with pytest.warns(improvable.ImprovableWarning, match="fewer than its capacity"):
-        strict = improvable.compare(frame, status_quo=now, ties="strict", **asked)
+        strict = flat_compare(frame, status_quo=now, ties="strict", **asked)
     with pytest.warns(improvable.ImprovableWarning, match="candidate selects 100.0%"):
-        drawn = improvable.compare(frame, status_quo=now, **asked)
+        drawn = flat_compare(frame, status_quo=now, **asked)
     assert strict.shares["status_quo"]["test"] == float((frame["score"] == 3).mean())  # type: ignore[arg-type]
     assert drawn.shares["status_quo"]["test"] == pytest.approx(0.4, abs=0.06)

@@ -11,12 +11,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.algorithms.decisions import prepare
 from improvable.data.frame import read_rows
 
 
 def compared(data: Any, candidate: Any, **options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         data, outcome="binary", group="group", status_quo="now", candidate=candidate, draws=200, **options
     )
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.models import fit_encoder
 from improvable.data.frame import read_rows
 
@@ -45,7 +46,7 @@ def audited(data: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "rule": "linear", "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(data, **{**settings, **options})
+    return flat_audit(data, **{**settings, **options})
 
 
 def test_what_became_of_each_column_is_reported(people: pl.DataFrame) -> None:
@@ -97,7 +98,7 @@ def test_the_encoding_is_learnt_from_training_rows_only(people: pl.DataFrame) ->
 
 
 def test_the_substitute_reads_messy_columns_of_new_rows(people: pl.DataFrame) -> None:
-    algorithm = audited(people).substitute()
+    algorithm = audited(people).refit()
     new = people.head(20).with_columns(ward=pl.lit("elsewhere"), age=pl.lit(None, dtype=pl.Float64))
     assert set(np.unique(algorithm.decide(new))) <= {0.0, 1.0}
     assert algorithm.decide(people).mean() == pytest.approx(0.2, abs=0.02)

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms import serialize as export
 from improvable.algorithms.decisions import Algorithm, DecisionColumn, Mixture
 from improvable.algorithms.models import FittedModel, RowFunction
@@ -58,7 +59,7 @@ def substitute(people: pl.DataFrame, rule: Any, **options: Any) -> Algorithm:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
         "features": FEATURES, "repetitions": 1, "draws": 100,
     }  # fmt: skip
-    return improvable.audit(people, rule=rule, **{**settings, **options}).substitute()
+    return flat_audit(people, rule=rule, **{**settings, **options}).refit()
 
 
 def small(estimator: Any) -> PredictiveRule:
@@ -103,7 +104,7 @@ def test_a_rules_algorithm_decides_the_same_after_reading(
 def test_what_a_forward_repetition_tested_decides_the_same_after_reading(people: pl.DataFrame, tmp_path: Path) -> None:
     result = improvable.audit(
         people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="lasso",
-        features=FEATURES, repetitions=1, draws=100,
+        features=FEATURES, test=improvable.Test(repetitions=1, draws=100),
     )  # fmt: skip
     mixture = result.mixture()
     assert isinstance(mixture, Mixture)
@@ -134,7 +135,7 @@ def by_need(rows: Any) -> Any:
     [
         (RowFunction(by_need), "a function of the rows is code, and cannot be exported"),
         (improvable.threshold(by_need, above=0.5), "a function of the rows is code"),
-        (improvable.threshold("score", capacity=0.1), "no cutoff yet. Export what substitute"),
+        (improvable.threshold("score", capacity=0.1), "no cutoff yet. Export what refit"),
     ],
 )
 def test_what_cannot_be_exported_says_why(tmp_path: Path, algorithm: Any, message: str) -> None:

@@ -40,7 +40,12 @@ def test_nothing_serious_is_found(
     browser: Browser, tmp_path: Path, groups: int, scheme: Literal["light", "dark"]
 ) -> None:
     result = improvable.compare(
-        people(groups), outcome="outcome", group="group", status_quo="status_quo", candidate="candidate", draws=300
+        people(groups),
+        outcome="outcome",
+        group="group",
+        status_quo="status_quo",
+        candidate="candidate",
+        test=improvable.Test(draws=300),
     )
     result.report(tmp_path / "report.html")
     page = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 900})

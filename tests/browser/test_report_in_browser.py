@@ -141,7 +141,8 @@ def audit() -> improvable.Audit:
     people = people.with_columns(pl.col(COLUMN).replace({"black": EVIL}))
     return improvable.audit(
         people, outcome="gagne_sum_t", group=COLUMN, rule="linear", features=["</script><b>feature", "dem_female"],
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=3, draws=500, seed=1,
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), test=improvable.Test(repetitions=3, draws=500),
+        seed=1,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-import improvable
 from browser_serving import SECONDS, Server, Visitor, chromium, serving, write_lenders_file, write_loans
+from flat import flat_audit
 from improvable.cli import run as command
 from improvable.datasets import DIABETES_SCREENING
 
@@ -424,7 +424,7 @@ def test_the_page_init_audit_and_python_give_the_same_numbers(
     monkeypatch.chdir(tmp_path)
     data = str(example[1] / "example-screening.csv")
     told = {name: DIABETES_SCREENING[name] for name in ("outcome", "group", "accuracy", "weight", "cluster", "stratum")}
-    in_python = improvable.audit(
+    in_python = flat_audit(
         data, **told, status_quo=DIABETES_SCREENING["status_quo"], capacity="status_quo", row_id="id"
     )
     options = [word for name, value in told.items() for word in (f"--{name}", value)]

@@ -127,7 +127,7 @@ def odd_files(folder: Path, good: pl.DataFrame) -> None:
     (folder / "packed.csv.gz").write_bytes(gzip.compress(text.encode()))
     good.write_excel(folder / "whole.xlsx", "patients")
     (folder / "bad.toml").write_text("[columns\n")
-    (folder / "odd.toml").write_text("[columns]\noutcome = 'outcome'\ngroup = 'group'\nseparator = 3\n")
+    (folder / "odd.toml").write_text("[columns]\noutcome = 'outcome'\ngroup = 'group'\n[read]\nseparator = 3\n")
 
 
 BASE = "--outcome outcome --group group --rule linear --features need,other --draws 200"
@@ -235,7 +235,7 @@ FILES = {
     f"audit duplicate.csv {SCORE} --engine arrow": "duplicate column names: 'outcome'",
     f"audit noise.xlsx {SCORE} --engine arrow": "'noise.xlsx' cannot be read",
     "audit bad.toml --data good.csv": "bad.toml",
-    "audit odd.toml --data good.csv": "[columns] separator is 3. It must be text",
+    "audit odd.toml --data good.csv": "[read] separator is 3. It must be text",
     "audit good.csv": "an audit needs --outcome and --group",
     "ledger good.csv": "there is no ledger",
 }

@@ -12,6 +12,7 @@ import pytest
 import typer.main
 
 import improvable
+from flat import flat_audit
 from improvable.cli import app, run
 from improvable.data.frame import read_rows
 
@@ -62,7 +63,7 @@ def test_the_command_line_and_the_library_agree(
     words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     words += ["--delta-accuracy", "black:0.01,white:0", "--gap", "absolute", "--json", "-"]
     assert run([*AUDIT.split(), *QUICK.split(), *words]) == 0
-    result = improvable.audit(
+    result = flat_audit(
         "patients.csv",
         outcome="gagne_sum_t",
         group="race",

@@ -32,7 +32,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, draws=300,
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], test=improvable.Test(repetitions=5, draws=300),
     ).save(folder)  # fmt: skip
     return folder
 
@@ -83,7 +83,7 @@ def test_a_finished_audit_says_how_a_rerun_would_decide(audited: Path, capsys: p
     assert facts["rerun"]["reject"] == result.reject
     assert run(f"--run {audited} --alpha 0.2 --correlation 0.1") == 0
     assert (
-        f"This audit {'rejected' if result.reconsider(alpha=0.2).reject else 'did not reject'}"
+        f"This audit {'rejected' if result.with_claim(alpha=0.2).reject else 'did not reject'}"
         in capsys.readouterr().out
     )
 
@@ -95,7 +95,8 @@ def test_a_run_gives_the_game_of_its_scheme_its_correlation(
     people = improvable.datasets.care_management(2_000, seed=2)
     result = improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"], repetitions=5, scheme=scheme, draws=300,
+        rule="linear", features=["gagne_sum_tm1", "cost_*_tm1"],
+        test=improvable.Test(repetitions=5, scheme=scheme, draws=300),
     )  # fmt: skip
     result.save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'} --json -") == 0
@@ -141,7 +142,7 @@ def test_one_repetition_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.Capt
     people = improvable.datasets.care_management(3_000, seed=2)
     improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=200,
+        rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=1, draws=200),
     ).save(tmp_path / "run")  # fmt: skip
     assert run(f"--run {tmp_path / 'run'}") == 0
     captured = capsys.readouterr()
@@ -195,7 +196,12 @@ def test_bad_input_is_one_line(command: str, said: str, capsys: pytest.CaptureFi
 
 def test_a_comparison_has_no_repetitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     improvable.compare(
-        Case().frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+        Case().frame(),
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     ).save(tmp_path / "run")
     assert run(f"--run {tmp_path / 'run'}") == 2
     assert "holds a comparison" in capsys.readouterr().err

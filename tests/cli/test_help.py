@@ -13,8 +13,9 @@ import pytest
 import typer
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.cli import app, run
-from improvable.cli.options import ORDER, options_of, panel_of
+from improvable.cli.options import ORDER, PANELS, options_of
 from pages import DOCS
 
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(app), "commands")  # noqa: B009
@@ -44,7 +45,7 @@ def test_options_stand_in_panels(command: str, capsys: pytest.CaptureFixture[str
     found = panels(shown([command], capsys))
     assert list(found) == [name for name in ORDER if name in found]
     for setting in options_of("audit" if command == "check" else command):
-        assert re.search(rf"^  {setting.flag}\b", found[panel_of(setting)], flags=re.MULTILINE), setting.flag
+        assert re.search(rf"^  {setting.flag}\b", found[PANELS[setting.section]], flags=re.MULTILINE), setting.flag
     if command == "audit":
         assert set(found) == set(ORDER)
         assert found["Options"].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
@@ -135,7 +136,7 @@ def test_the_page_about_rules_needs_no_pyarrow() -> None:
 def test_names_that_people_try_are_the_utilities_they_mean(name: str, ours: str) -> None:
     frame = people(2).drop_nulls().with_columns(e=pl.col("y"))
     asked: dict[str, Any] = {"outcome": "y", "group": "g", "status_quo": "d", "candidate": "e", "draws": 100}
-    one, other = (improvable.compare(frame, **asked, accuracy=called) for called in (name, ours))
+    one, other = (flat_compare(frame, **asked, accuracy=called) for called in (name, ours))
     assert one.to_dict() == other.to_dict()
     assert one.facts["accuracy_utilities"][0]["name"] == ours
 
@@ -156,5 +157,5 @@ def test_same_is_the_share_of_the_status_quo() -> None:
         "repetitions": 1, "duplicates": "keep", "direction": "as stated",
     }  # fmt: skip
     frame = people(2).drop_nulls()
-    one, other = (improvable.audit(frame, capacity=share, **asked) for share in ("same", "status_quo"))
+    one, other = (flat_audit(frame, capacity=share, **asked) for share in ("same", "status_quo"))
     assert one.to_dict() == other.to_dict()

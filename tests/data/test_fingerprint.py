@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.data.frame import read_rows
 from improvable.data.keys import Keying, fingerprint
 
@@ -91,16 +92,16 @@ def test_only_the_columns_that_are_read_matter() -> None:
         "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.2),
         "rule": "linear", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
-    whole = improvable.audit(people, **options).to_dict()
+    whole = flat_audit(people, **options).to_dict()
     read = ["gagne_sum_t", "race", "risk_score_t", "gagne_sum_tm1", "dem_female"]
-    cut = improvable.audit(people.select(read).reverse(), **options).to_dict()
+    cut = flat_audit(people.select(read).reverse(), **options).to_dict()
     for one in (cut, whole):
         del one["look"]  # which lists every column of the file, with why it is not read
     assert cut == whole
     assert len(whole["data_fingerprint"]) == 64
     compared = improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=options["status_quo"],
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=200,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), test=improvable.Test(draws=200),
     )  # fmt: skip
     assert compared.data_fingerprint == fingerprint(read_rows(people), read[:4])
 
@@ -109,7 +110,7 @@ def test_a_loaded_result_knows_the_data_it_came_from(tmp_path: Path) -> None:
     people = improvable.datasets.care_management(2_000, seed=2)
     result = improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=200,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), test=improvable.Test(draws=200),
     )  # fmt: skip
     result.save(tmp_path / "saved")
     loaded = improvable.load(tmp_path / "saved")

@@ -158,8 +158,8 @@ def test_an_audit_of_a_european_file_is_that_of_a_plain_one(tmp_path: Path) -> N
     results = [
         improvable.audit(
             tmp_path / name, outcome="gagne_sum_t", group="race",
-            status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear", exclude="*_t", repetitions=1,
-            draws=200, engine=engine,
+            status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear", exclude="*_t",
+            test=improvable.Test(repetitions=1, draws=200), read=improvable.Read(engine=engine),
         )
         for name, engine in ways
     ]  # fmt: skip

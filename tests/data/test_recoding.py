@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.question.argument_names import as_options
 
 N = 1_200
@@ -38,7 +39,7 @@ def audit(frame: Any, **options: Any) -> improvable.Audit:
         "outcome": "sick", "group": "sex", "status_quo": "selected", "capacity": 0.4, "rule": "linear",
         "repetitions": 2, "draws": 200, "features": ["need"], "row_id": "row",
     }  # fmt: skip
-    return improvable.audit(frame, **(asked | options))
+    return flat_audit(frame, **(asked | options))
 
 
 def worded(people: pl.DataFrame, words: tuple[Any, Any], *columns: str) -> pl.DataFrame:
@@ -104,18 +105,22 @@ def test_only_the_question_is_recoded(people: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("levels", "options", "words"),
     [
-        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*`positive={'sick': 'yes'}` or"),
-        (["deny", "approve"], {}, "`positive={'sick': 'deny'}` or `positive={'sick': 'approve'}`"),
+        (["yes", "no"], {}, "holds 'no' and 'yes' where numbers are needed.*positive={'sick': 'yes'}.*or"),
+        (["deny", "approve"], {}, "positive={'sick': 'deny'}.*or.*positive={'sick': 'approve'}"),
         (["yes", "no"], {"positive": {"sick": "yess"}}, "'sick' does not hold 'yess'.*yes"),
         (["yes", "no"], {"positive": {"sik": "yes"}}, "'sik', which is neither an outcome nor a decision.*sick"),
-        (["yes", "no", "maybe"], {"positive": {"sick": "yes"}}, "holds 3 levels: 'maybe'.*`na="),
-        (["yes", "no", "Yes "], {"positive": {"sick": "yes"}}, "differ only in spaces or capitals.*`strip=True`"),
+        (["yes", "no", "maybe"], {"positive": {"sick": "yes"}}, "holds 3 levels: 'maybe'.*`read=Read.na="),
+        (
+            ["yes", "no", "Yes "],
+            {"positive": {"sick": "yes"}},
+            "differ only in spaces or capitals.*`read=Read.strip=True.`",
+        ),
         (["yes", "no"], {"positive": "yess"}, "holds 'no' and 'yes'"),
-        (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*`na="),
-        (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*`strip=True`"),
+        (["yes", "no", "maybe"], {"positive": "yes"}, "holds 3 levels: 'maybe'.*`read=Read.na="),
+        (["yes", "no", "Yes "], {"positive": "yes"}, "differ only in spaces or capitals.*`read=Read.strip=True.`"),
         ([0, 1], {"positive": "yes"}, "`positive` is 'yes', which no outcome or decision with two values holds"),
         (["1", "n/a"], {}, "holds '1' and 'n/a'"),
-        (["1", "0", "0", "1", "0", "n/a"], {}, "holds text in 200 of 1,200 rows.*'n/a' in row 6.*`na="),
+        (["1", "0", "0", "1", "0", "n/a"], {}, "holds text in 200 of 1,200 rows.*'n/a' in row 6.*`read=Read.na="),
         ([f"t{i}" for i in range(100)], {"positive": "t1"}, "more than 60 levels"),
     ],
 )
@@ -158,7 +163,7 @@ def test_each_problem_of_the_data_is_said_once_with_the_advice_that_fixes_it(peo
 
 def test_positive_and_missing_values_are_part_of_the_protocol(people: pl.DataFrame) -> None:
     found = audit(worded(people, ("yes", "no"), "sick"), positive="yes", na=["9", "99"], strip=True)
-    declared = found.setting["protocol"]["declared"]["columns"]
+    declared = found.setting["protocol"]["declared"]["read"]
     assert (declared["positive"], declared["na"], declared["strip"]) == (["yes"], ["9", "99"], True)
 
 
@@ -202,7 +207,7 @@ def test_a_bare_value_that_two_columns_hold_is_refused_with_both_spellings(peopl
     spoken = worded(people, ("yes", "no"), "sick", "selected")
     with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold") as caught:
         audit(spoken, positive="yes")
-    hint = str(caught.value)
+    hint = str(caught.value).replace("read=Read(", "").replace(")`", "`")
     assert "`positive={'sick': 'yes', 'selected': 'yes'}` or `positive={'sick': 'yes', 'selected': 'no'}`" in hint
     assert "--positive sick=yes,selected=yes or --positive sick=yes,selected=no" in as_options(hint)
     with pytest.raises(improvable.ImprovableError, match="which both 'sick' and 'selected' hold"):
@@ -218,7 +223,7 @@ def test_a_bare_value_serves_where_one_column_holds_it(people: pl.DataFrame) -> 
 def test_the_meaning_of_every_column_is_in_the_protocol(people: pl.DataFrame) -> None:
     spoken = worded(people, ("no", "yes"), "sick").pipe(worded, ("yes", "no"), "selected")
     found = audit(spoken, positive={"sick": "no", "selected": "yes"})
-    assert found.setting["protocol"]["declared"]["columns"]["positive"] == {"sick": "no", "selected": "yes"}
+    assert found.setting["protocol"]["declared"]["read"]["positive"] == {"sick": "no", "selected": "yes"}
     assert found.table().equals(audit(people).table())
 
 
@@ -235,7 +240,7 @@ def test_amounts_the_wrong_way_round_are_refused_both_ways(people: pl.DataFrame,
     assert any("confirmed it as stated" in text for text in kept.warnings)
     asked: dict[str, Any] = {"outcome": "sick", "group": "sex", "status_quo": "selected", "draws": 200}
     with pytest.raises(improvable.ImprovableError, match=f"have a {side} mean 'sick'"):
-        improvable.compare(frame.with_columns(other=1 - pl.col("selected")), candidate="other", **asked, **options)
+        flat_compare(frame.with_columns(other=1 - pl.col("selected")), candidate="other", **asked, **options)
 
 
 def test_an_outcome_of_two_values_cannot_be_turned_twice(people: pl.DataFrame) -> None:

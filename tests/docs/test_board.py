@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import improvable
 from board import SCHEMES, page, table, try_rule
 from choose_default_rule import level_table, paired_table, power_table, z_of
+from flat import flat_audit
 from kept import append, read_log, write_between
 from problems import bends, hiring, problems
 
@@ -31,7 +31,7 @@ def test_the_board_has_a_row_for_every_rule_and_says_who_is_refused(audits: list
 
 
 def test_its_numbers_are_those_of_the_audit(audits: list[dict[str, Any]]) -> None:
-    result = improvable.audit(
+    result = flat_audit(
         TINY.rows, **TINY.asked, rule="linear", repetitions=1, draws=DRAWS, drop_missing=True
     )  # fmt: skip
     one = audits[0]

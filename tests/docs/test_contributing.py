@@ -27,8 +27,8 @@ def traced() -> list[str]:
     try:
         improvable.audit(
             people, outcome="gagne_sum_t", group="race", rule="linear", features=["gagne_sum_tm1", "dem_*"],
-            status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=1, draws=100, n_jobs=1,
-            progress=False,
+            status_quo=improvable.threshold("risk_score_t", capacity=0.1), n_jobs=1,
+            test=improvable.Test(repetitions=1, draws=100),
         ).summary()  # fmt: skip
     finally:
         sys.setprofile(None)

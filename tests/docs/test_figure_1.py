@@ -3,6 +3,7 @@
 import inspect
 import re
 import runpy
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -26,4 +27,5 @@ def test_the_picture_names_functions_that_exist() -> None:
         assert hasattr(getattr(improvable, owner), name)
     settings = set(re.findall(r"(\w+)=", code))
     assert {"repetitions", "train_fraction", "seed", "rule"} <= settings
-    assert settings <= set(inspect.signature(improvable.audit).parameters)
+    held = {one.name for one in fields(improvable.Test)}
+    assert settings <= {*inspect.signature(improvable.audit).parameters, *held}

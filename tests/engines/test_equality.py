@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import improvable
+from flat import flat_compare
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import read_rows
 from people import audited, compared, write_folder
@@ -136,8 +137,7 @@ def test_prices_of_a_linear_model_do_not_depend_on_batches(people: pl.DataFrame,
         improvable.audit(
             Memory(read_rows(shuffled(priced, size)), 1, size), outcome="cost", group="group", status_quo="price",
             accuracy="profit", rule=rule, features=["signal", "small", "insured"],
-            repetitions=2, draws=100, row_id="person",
-            train_rows=900,
+            test=improvable.Test(repetitions=2, draws=100, train_rows=900), row_id="person",
         ).repetitions[1].evidence.draws.tobytes()
         for size in (5, 97, 1_000, 3_000)
     }  # fmt: skip
@@ -154,8 +154,8 @@ def test_rows_are_told_apart_by_content_without_an_id(people: pl.DataFrame, tmp_
 def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tmp_path: Path) -> None:
     result = improvable.audit(
         write_folder(people, tmp_path / "f", [700]), outcome="visits", group="group",
-        status_quo=improvable.threshold("score", capacity=0.2), rule="linear", features=["signal"], repetitions=3,
-        draws=300, row_id="person", train_rows=900, method="delta",
+        status_quo=improvable.threshold("score", capacity=0.2), rule="linear", features=["signal"],
+        test=improvable.Test(repetitions=3, draws=300, train_rows=900, method="delta"), row_id="person",
     )  # fmt: skip
     assert result.to_dict()["method"] == "delta"
     assert "normal limit" in result.summary(verbose=True)
@@ -167,7 +167,7 @@ def test_results_can_be_saved_reconsidered_and_reported(people: pl.DataFrame, tm
     result.save(tmp_path / "saved")
     assert improvable.load(tmp_path / "saved").to_dict() == result.to_dict()
     assert result.frontier().p_value() == result.p_value
-    assert len(result.substitute().decide(people)) == len(people)
+    assert len(result.refit().decide(people)) == len(people)
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
@@ -184,7 +184,7 @@ def test_tables_are_of_a_kind_that_goes_with_the_data(people: pl.DataFrame) -> N
         pl.DataFrame: duckdb.from_arrow(people.to_arrow()),
     }
     for kind, data in frames.items():
-        assert type(improvable.compare(data, **settings).table()) is kind  # type: ignore[arg-type]
+        assert type(flat_compare(data, **settings).table()) is kind
 
 
 @pytest.mark.parametrize("ties", ["random", "strict"])

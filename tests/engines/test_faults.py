@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import read_rows
 from people import audited, compared, make_people, write_folder
@@ -42,7 +43,7 @@ def dying_score(marker: Path) -> Callable[[Any], Any]:
 def scored(data: Any, score: Callable[[Any], Any]) -> str:
     result = improvable.audit(
         data, outcome="visits", group="group", status_quo=improvable.threshold(score, capacity=0.2), rule="linear",
-        features=["signal", "small"], repetitions=2, draws=200, row_id="person", train_rows=500,
+        features=["signal", "small"], test=improvable.Test(repetitions=2, draws=200, train_rows=500), row_id="person",
     )  # fmt: skip
     return str(result.to_dict()) + str([repetition.evidence.draws.tobytes() for repetition in result.repetitions])
 
@@ -141,7 +142,8 @@ def test_a_killed_driver_goes_on_from_finished_stages_to_the_same_bytes(
     engine = Watched(Memory(read_rows(people), 1))
     improvable.audit(
         engine, outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2), rule="linear",
-        features=["signal", "small"], repetitions=3, draws=300, row_id="person", train_rows=500, run_folder="again",
+        features=["signal", "small"], test=improvable.Test(repetitions=3, draws=300, train_rows=500), row_id="person",
+        run_folder="again",
     )  # fmt: skip
     assert engine.passes.count("Counting") == 1, "only the status quo on all rows is counted again"
 
@@ -207,7 +209,7 @@ def test_bad_input_is_one_line(people: pl.DataFrame, name: str) -> None:
     options, message = ERRORS[name]
     settings = {"outcome": "visits", "group": "group", "engine": "memory", "row_id": "person", "train_rows": 900}
     with pytest.raises(improvable.ImprovableError) as caught:
-        improvable.audit(
+        flat_audit(
             people, status_quo=improvable.threshold("score", capacity=0.2), rule="linear", draws=100,
             **{**settings, **options},
         )  # fmt: skip
@@ -237,7 +239,7 @@ def test_candidates_too_heavy_to_send(people: pl.DataFrame, monkeypatch: pytest.
     monkeypatch.setattr("improvable.procedure.checkpoint.MOST_BYTES", 1 << 20)
     audited(people, engine="arrow")
     audited(people, engine="memory", rule="forest")
-    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`train_rows=\d+`"):
+    with pytest.raises(improvable.RuleError, match=r"'forest' makes candidates of .*`test=Test.train_rows=\d+.`"):
         audited(people, engine="arrow", rule="forest")
 
 

@@ -9,6 +9,7 @@ import pytest
 from joblib import cpu_count
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.data.engines import ENGINES
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import Rows, read_rows
@@ -53,10 +54,9 @@ def test_no_number_of_workers_is_all_cores_in_audits_and_in_comparisons(monkeypa
     }  # fmt: skip
     candidate = improvable.threshold("need", capacity=0.3)
     audits = [
-        improvable.audit(people, **options, rule="linear", features=["need"], repetitions=2, n_jobs=n)
-        for n in (None, 1)
+        flat_audit(people, **options, rule="linear", features=["need"], repetitions=2, n_jobs=n) for n in (None, 1)
     ]
-    comparisons = [improvable.compare(people, **options, candidate=candidate, n_jobs=n) for n in (None, 1)]
+    comparisons = [flat_compare(people, **options, candidate=candidate, n_jobs=n) for n in (None, 1)]
     assert asked == [cpu_count(), 1, cpu_count(), 1]
     assert audits[0].to_dict() == audits[1].to_dict()
     assert comparisons[0].to_dict() == comparisons[1].to_dict()

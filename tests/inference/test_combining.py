@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import improvable
+from flat import flat_audit
 from improvable._typing import FloatArray
 from improvable.inference.test import lower_median, threshold_for
 
@@ -72,13 +73,13 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
     result = improvable.audit(
         improvable.datasets.care_management(6_000, seed=3), outcome="gagne_sum_t", group="race", rule="linear",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
-        repetitions=5, draws=300, scheme=scheme,
+        test=improvable.Test(repetitions=5, draws=300, scheme=scheme),
     )  # fmt: skip
     assert result.p_value == sorted(one.p_value for one in result.repetitions)[2]
     frontier = result.frontier()
     for a in (-0.3, -0.1, 0.0, 0.1):
         for f in (-0.2, 0.1, 0.4):
-            asked = result.reconsider(delta_accuracy=a, delta_fairness=f)
+            asked = result.with_claim(delta_accuracy=a, delta_fairness=f)
             assert frontier.p_value(a, f) == asked.p_value
             inside = any(a < corner and f < height for corner, height in frontier.edge())
             assert inside == asked.reject
@@ -94,7 +95,7 @@ def test_the_frontier_is_the_test(scheme: Any) -> None:
 )
 def test_bad_settings_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(improvable.OptionError, match=words):
-        improvable.audit(
+        flat_audit(
             improvable.datasets.care_management(500, seed=3), outcome="gagne_sum_t", group="race",
             status_quo=improvable.threshold("risk_score_t", capacity=0.1), **options,
         )  # fmt: skip

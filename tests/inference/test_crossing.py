@@ -9,6 +9,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.inference.diagnostics import KINDS
 from people import make_people
 
@@ -36,7 +37,13 @@ def test_shares_and_mean_outcomes_are_those_of_the_rows(outcome: str, weight: st
         .with_columns(cost=pl.Series(rng.exponential(100, 700)), weight=pl.Series(rng.integers(1, 9, 700) / 7))
     )
     result = improvable.compare(
-        frame, outcome=outcome, group="group", status_quo="now", candidate="new", draws=100, weight=weight
+        frame,
+        outcome=outcome,
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=100),
+        weight=weight,
     )
     expected, found = naive(frame, outcome, weight), result.facts["repetitions"][0]["changes"]
     assert set(found) == set(expected)
@@ -53,7 +60,9 @@ def test_shares_and_mean_outcomes_are_those_of_the_rows(outcome: str, weight: st
 
 def test_nobody_has_no_mean() -> None:
     frame = Case(seed=4, rows=700).frame()
-    result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="now", draws=100)
+    result = improvable.compare(
+        frame, outcome="count", group="group", status_quo="now", candidate="now", test=improvable.Test(draws=100)
+    )
     for kinds in result.facts["repetitions"][0]["changes"].values():
         assert kinds["only_candidate"] == {"share": 0.0, "mean_outcome": None}
 
@@ -66,15 +75,15 @@ def test_any_order_and_engine_counts_the_same(options: dict[str, Any], tmp_path:
         "candidate": improvable.threshold("signal", capacity=0.2), "draws": 100, **options,
     }  # fmt: skip
     people.write_parquet(tmp_path / "rows.parquet")
-    one = improvable.compare(people, **asked).facts["repetitions"][0]["changes"]
-    assert improvable.compare(people.reverse(), **asked).facts["repetitions"][0]["changes"] == one
-    assert (
-        improvable.compare(tmp_path / "rows.parquet", engine="arrow", **asked).facts["repetitions"][0]["changes"] == one
-    )
+    one = flat_compare(people, **asked).facts["repetitions"][0]["changes"]
+    assert flat_compare(people.reverse(), **asked).facts["repetitions"][0]["changes"] == one
+    assert flat_compare(tmp_path / "rows.parquet", engine="arrow", **asked).facts["repetitions"][0]["changes"] == one
 
 
 def test_a_saved_result_still_knows(tmp_path: Path) -> None:
     frame = Case(seed=4, rows=700).frame()
-    result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="new", draws=100)
+    result = improvable.compare(
+        frame, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=100)
+    )
     result.save(tmp_path / "kept")
     assert improvable.load(tmp_path / "kept").facts["repetitions"] == result.facts["repetitions"]

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.data.groups import Attribute
 from improvable.inference.diagnostics import candidate_gaps, selection_rates, smallest_eigenvalues, welfare
 
@@ -21,7 +22,7 @@ def compared(rows: int = 900, draws: int = 200, **options: Any) -> improvable.Co
         w=pl.Series(np.random.default_rng(1).integers(1, 4, rows)),
     )
     asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
-    return improvable.compare(frame, outcome="count", draws=draws, **asked)
+    return flat_compare(frame, outcome="count", draws=draws, **asked)
 
 
 def contributions(result: improvable.Comparison, units: int) -> list[list[float]]:
@@ -128,7 +129,7 @@ def test_an_audits_selection_rates_are_those_of_all_rows() -> None:
     people = improvable.datasets.care_management(4_000, seed=1)
     result = improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1"], repetitions=2, draws=200,
+        rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=2, draws=200),
     )  # fmt: skip
     chosen = people["risk_score_t"] > np.quantile(people["risk_score_t"].to_numpy(), 0.9)
     for one in result.facts["diagnostics"]["selection_rates"]:

@@ -9,6 +9,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable._typing import FloatArray
 from improvable.inference.cells import contributions, count
 from improvable.inference.components import gaps
@@ -30,7 +31,7 @@ OWN = improvable.Utility(
 
 def compared(case: Case, **options: Any) -> improvable.Comparison:
     options = {"outcome": "binary", "draws": 600, "seed": 5, "accuracy": "f_score", **options}
-    return improvable.compare(case.frame(), group="group", status_quo="now", candidate="new", **options)
+    return flat_compare(case.frame(), group="group", status_quo="now", candidate="new", **options)
 
 
 @pytest.mark.paper("Section 3.2")
@@ -99,7 +100,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
         "outcome": "binary", "group": "group", "status_quo": "now", "candidate": "new",
         "accuracy": ["f_score", OWN], "fairness": ["lift", "adverse_impact_ratio"], "draws": 300,
     }  # fmt: skip
-    one, other = (improvable.compare(rows, **options) for rows in (frame, frame[::-1]))
+    one, other = (flat_compare(rows, **options) for rows in (frame, frame[::-1]))
     np.testing.assert_array_equal(one.evidence.draws, other.evidence.draws)
     assert one.to_dict() == other.to_dict()
 
@@ -121,8 +122,8 @@ def test_a_result_with_a_formula_of_ones_own_comes_back_from_a_folder(tmp_path: 
     result.save(tmp_path / "saved")
     back = improvable.load(tmp_path / "saved")
     assert back.to_dict() == result.to_dict()
-    again = back.reconsider(delta_accuracy=-0.05)
-    assert again.p_value == result.reconsider(delta_accuracy=-0.05).p_value
+    again = back.with_claim(delta_accuracy=-0.05)
+    assert again.p_value == result.with_claim(delta_accuracy=-0.05).p_value
     assert back.frontier().to_dict() == result.frontier().to_dict()
 
 
@@ -144,8 +145,7 @@ def test_an_audit_takes_formulas() -> None:
         rule="linear",
         accuracy="lift",
         fairness="adverse_impact_ratio",
-        repetitions=2,
-        draws=200,
+        test=improvable.Test(repetitions=2, draws=200),
     )
     gap = result.to_dict()["repetitions"][0]["gap"]
     rates = result.to_dict()["repetitions"][0]["fairness"].values()
@@ -160,8 +160,7 @@ def test_an_audit_takes_formulas() -> None:
             status_quo=improvable.threshold("risk_score_t", capacity=0.2),
             rule="linear_search:fairest",
             accuracy="lift",
-            repetitions=1,
-            draws=200,
+            test=improvable.Test(repetitions=1, draws=200),
         )
 
 
@@ -200,7 +199,13 @@ def test_a_formula_that_divides_by_zero_is_refused_in_words() -> None:
     frame = case.frame().with_columns(none=pl.lit(0))
     with pytest.raises(improvable.DataError, match=r"no 'lift' for group 'a': its formula divides by zero"):
         improvable.compare(
-            frame, outcome="none", group="group", status_quo="now", candidate="new", accuracy="lift", draws=100
+            frame,
+            outcome="none",
+            group="group",
+            status_quo="now",
+            candidate="new",
+            accuracy="lift",
+            test=improvable.Test(draws=100),
         )
 
 

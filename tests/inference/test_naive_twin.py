@@ -8,6 +8,7 @@ from scipy.stats import ks_2samp
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.inference.statistics import signed_statistics
 from improvable.inference.test import assess
 from oracle import NAIVE_UTILITIES, naive_draws, naive_p_values, naive_statistics, naive_values, plain_evidence
@@ -22,7 +23,7 @@ def make_case(name: str) -> tuple[Case, str]:
 
 
 def compared(case: Case, outcome: str, accuracy: str, fairness: str, **options: object) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         case.frame(),
         outcome=outcome,
         group="group",
@@ -32,7 +33,7 @@ def compared(case: Case, outcome: str, accuracy: str, fairness: str, **options: 
         fairness=fairness,
         draws=DRAWS,
         seed=5,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 
@@ -106,9 +107,15 @@ def test_a_custom_utility_may_read_the_rows(case: Case) -> None:
         lambda rows, y, d: rows["count"].to_numpy() * d, lambda rows, y, d: d * (rows["count"] >= 0).to_numpy()
     )
     mine = improvable.compare(
-        case.frame(), outcome="binary", group="group", status_quo="now", candidate="new", accuracy=custom, draws=500
+        case.frame(),
+        outcome="binary",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        accuracy=custom,
+        test=improvable.Test(draws=500),
     )
     built_in = improvable.compare(
-        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=500
+        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=500)
     )
     np.testing.assert_array_equal(mine.evidence.draws, built_in.evidence.draws)

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.inference import moments as delta
 from improvable.inference.cells import Cells, count, exact_sum, to_float
 from improvable.inference.moments import Moments, add, collapse, draw_normal
@@ -72,7 +73,7 @@ def test_draws_have_the_mean_and_covariance_of_resampled_rows() -> None:
 
 def both(frame: pl.DataFrame, **options: object) -> tuple[improvable.Comparison, improvable.Comparison]:
     settings = {"outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", **options}
-    bootstrap, normal = (improvable.compare(frame, **settings, method=m) for m in ("bootstrap", "delta"))  # type: ignore[arg-type]
+    bootstrap, normal = (flat_compare(frame, **settings, method=m) for m in ("bootstrap", "delta"))
     return bootstrap, normal
 
 
@@ -123,9 +124,9 @@ def test_it_is_chosen_past_a_number_of_cells(monkeypatch: pytest.MonkeyPatch) ->
         Case(seed=5, rows=800).frame().with_columns(pl.col("count") + pl.Series(np.random.default_rng(1).random(800)))
     )
     settings = {"outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", "draws": 200}
-    assert improvable.compare(frame, **settings).to_dict()["method"] == "bootstrap"  # type: ignore[arg-type]
+    assert flat_compare(frame, **settings).to_dict()["method"] == "bootstrap"
     monkeypatch.setattr(delta, "MOST_CELLS", 100)
-    chosen = improvable.compare(frame, **settings)  # type: ignore[arg-type]
+    chosen = flat_compare(frame, **settings)
     assert chosen.to_dict()["method"] == "delta"
     assert "normal limit" in chosen.summary(verbose=True)
-    assert improvable.compare(frame, **settings, method="bootstrap").to_dict()["method"] == "bootstrap"  # type: ignore[arg-type]
+    assert flat_compare(frame, **settings, method="bootstrap").to_dict()["method"] == "bootstrap"

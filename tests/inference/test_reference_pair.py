@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import improvable
+from flat import flat_compare
 from improvable._typing import FloatArray
 from improvable.data.groups import Attribute
 from improvable.inference.bootstrap import resample
@@ -281,7 +282,7 @@ def test_values_that_no_draw_moves_tie_where_they_are_equal() -> None:
 def test_units_are_rows_or_clusters_and_are_kept(tmp_path: Path, options: dict[str, Any], method: Any) -> None:
     """Groups that differ by chance alone: several pairs count."""
     people = make_people(900).with_columns(group=pl.Series(np.random.default_rng(2).choice(["a", "b", "c"], 900)))
-    result = improvable.compare(
+    result = flat_compare(
         people, outcome="visits", group="group", draws=100, method=method, **options,
         status_quo=improvable.threshold("score", capacity=0.4), candidate=improvable.threshold("signal", capacity=0.4),
     )  # fmt: skip

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_compare
 from improvable.question.formula import Formula
 
 NET_RETURN = improvable.Utility(
@@ -37,7 +38,7 @@ def loans(more: int) -> pl.DataFrame:
 
 def compared(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
     told = {"outcome": "repaid", "accuracy": "calibration", "form": "difference", "draws": 1_000, **options}
-    result = improvable.compare(frame, group="group", status_quo="now", candidate="new", direction="as stated", **told)
+    result = flat_compare(frame, group="group", status_quo="now", candidate="new", direction="as stated", **told)
     (one,) = result.to_dict()["repetitions"]
     why = [(each["why"], each["group"]) for each in one["corrections"]]
     components = [each["p_value"] for each in one["components"]]
@@ -75,7 +76,8 @@ def test_the_papers_test_is_not_corrected() -> None:
     frame = loans(20).with_columns(x=pl.Series(np.random.default_rng(1).normal(size=1_600)))
     result = improvable.audit(
         frame, outcome="repaid", group="group", status_quo="now", features=["x"], rule="linear", capacity="same",
-        scheme="split", gap="absolute", repetitions=1, draws=200, direction="as stated", n_jobs=1,
+        test=improvable.Test(scheme="split", repetitions=1, draws=200), claim=improvable.Claim(gap="absolute"),
+        read=improvable.Read(direction="as stated"), n_jobs=1,
     )  # fmt: skip
     (one,) = result.to_dict()["repetitions"]
     assert (one["corrections"], one["p_plain"]) == ([], None)
@@ -148,12 +150,10 @@ def test_a_margin_asked_later_is_cautioned() -> None:
         "draws": 200,
         "ask": "accuracy",
     }
-    plain = improvable.compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate")
-    later = plain.reconsider(no_worse=0.05)
+    plain = flat_compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate")
+    later = plain.with_claim(no_worse=0.05)
     assert "margin" in {one.kind for one in later.cautions}
     assert later.p_plain is None
-    at_once = improvable.compare(
-        frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate", no_worse=0.05
-    )
+    at_once = flat_compare(frame, **asked, accuracy="true_positive_rate", fairness="true_positive_rate", no_worse=0.05)
     assert "margin" not in {one.kind for one in at_once.cautions}
     assert {one["why"] for one in at_once.corrections} >= {"margin"}

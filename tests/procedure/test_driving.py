@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.leakage import Column, read_column
 from improvable.data.frame import read_rows
 from improvable.procedure.importance import SHUFFLES, accuracy_losses, correlations, drivers
@@ -29,7 +30,7 @@ ASKED: dict[str, Any] = {
 
 def test_the_share_is_that_of_a_loop_over_features() -> None:
     people = make_people(400)
-    result = improvable.audit(people, **ASKED)
+    result = flat_audit(people, **ASKED)
     candidate = result.mixture(1)
 
     class Some:
@@ -55,13 +56,13 @@ def test_the_share_is_that_of_a_loop_over_features() -> None:
 
 def test_what_decides_comes_first_and_noise_last_in_any_order_of_rows() -> None:
     people = make_people(1_500)
-    result = improvable.audit(people, **ASKED)
+    result = flat_audit(people, **ASKED)
     found = drivers_of(result.facts)
     assert set(found) == set(ASKED["features"])
     assert next(iter(found)) in ("signal", "holes"), "the one is the other, rounded"
     assert list(found.values()) == sorted(found.values(), reverse=True)
     shuffled = people.sample(fraction=1.0, shuffle=True, seed=1)
-    assert drivers_of(improvable.audit(shuffled, **ASKED).facts) == found
+    assert drivers_of(flat_audit(shuffled, **ASKED).facts) == found
     assert json.loads(json.dumps(found)) == found
     assert driving_section(result.facts)
 
@@ -69,10 +70,10 @@ def test_what_decides_comes_first_and_noise_last_in_any_order_of_rows() -> None:
 def test_nothing_is_said_of_a_candidate_that_is_not_there() -> None:
     result = improvable.compare(
         make_people(500), outcome="visits", group="group", status_quo=improvable.threshold("score", capacity=0.2),
-        candidate=improvable.threshold("signal", capacity=0.2), draws=100,
+        candidate=improvable.threshold("signal", capacity=0.2), test=improvable.Test(draws=100),
     )  # fmt: skip
     assert driving_section(result.facts) == []
-    audit = improvable.audit(make_people(500), **ASKED)
+    audit = flat_audit(make_people(500), **ASKED)
     repetitions = tuple(
         replace(repetition, notes={**repetition.notes, "drivers": {}}) for repetition in audit.repetitions
     )
@@ -83,7 +84,7 @@ def test_libraries_and_engines_say_the_same(tmp_path: Path) -> None:
     people = make_people(900)
 
     def said(data: Any, **options: Any) -> tuple[Any, Any]:
-        notes = improvable.audit(data, **ASKED, **options).facts["repetitions"][0]["rule_notes"]
+        notes = flat_audit(data, **ASKED, **options).facts["repetitions"][0]["rule_notes"]
         return notes["drivers"], notes["importance"]
 
     found = said(people)
@@ -103,7 +104,7 @@ def prepared(people: pl.DataFrame, **changes: Any) -> tuple[improvable.Audit, An
     settings = Settings(**{**ASKED, **changes})
     ready = prepare_audit(people, settings)
     return (
-        improvable.audit(people, **{**ASKED, **changes}),
+        flat_audit(people, **{**ASKED, **changes}),
         ready.plan.design,
         ready.surveyed.reading.sample(read_rows(people)),
     )
@@ -171,7 +172,7 @@ def test_correlations_are_those_of_given_rows_and_none_of_words() -> None:
 
 def test_worth_is_in_the_json_the_report_and_a_kept_result(tmp_path: Path) -> None:
     people = make_people(1_500)
-    result = improvable.audit(people, **ASKED, labels={"signal": "the signal", "group": "side"})
+    result = flat_audit(people, **ASKED, labels={"signal": "the signal", "group": "side"})
     worth = result.facts["repetitions"][0]["rule_notes"]["importance"]
     assert list(worth) == [name for name, share in drivers_of(result.facts).items() if share > 0]
     assert max(one["accuracy_loss"] for one in worth.values()) > 0.05
@@ -196,7 +197,7 @@ def test_of_many_groups_the_largest_correlation_is_named() -> None:
     rng = np.random.default_rng(2)
     people = make_people(1_500)
     third = pl.Series("group", np.where(rng.random(1_500) < 0.3, "c", people["group"].to_numpy()))
-    facts = improvable.audit(people.with_columns(third), **ASKED).facts
+    facts = flat_audit(people.with_columns(third), **ASKED).facts
     table = next(block for block in driving_section(facts) if isinstance(block, Table))
     worth = facts["repetitions"][0]["rule_notes"]["importance"]
     assert "Largest correlation by group" in table.heads

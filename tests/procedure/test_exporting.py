@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from people import make_people
 
@@ -31,7 +32,7 @@ def mean(rows: list[dict[str, Any]], column: str, weight: str | None) -> float:
 )
 def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, Any], tmp_path: Path) -> None:
     people = make_people(1_200)
-    result = improvable.audit(people, **ASKED, **options)
+    result = flat_audit(people, **ASKED, **options)
     result.export_rows(tmp_path / "rows.parquet")
     frame = pl.read_parquet(tmp_path / "rows.parquet")
     weight = options.get("weight")
@@ -62,7 +63,7 @@ def test_every_utility_share_and_gap_follows_from_the_rows(options: dict[str, An
 
 
 def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    result = improvable.audit(make_people(600), **ASKED)
+    result = flat_audit(make_people(600), **ASKED)
     with pytest.raises(improvable.OptionError, match=r"\.csv or \.parquet"):
         result.export_rows(tmp_path / "rows.xlsx")
     result.save(tmp_path / "kept")
@@ -71,7 +72,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(improvable.OptionError, match="loaded audit has no rows"):
         loaded.export_rows(tmp_path / "rows.csv")
     make_people(600).write_parquet(tmp_path / "data.parquet")
-    through = improvable.audit(tmp_path / "data.parquet", engine="arrow", **ASKED)
+    through = flat_audit(tmp_path / "data.parquet", engine="arrow", **ASKED)
     with pytest.raises(improvable.OptionError, match="in memory"):
         through.export_rows(tmp_path / "rows.csv")
     assert not (tmp_path / "rows.csv").exists()

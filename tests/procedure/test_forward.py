@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import Selection
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import read_rows
@@ -49,7 +50,7 @@ def asked(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "visits", "group": "group", "status_quo": STATUS_QUO, "features": ["signal", "number"],
         "draws": 200, "row_id": "person",
     }  # fmt: skip
-    return improvable.audit(people, **settings | options)
+    return flat_audit(people, **settings | options)
 
 
 def prepared(people: pl.DataFrame, **options: Any) -> Prepared:
@@ -384,7 +385,7 @@ def test_one_repetition_is_not_for_foreign_code(rule: Any, tmp_path: Path, monke
         message = "is code of its own, and fewer than 7 forward repetitions do not keep the level"
         with pytest.raises(improvable.OptionError, match=message) as caught:
             asked(people, rule=rule, capacity=0.2, repetitions=repetitions)
-        assert "Make at least 7, or use `scheme='split'`." in str(caught.value)
+        assert "Make at least 7, or use `test=Test(scheme='split')`." in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=1, scheme="split").repetitions) == 1
     assert len(asked(people, rule=rule, capacity=0.2, repetitions=7).repetitions) == 7
@@ -414,15 +415,16 @@ def test_foreign_code_that_decides_amounts_is_for_the_split() -> None:
 )
 def test_one_repetition_is_for_rules_and_estimators_that_are_known(rule: Any) -> None:
     result = asked(numbered(1_000), rule=rule, capacity=0.2, repetitions=1)
-    assert result.threshold == 0.05
+    assert result.level == 0.05
     assert result.p_value == result.repetitions[0].p_value
 
 
 def test_the_split_is_that_of_earlier_versions() -> None:
     """The same seed divides the rows as it did before there were forward repetitions: sums of whole numbers."""
     result = improvable.audit(
-        make_people(1_500), outcome="visits", group="group", rule="linear", features=["signal", "small"], draws=300,
-        status_quo=improvable.threshold("score", capacity=0.2), repetitions=3, seed=5, scheme="split",
+        make_people(1_500), outcome="visits", group="group", rule="linear", features=["signal", "small"],
+        test=improvable.Test(draws=300, repetitions=3, scheme="split"),
+        status_quo=improvable.threshold("score", capacity=0.2), seed=5,
     )  # fmt: skip
     assert [one.evidence.sums[:, 0].tolist() for one in result.repetitions] == [
         [[[223, 83], [209, 70]], [[206, 76], [259, 75]]],
@@ -436,4 +438,4 @@ def test_an_audit_is_forward_unless_told_otherwise() -> None:
     defaults = inspect.signature(improvable.audit).parameters
     assert (defaults["scheme"].default, defaults["repetitions"].default) == ("forward", 7)
     result = asked(numbered(1_000), rule="linear", capacity=0.2)
-    assert (result.facts["scheme"], len(result.repetitions), result.threshold) == ("forward", 7, 0.025)
+    assert (result.facts["scheme"], len(result.repetitions), result.level) == ("forward", 7, 0.025)

@@ -163,7 +163,7 @@ def test_a_nearly_perfect_candidate_is_a_caution(people: pl.DataFrame) -> None:
     with pytest.warns(ImprovableWarning, match="almost exactly the test rows with the highest 'y'"):
         found = improvable.audit(
             frame, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-            features=["one", "two"], repetitions=1, draws=200,
+            features=["one", "two"], test=improvable.Test(repetitions=1, draws=200),
         )  # fmt: skip
     assert [caution.kind for caution in found.cautions if caution.kind.startswith("perfect")] == ["perfect y"]
 
@@ -351,7 +351,7 @@ def test_a_candidate_that_ranks_the_rows_it_is_given_is_refused_in_memory(people
     ):
         improvable.audit(
             people, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule=Ranks(),
-            features=["need"], draws=200,
+            features=["need"], test=improvable.Test(draws=200),
         )  # fmt: skip
 
 

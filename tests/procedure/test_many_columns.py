@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 
 FEWER, MOST_RATIO, ROWS = 200, 2.3, 150
@@ -51,9 +52,9 @@ def calls(work: Any) -> int:
 
 
 def audit(frame: Any, rule: str) -> improvable.Audit:
-    return improvable.audit(
+    return flat_audit(
         frame, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.4), rule=rule, repetitions=1,
-        draws=100, n_jobs=1, progress=False,
+        draws=100, n_jobs=1,
     )  # fmt: skip
 
 

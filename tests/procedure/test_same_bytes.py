@@ -14,6 +14,7 @@ from joblib import parallel_config
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 
 KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame,
@@ -38,7 +39,7 @@ def frame() -> pl.DataFrame:
 
 def audited(data: Any, **options: Any) -> str:
     settings = {"rule": "linear", "features": ["signal", "visits", "insured"], "repetitions": 3, "draws": 600}
-    result = improvable.audit(
+    result = flat_audit(
         data, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3),
         **{**settings, **options},
     )  # fmt: skip
@@ -46,7 +47,7 @@ def audited(data: Any, **options: Any) -> str:
 
 
 def compared(data: Any, **options: Any) -> str:
-    result = improvable.compare(
+    result = flat_compare(
         data, outcome="count", group="group", status_quo="now",
         candidate=improvable.threshold("signal", capacity=0.3), draws=1_200, **options,
     )  # fmt: skip
@@ -89,7 +90,9 @@ def test_worker_processes_instead_of_threads(frame: pl.DataFrame) -> None:
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_a_table_is_of_the_callers_own_kind(frame: pl.DataFrame, kind: str) -> None:
     data = KINDS[kind](frame)
-    result = improvable.compare(data, outcome="count", group="group", status_quo="now", candidate="new", draws=200)
+    result = improvable.compare(
+        data, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+    )
     assert type(result.table()) is type(data)
     assert list(result.to_dict()["groups"]) == ["a", "b"]
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.procedure.cautions import capacity_cautions, share_cautions
 from people import make_people
 
@@ -26,7 +27,7 @@ def audited(status_quo: Any = "chosen", **options: Any) -> improvable.Audit:
         "draws": 200,
         "row_id": "person",
     }
-    return improvable.audit(people(), outcome="visits", group="group", status_quo=status_quo, **{**settings, **options})
+    return flat_audit(people(), outcome="visits", group="group", status_quo=status_quo, **{**settings, **options})
 
 
 def test_the_candidate_can_have_the_status_quo_s_own_share() -> None:
@@ -63,7 +64,7 @@ def test_a_status_quo_that_selects_everyone_has_no_share_to_give() -> None:
     with pytest.raises(improvable.DataError, match="selects everyone among the training rows"):
         improvable.audit(
             frame, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES,
-            capacity="status_quo", draws=100,
+            capacity="status_quo", test=improvable.Test(draws=100),
         )  # fmt: skip
 
 
@@ -78,8 +79,8 @@ def test_different_shares_are_said_at_the_verdict_of_an_audit() -> None:
     binary = people().with_columns(visits=(pl.col("visits") > 4).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="`capacity='same'`"):
         improvable.audit(
-            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES, draws=100,
-            repetitions=1,
+            binary, outcome="visits", group="group", status_quo="chosen", rule="linear", features=FEATURES,
+            test=improvable.Test(draws=100, repetitions=1),
         )  # fmt: skip
 
 
@@ -87,7 +88,12 @@ def test_different_shares_are_said_at_the_verdict_of_a_comparison() -> None:
     frame = people().with_columns(other=(pl.col("signal") > 3).cast(pl.Int8))
     with pytest.warns(improvable.ImprovableWarning, match="which alone can change accuracy and gap"):
         result = improvable.compare(
-            frame, outcome="visits", group="group", status_quo="chosen", candidate="other", draws=200
+            frame,
+            outcome="visits",
+            group="group",
+            status_quo="chosen",
+            candidate="other",
+            test=improvable.Test(draws=200),
         )
     assert len(result.verdict_warnings) == 1
 
@@ -121,7 +127,13 @@ def test_shares_by_group_are_those_of_the_rows() -> None:
     frame = people().with_columns(other=(pl.col("signal") > 1.8).cast(pl.Int8))
     for weight in (None, "weight"):
         result = improvable.compare(
-            frame, outcome="visits", group="group", status_quo="chosen", candidate="other", draws=200, weight=weight
+            frame,
+            outcome="visits",
+            group="group",
+            status_quo="chosen",
+            candidate="other",
+            test=improvable.Test(draws=200),
+            weight=weight,
         )
         found = json.loads(json.dumps(result.to_dict()))["repetitions"][0]["share_selected_by_group"]
         for group in ("a", "b"):
@@ -135,7 +147,9 @@ def test_the_summary_says_whom_either_algorithm_selects(tmp_path: Any) -> None:
     frame = pl.DataFrame(
         {"y": [1, 2, 3, 4] * 50, "g": ["a", "a", "b", "b"] * 50, "d": [1, 0, 1, 1] * 50, "e": [1, 1, 0, 1] * 50}
     )
-    result = improvable.compare(frame, outcome="y", group="g", status_quo="d", candidate="e", draws=100)
+    result = improvable.compare(
+        frame, outcome="y", group="g", status_quo="d", candidate="e", test=improvable.Test(draws=100)
+    )
     line = "Selected: status quo 75.0%, candidate 75.0% of test rows (a 50.0% -> 100.0%, b 100.0% -> 50.0%)."
     assert line in " ".join(result.summary(verbose=True).split())
     assert "Of all test rows, 75.0% → 75.0% are selected." in " ".join(result.summary().split())

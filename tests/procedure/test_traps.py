@@ -12,6 +12,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 from improvable._typing import FloatArray
 from improvable.inference.test import lower_median, lower_tail, threshold_for, upper_tail
 from improvable.procedure.prepare import prepare_audit
@@ -23,7 +24,7 @@ def compared(frame: pl.DataFrame, **options: object) -> improvable.Comparison:
     settings: dict[str, object] = {
         "outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", "draws": 500,
     }  # fmt: skip
-    return improvable.compare(frame, **{**settings, **options})  # type: ignore[arg-type]
+    return flat_compare(frame, **{**settings, **options})
 
 
 @pytest.mark.parametrize("gap", ["signed", "absolute"])
@@ -71,8 +72,8 @@ def test_trap_3_the_lower_median_strictly_below_half_alpha() -> None:
 def test_trap_3_an_audit_rejects_strictly(case: Case) -> None:
     result = audited(case, repetitions=2, draws=500)
     assert result.p_value == min(repetition.p_value for repetition in result.repetitions)
-    tied = result.reconsider(alpha=2 * result.p_value)
-    assert tied.threshold == tied.p_value
+    tied = result.with_claim(alpha=2 * result.p_value)
+    assert tied.level == tied.p_value
     assert not tied.reject
 
 
@@ -90,7 +91,7 @@ def audited(case: Case, **options: object) -> improvable.Audit:
         "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
         "rule": "linear", "features": ["signal"], "repetitions": 3, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(frame, **{**settings, **options})  # type: ignore[arg-type]
+    return flat_audit(frame, **{**settings, **options})
 
 
 @pytest.mark.paper("Section 6")

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit, flat_compare
 from improvable.algorithms.thresholds import cutoff
 from improvable.procedure.prepare import prepare_audit
 from improvable.question.settings import Settings
@@ -30,7 +31,7 @@ def frame_of(case: Case, seed: int = 0) -> pl.DataFrame:
 
 def compared(frame: pl.DataFrame, **options: Any) -> improvable.Comparison:
     settings = {"outcome": "count", "group": "group", "status_quo": "now", "candidate": "new", "draws": 1_000}
-    return improvable.compare(frame, **{**settings, **options})
+    return flat_compare(frame, **{**settings, **options})
 
 
 def audited(frame: pl.DataFrame, **options: Any) -> improvable.Audit:
@@ -38,7 +39,7 @@ def audited(frame: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "count", "group": "group", "status_quo": improvable.threshold("score", capacity=0.3),
         "rule": "linear", "features": ["signal"], "repetitions": 2, "draws": 400,
     }  # fmt: skip
-    return improvable.audit(frame, **{**settings, **options})
+    return flat_audit(frame, **{**settings, **options})
 
 
 @pytest.mark.parametrize("options", [{"weight": "one"}, {"cluster": "row"}, {"weight": "one", "cluster": "row"}])
@@ -204,8 +205,8 @@ def test_a_rule_learns_with_weights(case: Case) -> None:
     frame = frame_of(case).with_columns(whole=pl.col("whole") + 1)
     repeated = frame.select(pl.exclude("whole").repeat_by("whole").explode(keep_nulls=False, empty_as_null=False))
     for rule in ("linear", "lasso"):
-        a = audited(frame, weight="whole", rule="linear").substitute()
-        b = audited(repeated, rule="linear", duplicates="keep").substitute()
+        a = audited(frame, weight="whole", rule="linear").refit()
+        b = audited(repeated, rule="linear", duplicates="keep").refit()
         assert a.decide(frame).tolist() == b.decide(frame).tolist(), rule
 
 
@@ -225,7 +226,7 @@ def test_strata_are_those_of_the_linearization_variance() -> None:
     )
     found = improvable.compare(
         frame, outcome="y", group="group", status_quo="d", candidate="e", cluster="psu", stratum="stratum",
-        draws=10_000,
+        test=improvable.Test(draws=10_000),
     )  # fmt: skip
     assert found.clusters == frame.select("stratum", "psu").n_unique()
     for g, group in enumerate("ab"):

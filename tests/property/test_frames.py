@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import improvable
+from flat import flat_audit
 
 N = 60
 SIDE = [i % 2 for i in range(N)]
@@ -128,7 +129,7 @@ def advice(library: Library, roles: dict[str, str], **options: Any) -> str:
         columns[role] = COLUMNS[kind]
     named: dict[str, Any] = {role: role for role in NAMED if role in roles}
     try:
-        result = improvable.audit(library(columns), **ASKED, **named, **options)
+        result = flat_audit(library(columns), **ASKED, **named, **options)
     except improvable.ImprovableError as error:
         return f"{error.message} {error.hint}"
     assert 0 <= result.p_value <= 1
@@ -184,7 +185,7 @@ def test_libraries_agree(kind: str, role: str) -> None:
             continue  # there numbers are declared to be categories, which is another audit
         columns = plain() | {role: COLUMNS[kind]}
         try:
-            result = improvable.audit(library(columns), **ASKED, positive=positive, group_blind=False)
+            result = flat_audit(library(columns), **ASKED, positive=positive, group_blind=False)
             found.add(f"{result.p_value!r} {result.data_fingerprint}")
         except improvable.ImprovableError as error:
             found.add(str(error))
@@ -195,15 +196,15 @@ def test_columns_may_be_named_by_whole_numbers() -> None:
     frame = pd.DataFrame(dict(enumerate(plain().values())))
     by_number: dict[str, Any] = ASKED | {"outcome": 0, "group": 1, "status_quo": 2}
     by_text: dict[str, Any] = ASKED | {"outcome": "0", "group": "1", "status_quo": "2"}
-    assert improvable.audit(frame, **by_number).p_value == improvable.audit(frame, **by_text).p_value
+    assert flat_audit(frame, **by_number).p_value == flat_audit(frame, **by_text).p_value
     with pytest.raises(improvable.ImprovableError, match="no column '7'"):
-        improvable.audit(frame, **{**by_number, "outcome": 7})
+        flat_audit(frame, **{**by_number, "outcome": 7})
 
 
 def test_one_name_may_stand_where_several_are_meant() -> None:
     frame = as_polars({**plain(), "AGE": COLUMNS["real"]})
-    assert list(improvable.audit(frame, **ASKED, exclude="AGE").setting["features"]) == ["need"]
-    assert list(improvable.audit(frame, **ASKED, features="AGE").setting["features"]) == ["AGE"]
+    assert list(flat_audit(frame, **ASKED, exclude="AGE").setting["features"]) == ["need"]
+    assert list(flat_audit(frame, **ASKED, features="AGE").setting["features"]) == ["AGE"]
     wrong: Any = 3
     with pytest.raises(improvable.ImprovableError, match="no column '3'"):
-        improvable.audit(frame, **ASKED, exclude=wrong)
+        flat_audit(frame, **ASKED, exclude=wrong)

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs.generate.settings import protocol_schema
 from improvable.question import options as checks
 from improvable.question.options import SAME_SHARE, Setting
 from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
 from improvable.question.settings import SETTINGS, Settings
-from settings_page import settings_page
 
-SCHEMA = settings_page().protocol_schema()
+SCHEMA = protocol_schema()
 NAME = st.text("abc_é", min_size=1, max_size=4)
 NUMBER = st.floats(0.01, 0.99)
 VALUES: dict[checks.Kind, st.SearchStrategy[Any]] = {
@@ -48,7 +48,7 @@ def values_of(setting: Setting) -> st.SearchStrategy[Any]:
     return st.sampled_from(setting.choices) if setting.choices else VALUES[setting.kind]
 
 
-DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.section}
+DECLARED = {name: values_of(setting) for name, setting in SETTINGS.items() if setting.in_protocol}
 NEEDED = {name: values for name, values in DECLARED.items() if SETTINGS[name].required}
 ASKED = st.fixed_dictionaries(NEEDED, optional={name: DECLARED[name] for name in DECLARED if name not in NEEDED})
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import improvable
+from flat import flat_compare
 
 NUMBERS = st.one_of(st.none(), st.sampled_from([0.0, 1.0, -1.0, 3.5, float("nan"), float("inf"), 1e300]))
 COLUMN = st.one_of(
@@ -43,7 +44,7 @@ def test_any_columns_and_options_give_a_result_or_advice(
     frame = pl.DataFrame(columns, strict=False)
     advice = None
     try:
-        result = improvable.compare(
+        result = flat_compare(
             frame, outcome="y", group="g", status_quo="now", candidate="new", **{"draws": 100, **options}
         )
     except improvable.ImprovableError as error:
@@ -53,7 +54,7 @@ def test_any_columns_and_options_give_a_result_or_advice(
         assert "\n" not in advice
     else:
         assert 0 <= result.p_value <= 1
-        assert result.reject == (result.p_value < result.threshold)
+        assert result.reject == (result.p_value < result.level)
         assert result.summary()
 
 
@@ -73,7 +74,9 @@ def test_order_of_rows_changes_nothing(rows: list[tuple[str, int, int, int]], ra
     for version in (rows, shuffled):
         frame = pl.DataFrame(version, schema=["g", "y", "now", "new"], orient="row")
         try:
-            result = improvable.compare(frame, outcome="y", group="g", status_quo="now", candidate="new", draws=200)
+            result = improvable.compare(
+                frame, outcome="y", group="g", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+            )
             outcomes.append(str(result.to_dict()))
         except improvable.ImprovableError as error:
             outcomes.append(str(error))
@@ -100,7 +103,7 @@ def test_p_values_do_not_depend_on_the_unit_of_the_outcome(unit: float, seed: in
             group="g",
             status_quo="now",
             candidate="new",
-            draws=200,
+            test=improvable.Test(draws=200),
         )
         for scale in (1.0, unit)
     ]

@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal
 import improvable
 from assumed import GROUPS, AlwaysNew, assumed_rows
 from conftest import Case
+from flat import flat_compare
 from improvable._typing import FloatArray
 from improvable.studies.power import AssumedGroup
 from replication.appendix_e import COVARIANCE, MEAN_GAP, appendix_e
@@ -26,7 +27,7 @@ QUICK: dict[str, Any] = {"simulations": 300, "draws": 300}
 def audit() -> improvable.Audit:
     return improvable.audit(
         assumed_rows(3_000, np.random.default_rng(4)), outcome="outcome", group="group", status_quo="now",
-        rule=AlwaysNew(), draws=400,
+        rule=AlwaysNew(), test=improvable.Test(draws=400),
     )  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def gammas(frame: pl.DataFrame, theta: str) -> FloatArray:
 def test_the_covariance_is_that_of_rows(theta: str) -> None:
     frame = assumed_rows(4_000, np.random.default_rng(1))
     whole = improvable.compare(
-        frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=20_000
+        frame, outcome="outcome", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=20_000)
     )  # fmt: skip
     rows = gammas(frame, theta)
     slow, fast = np.cov(rows, ddof=0), gap_covariance(whole, 0, (0, 1), theta)
@@ -112,13 +113,10 @@ def test_power_is_that_of_fresh_samples_with_theta_estimated() -> None:
     """The test itself on 250 fresh samples; the paper's covariance, theta known, would give another power."""
     rng, size, samples = np.random.default_rng(7), 900, 250
     how: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": "now", "candidate": "new"}
-    big = improvable.compare(assumed_rows(200_000, rng), draws=4_000, **how)
+    big = flat_compare(assumed_rows(200_000, rng), draws=4_000, **how)
     gaps = big.evidence.values[0][0, 0] - big.evidence.values[0][1, 0]
     rejected = np.mean(
-        [
-            improvable.compare(assumed_rows(size, rng), draws=300, **how).assessment.p_fairness < 0.05
-            for _ in range(samples)
-        ]
+        [flat_compare(assumed_rows(size, rng), draws=300, **how).assessment.p_fairness < 0.05 for _ in range(samples)]
     )
     powers = {}
     for theta in ("estimated", "known"):
@@ -158,7 +156,7 @@ def test_deltas_sizes_and_level_can_be_chosen(audit: improvable.Audit) -> None:
         (500, 0.1, 0.0), (500, 0.1, 0.2), (500, 0.6, 0.0), (500, 0.6, 0.2),
     ]  # fmt: skip
     assert power.alpha == 0.01
-    asked = power_from_run(audit.reconsider(delta_fairness=0.25, alpha=0.1), etas=[0.0], sizes=[500], **QUICK)
+    asked = power_from_run(audit.with_claim(delta_fairness=0.25, alpha=0.1), etas=[0.0], sizes=[500], **QUICK)
     assert asked.points[0].delta == 0.25
     assert asked.alpha == 0.1
 
@@ -167,7 +165,7 @@ def test_more_than_one_pair_is_cautioned() -> None:
     groups = (*GROUPS, AssumedGroup("c", 0.5, rates=(0.3, 0.3), means=(2.9, 3.7), spread=1.0, overlap=0.5))
     audit = improvable.audit(
         assumed_rows(2_000, np.random.default_rng(4), groups), outcome="outcome", group="group", status_quo="now",
-        rule=AlwaysNew(), draws=200, protected="b", selection="burden",
+        rule=AlwaysNew(), test=improvable.Test(draws=200), claim=improvable.Claim(protected="b", selection="burden"),
     )  # fmt: skip
     cautions = " ".join(power_from_run(audit, etas=[0.0], sizes=[500], **QUICK).cautions)
     assert "pair with the widest gap" in cautions
@@ -176,17 +174,22 @@ def test_more_than_one_pair_is_cautioned() -> None:
 
 def test_what_cannot_be_calibrated_is_one_line(audit: improvable.Audit, tmp_path: Path) -> None:
     improvable.compare(
-        Case().frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+        Case().frame(),
+        outcome="count",
+        group="group",
+        status_quo="now",
+        candidate="new",
+        test=improvable.Test(draws=200),
     ).save(tmp_path / "run")
     with pytest.raises(improvable.OptionError, match="holds a comparison"):
         power_from_run(tmp_path / "run")
     same = improvable.audit(
         assumed_rows(600, np.random.default_rng(4)).with_columns(new="now"), outcome="outcome", group="group",
-        status_quo="now", rule=AlwaysNew(), draws=200,
+        status_quo="now", rule=AlwaysNew(), test=improvable.Test(draws=200),
     )  # fmt: skip
     with pytest.raises(improvable.OptionError, match="moves exactly with"):
         power_from_run(same)
-    difference = audit.reconsider(form="difference", delta_fairness=0.1)
+    difference = audit.with_claim(form="difference", delta_fairness=0.1)
     with pytest.raises(improvable.OptionError, match="is an amount"):
         power_from_run(difference)
     bad: list[dict[str, Any]] = [{"etas": []}, {"sizes": [3]}, {"theta": "sure"}, {"alpha": 2}, {"simulations": 0}]

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_compare
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def options() -> dict[str, object]:
 @pytest.mark.paper("Section 6")
 @pytest.mark.parametrize("gap", ["absolute", "signed"])
 def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[str, object], gap: str) -> None:
-    result = improvable.compare(shared_data / "obermeyer_holdout.csv", gap=gap, **options)  # type: ignore[arg-type]
+    result = flat_compare(shared_data / "obermeyer_holdout.csv", gap=gap, **options)
     repetition = result.to_dict()["repetitions"][0]
     expected = {"white": (5.194, 7.458), "black": (6.563, 7.493)}
     for group, (now, new) in expected.items():
@@ -39,7 +40,7 @@ def test_lasso_candidate_on_the_held_out_third(shared_data: Path, options: dict[
 def test_the_report_of_the_held_out_third_states_these_numbers(
     shared_data: Path, options: dict[str, object], tmp_path: Path
 ) -> None:
-    result = improvable.compare(shared_data / "obermeyer_holdout.csv", gap="absolute", **options)  # type: ignore[arg-type]
+    result = flat_compare(shared_data / "obermeyer_holdout.csv", gap="absolute", **options)
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     for number in ("5.194", "6.563", "1.369", "7.458", "7.493", "0.035", "&lt; 0.0001"):
@@ -51,11 +52,11 @@ def test_the_report_of_the_held_out_third_states_these_numbers(
 
 @pytest.mark.paper("Figure 7")
 def test_accuracy_measured_by_cost_is_not_rejected(shared_data: Path, options: dict[str, object]) -> None:
-    result = improvable.compare(
+    result = flat_compare(
         shared_data / "obermeyer_holdout.csv",
         accuracy="calibration:cost_t",
         fairness="calibration",
-        **options,  # type: ignore[arg-type]
+        **options,
     )
     assert result.p_plain == pytest.approx(0.999, abs=0.002)
     assert result.p_value > 0.9  # costs are skewed, and draws assume one more
@@ -70,7 +71,7 @@ def test_an_audit_of_the_held_out_third_on_its_scores(shared_data: Path) -> None
         status_quo=improvable.threshold("risk_score_t", capacity=0.03),
         rule="linear",
         features=["*_hat", "*_nocost", "weighted_*"],
-        draws=2_000,
+        test=improvable.Test(draws=2_000),
     )
     means = {g: sum(s["accuracy"][g]["candidate"] for s in result.to_dict()["repetitions"]) / 7 for g in result.groups}
     assert means["white"] == pytest.approx(7.3, abs=0.4)
@@ -88,8 +89,7 @@ def test_compas_runs_with_three_utilities(shared_data: Path, accuracy: str) -> N
         rule="logistic",
         accuracy=accuracy,
         fairness="false_positive_rate",
-        repetitions=3,
-        draws=1_000,
+        test=improvable.Test(repetitions=3, draws=1_000),
     )
     assert result.groups == ("African-American", "Caucasian")
     facts = json.loads(json.dumps(result.to_dict()))

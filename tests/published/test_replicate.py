@@ -123,7 +123,8 @@ def test_a_verdict_is_compared_on_the_published_data_with_the_published_effort_a
     people = improvable.datasets.care_management(3_000, seed=1)
     result = improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=200, gap="absolute",
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), test=improvable.Test(draws=200),
+        claim=improvable.Claim(gap="absolute"),
     )  # fmt: skip
     other = "not rejected" if result.reject else "rejected"
     assert tables.verdict_row(other, result, "").difference == "DIFFERENT"

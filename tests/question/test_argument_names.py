@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.question.argument_names import KNOWN, NAMED, OF_STUDIES, as_options
 
@@ -72,8 +73,8 @@ def test_an_error_names_the_argument_in_python_and_the_option_on_the_command_lin
 ) -> None:
     asked: dict[str, Any] = {"outcome": "default", "group": "sex", "status_quo": "approved"}
     with pytest.raises(improvable.DataError) as refused:
-        improvable.audit(loans(), **asked)
-    assert "`positive={'default': 'yes'}`" in str(refused.value)
+        flat_audit(loans(), **asked)
+    assert "`read=Read(positive={'default': 'yes'})`" in str(refused.value)
     assert "--" not in str(refused.value)
     loans().write_csv(tmp_path / "loans.csv")
     command = f"audit {tmp_path / 'loans.csv'} --outcome default --group sex --decision approved"
@@ -98,8 +99,9 @@ def test_a_caution_is_stored_as_python_has_it_and_reported_as_an_option(tmp_path
     """A rule that may read fewer rows than there are says how to let it read more."""
     with pytest.warns(improvable.ImprovableWarning, match="raise `train_rows`"):
         result = improvable.audit(
-            loans(), outcome="default", group="sex", status_quo="approved", positive={"default": "no"}, rule="linear",
-            capacity=0.4, repetitions=1, draws=200, train_rows=100,
+            loans(), outcome="default", group="sex", status_quo="approved",
+            read=improvable.Read(positive={"default": "no"}), rule="linear",
+            capacity=0.4, test=improvable.Test(repetitions=1, draws=200, train_rows=100),
         )  # fmt: skip
     told = next(text for text in result.to_dict()["warnings"] if "train_rows" in text)
     assert "raise `train_rows`" in told

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.inference.test import lower_median
 from improvable.question.claim import make_claim
 from improvable.report.html import html_page
@@ -25,7 +26,7 @@ def claim(**changes: Any) -> Any:
 
 
 def compared(**options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         Case(seed=1, rows=800).frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400,
         **options,
     )  # fmt: skip
@@ -36,7 +37,7 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], test=improvable.Test(repetitions=5, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def audit() -> improvable.Audit:
 def test_any_finite_delta_is_a_claim_and_a_point_of_the_surface(form: Any, delta: float) -> None:
     result = compared(form=form, delta_accuracy=delta, delta_fairness=delta)
     assert result.p_value == pytest.approx(result.frontier().p_value(delta, delta), abs=1e-9)
-    mixed = result.reconsider(delta_accuracy=-delta)
+    mixed = result.with_claim(delta_accuracy=-delta)
     assert mixed.p_value == pytest.approx(result.frontier().p_value(-delta, delta), abs=1e-9)
 
 
@@ -97,16 +98,16 @@ def test_a_margin_can_be_an_amount_or_about_everyone() -> None:
 
 def test_another_question_replaces_the_margin() -> None:
     result = compared(no_worse=0.01)
-    assert result.reconsider(delta_accuracy=0.0).question.claim.no_worse is None
-    assert result.reconsider(no_worse=0.05).question.claim.delta_accuracy == -0.05
-    assert result.reconsider(no_worse=None).question.claim.delta_accuracy == 0.0
-    assert result.reconsider(delta_fairness=0.1).question.claim.no_worse == 0.01
+    assert result.with_claim(delta_accuracy=0.0).question.claim.no_worse is None
+    assert result.with_claim(no_worse=0.05).question.claim.delta_accuracy == -0.05
+    assert result.with_claim(no_worse=None).question.claim.delta_accuracy == 0.0
+    assert result.with_claim(delta_fairness=0.1).question.claim.no_worse == 0.01
 
 
 @pytest.mark.paper("Definition 1")
 @pytest.mark.parametrize("ask", ["accuracy", "fairness"])
 def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit, ask: Any) -> None:
-    alone = audit.reconsider(ask=ask)
+    alone = audit.with_claim(ask=ask)
     by_repetition = [
         max(component.tail.p_value for component in repetition.assessment.of(ask)) for repetition in audit.repetitions
     ]
@@ -121,7 +122,7 @@ def test_one_question_alone_has_its_own_combined_p_value(audit: improvable.Audit
 
 @pytest.mark.paper("Definition 1")
 def test_each_question_has_its_own_hypotheses(audit: improvable.Audit) -> None:
-    accuracy, fairness = audit.reconsider(ask="accuracy"), audit.reconsider(ask="fairness")
+    accuracy, fairness = audit.with_claim(ask="accuracy"), audit.with_claim(ask="fairness")
     assert accuracy.null_hypothesis == (
         "No algorithm that the rule 'linear' can find is more accurate for every group than the status quo."
     )
@@ -153,8 +154,8 @@ def test_accuracy_alone_needs_no_gap() -> None:
         "draws": 200,
     }
     with pytest.raises(improvable.DataError, match="no gap at all"):
-        improvable.compare(frame, accuracy="calibration", fairness="selection_rate", **asked)
-    result = improvable.compare(frame, accuracy="calibration", fairness="selection_rate", ask="accuracy", **asked)
+        flat_compare(frame, accuracy="calibration", fairness="selection_rate", **asked)
+    result = flat_compare(frame, accuracy="calibration", fairness="selection_rate", ask="accuracy", **asked)
     assert result.facts["ask"] == "accuracy"
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.cli import app
 from improvable.question.claim import Claim, accuracy_delta, every_delta, make_claim
 from improvable.question.options import parse_delta
@@ -25,7 +26,7 @@ GAPS = {"calibration": 0.2, "selection_rate": -0.1}
 
 def compared(**options: Any) -> improvable.Comparison:
     asked = {"outcome": "binary", "group": "group", "status_quo": "now", "candidate": "new", "draws": 800, **options}
-    return improvable.compare(Case(seed=3, rows=600).frame(), **asked)
+    return flat_compare(Case(seed=3, rows=600).frame(), **asked)
 
 
 def naive_p(component: Any, drawn: Any, delta: float, form: str) -> float:
@@ -47,7 +48,7 @@ def test_every_condition_is_tested_with_its_own_delta(form: str) -> None:
         drawn = evidence.drawn[0][:, "ab".index(component.group), labels.index(component.measure)]
         assert component.tail.p_value == pytest.approx(naive_p(component, drawn, delta, form), abs=1e-9)
     for component in result.assessment.of("fairness"):
-        alone = result.reconsider(delta_fairness=GAPS[component.measure]).assessment.of("fairness")
+        alone = result.with_claim(delta_fairness=GAPS[component.measure]).assessment.of("fairness")
         twin = next(one for one in alone if one.measure == component.measure)
         assert (component.tail, component.other) == (twin.tail, twin.other)
 
@@ -141,7 +142,12 @@ def test_a_group_that_is_called_as_a_utility_is_refused() -> None:
     frame = frame.with_columns(group=frame["group"].replace("a", "calibration"))
     with pytest.raises(improvable.OptionError, match="a group and a utility"):
         improvable.compare(
-            frame, outcome="binary", group="group", status_quo="now", candidate="new", delta_accuracy={"calibration": 0}
+            frame,
+            outcome="binary",
+            group="group",
+            status_quo="now",
+            candidate="new",
+            claim=improvable.Claim(delta_accuracy={"calibration": 0}),
         )
 
 

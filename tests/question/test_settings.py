@@ -13,36 +13,49 @@ import typer.main
 
 import improvable
 from improvable.cli import app, run
-from improvable.cli.options import options_of, parsed
+from improvable.cli.options import PANELS, options_of, parsed
 from improvable.data.engines import ENGINES
 from improvable.errors import one_of
+from improvable.question.claim import Claim
 from improvable.question.design import make_design
-from improvable.question.options import FLAG, Setting
+from improvable.question.options import FLAG, SECTIONS, Setting
 from improvable.question.protocol import asked_identity, declare, digest_of, from_declaration
-from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, EngineName, Groups, Settings, section_keys
-from settings_page import settings_page
+from improvable.question.settings import (
+    ELSEWHERE,
+    OBJECTS,
+    SETTINGS,
+    About,
+    Constraints,
+    EngineName,
+    Groups,
+    Read,
+    Settings,
+    Test,
+    section_keys,
+)  # fmt: skip
 
 FIELDS = {field.name: field for field in fields(Settings)}
-COMPARED = {name for name, setting in SETTINGS.items() if "compare" in setting.commands}
-WIDER = {"group": Groups, "protected": None}
-VALUES = {"claim", "test", "read"}
-PUBLIC: list[tuple[Callable[..., Any], set[str], set[str]]] = [
-    (improvable.audit, set(SETTINGS) - {"seal"}, {"data", "n_jobs", "run_folder", "progress", *VALUES}),
-    (improvable.compare, COMPARED | {"status_quo"}, {"data", "candidate", "n_jobs", *VALUES}),
+HELD = {ELSEWHERE.get(one.name, one.name) for kind in OBJECTS.values() for one in fields(kind)} - {"group"}
+ELSEWHERE_SAID = {one.name for one in fields(About)} | {"challenge", "challenge_source", "rule_source", "seal"}
+COMPARED = {name for name, setting in SETTINGS.items() if "compare" in setting.commands} | {"status_quo"}
+PUBLIC: list[tuple[Callable[..., Any], set[str], set[str], int]] = [
+    (improvable.audit, set(SETTINGS), {"data", "n_jobs", "run_folder", "claim", "test", "constraints", "read"}, 22),
+    (improvable.compare, COMPARED, {"data", "n_jobs", "candidate", "claim", "test", "read"}, 17),
 ]
-NAMES = ["audit", "compare"]
 
 
-@pytest.mark.parametrize(("function", "settings", "others"), PUBLIC, ids=NAMES)
+@pytest.mark.parametrize(("function", "settings", "others", "most"), PUBLIC, ids=["audit", "compare"])
 def test_public_signatures_are_those_of_the_fields(
-    function: Callable[..., Any], settings: set[str], others: set[str]
+    function: Callable[..., Any], settings: set[str], others: set[str], most: int
 ) -> None:
     parameters = inspect.signature(function).parameters
-    assert set(parameters) == settings | others
-    for name in settings:
+    flat = settings - HELD - ELSEWHERE_SAID
+    assert set(parameters) == flat | others
+    assert len(parameters) <= most
+    for name in flat:
         required = SETTINGS[name].required
         declared: Any = FIELDS[name].type
-        assert parameters[name].annotation == (declared | WIDER[name] if name in WIDER else declared), name
+        assert parameters[name].annotation == (declared | Groups if name == "group" else declared), name
         assert parameters[name].default == (inspect.Parameter.empty if required else SETTINGS[name].default), name
 
 
@@ -53,15 +66,18 @@ def described(documented: Any, title: str) -> set[str]:
 
 
 def test_every_parameter_is_described() -> None:
-    """In `audit`, or in the value that holds it."""
-    held = set()
-    for kind in OBJECTS.values():
-        names = {one.name for one in fields(kind)}
-        assert described(kind, "Attributes") == names
-        held |= {ELSEWHERE.get(name, name) for name in names}
-    assert described(improvable.audit, "Parameters") == set(inspect.signature(improvable.audit).parameters) - held | {
-        "group"
-    }
+    for kind in (*OBJECTS.values(), About):
+        assert described(kind, "Attributes") == {one.name for one in fields(kind)}
+    assert described(improvable.audit, "Parameters") == set(inspect.signature(improvable.audit).parameters)
+
+
+def test_objects_sections_and_panels_are_the_same_groups() -> None:
+    held = {"groups": Groups, "constraints": Constraints, "claim": Claim, "test": Test, "read": Read, "report": About}
+    beside = {"claim": {"accuracy", "fairness"}, "test": {"seed", "challenge", "challenge_source", "seal"}}
+    for section, kind in held.items():
+        names = {ELSEWHERE.get(one.name, one.name) for one in fields(kind)} - {"group"}
+        assert names | beside.get(section, set()) == {one.name for one in SETTINGS.values() if one.section == section}
+    assert [panel.lower().replace(" ", "_") for panel in PANELS.values()] == list(SECTIONS)
 
 
 @pytest.mark.parametrize("command", ["audit", "compare", "power"])
@@ -115,14 +131,6 @@ def test_a_wrong_choice_is_one_line(name: str, capsys: pytest.CaptureFixture[str
     wrong: dict[str, Any] = {name: "zzz"}
     with pytest.raises(improvable.OptionError, match=f"^`{name}` is 'zzz'. Choose"):
         make_design(replace(PLAIN, **wrong))
-
-
-def test_page_and_schema_are_current() -> None:
-    made = settings_page()
-    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run python docs/settings.py"
-    text = made.SCHEMA.read_text(encoding="utf-8")
-    assert json.loads(text)["$defs"]["protocol"] == made.protocol_schema(), "run python docs/settings.py"
-    assert made.schema(text) == text
 
 
 PLAIN = Settings(outcome="y", group="g", status_quo={"score": "s", "capacity": 0.1})

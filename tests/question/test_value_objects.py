@@ -1,13 +1,17 @@
-"""Claim, Test, Read and Groups ask what flat arguments ask, to the last bit."""
+"""The value objects hold every setting that `audit` and `compare` do not take by themselves."""
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import improvable
 from conftest import Case
+from flat import grouped
+from improvable.procedure.compare import run_comparison
+from improvable.procedure.run import run_audit
 from improvable.question.protocol import asked_identity, declare
 from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, Settings, asked
 
@@ -18,41 +22,29 @@ FLAT: dict[str, Any] = {
     "alpha": 0.1, "ties": "strict", "method": "delta", "train_rows": 500, "positive": {"y": "yes"},
     "outcome_range": [0, 9], "direction": "as stated", "na": ["9"], "strip": True, "drop_missing": True,
     "separator": ";", "encoding": "latin-1", "decimal": ",", "sheet": "two", "engine": "arrow", "duplicates": "keep",
-    "group": ["g", "h"], "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
+    "groups": ["a", "b"], "cross": True, "min_group": 5, "small": "pool",
+    "monotone": {"x": "+"}, "selection_gap": 0.1, "group_blind": False,
 }  # fmt: skip
 PLAIN: dict[str, Any] = {"outcome": "y", "group": "g", "status_quo": "d"}
 
 
-def in_objects(flat: dict[str, Any]) -> dict[str, Any]:
-    """The same settings, in the objects that have them."""
-    out = {}
-    for argument, kind in OBJECTS.items():
-        named = {one.name: ELSEWHERE.get(one.name, one.name) for one in fields(kind)}
-        out[argument] = kind(**{field: flat[name] for field, name in named.items() if name in flat})
-    return {name: value for name, value in flat.items() if name not in FLAT} | out
-
-
 def test_every_field_of_an_object_is_a_setting_with_the_same_default() -> None:
     named = {ELSEWHERE.get(one.name, one.name): one for kind in OBJECTS.values() for one in fields(kind)}
-    assert set(named) == set(FLAT), "every field is tried below"
+    assert set(named) == {*FLAT, "group"}, "every field is tried below"
     for name, one in named.items():
         assert name == "group" or one.default in (SETTINGS[name].default, ()), name
 
 
 @pytest.mark.parametrize("name", [None, *FLAT])
-def test_an_object_asks_what_an_argument_asks(name: str | None) -> None:
+def test_an_object_asks_what_a_setting_asks(name: str | None) -> None:
     flat = PLAIN if name is None else PLAIN | {name: FLAT[name]}
-    one, other = Settings(**asked(flat)), Settings(**asked(in_objects(flat)))
+    one, other = Settings(**flat), Settings(**asked(grouped(flat)))
     assert declare(one) == declare(other)
     assert asked_identity(one) == asked_identity(other)
 
 
 def test_all_at_once() -> None:
-    one, other = Settings(**asked(PLAIN | FLAT)), Settings(**asked(in_objects(PLAIN | FLAT)))
-    assert declare(one) == declare(other)
-    assert Settings(**asked(PLAIN | {"form": "ratio", "claim": improvable.Claim(form="difference")})).form == (
-        "difference"
-    ), "an argument that is left at its default says nothing"
+    assert declare(Settings(**PLAIN, **FLAT)) == declare(Settings(**asked(grouped(PLAIN | FLAT))))
 
 
 def compared(**options: Any) -> improvable.Comparison:
@@ -68,33 +60,40 @@ def audited(**options: Any) -> improvable.Audit:
     )  # fmt: skip
 
 
-def test_a_comparison_is_the_same() -> None:
-    flat = compared(group="group", groups=["a", "b"], draws=300, delta_accuracy=0.1, protected=["a"], strip=True)
-    grouped = compared(
+def test_a_comparison_is_that_of_its_settings() -> None:
+    settings = Settings(
+        outcome="count", status_quo="now", group="group", groups=["a", "b"], draws=300, delta_accuracy=0.1,
+        protected=["a"], strip=True,
+    )  # fmt: skip
+    flat = run_comparison(Case(seed=1, rows=600).frame(), settings, "new")
+    by_objects = compared(
         group=improvable.Groups("group", only=["a", "b"]),
         claim=improvable.Claim(delta_accuracy=0.1, protected=["a"]),
         test=improvable.Test(draws=300),
         read=improvable.Read(strip=True),
     )
-    assert flat.to_dict() == grouped.to_dict()
+    assert flat.to_dict() == by_objects.to_dict()
 
 
-def test_an_audit_is_the_same() -> None:
-    flat = audited(group="race", min_group=10, repetitions=2, draws=300, no_worse=0.05, drop_missing=True)
-    grouped = audited(
+def test_an_audit_is_that_of_its_settings() -> None:
+    settings = Settings(
+        outcome="gagne_sum_t", rule="linear", status_quo={"score": "risk_score_t", "capacity": 0.1},
+        features=["gagne_sum_tm1"], group="race", min_group=10, repetitions=2, draws=300, no_worse=0.05,
+        drop_missing=True,
+    )  # fmt: skip
+    flat = run_audit(improvable.datasets.care_management(2_000, seed=1), settings)
+    by_objects = audited(
         group=improvable.Groups("race", min_group=10),
         claim=improvable.Claim(no_worse=0.05),
         test=improvable.Test(repetitions=2, draws=300),
         read=improvable.Read(drop_missing=True),
     )
-    assert flat.to_dict() == grouped.to_dict()
+    assert flat.to_dict() == by_objects.to_dict()
 
 
 @pytest.mark.parametrize(
     ("ask", "options", "message"),
     [
-        (compared, {"draws": 300, "test": improvable.Test(draws=400)}, "`draws` is given twice"),
-        (audited, {"min_group": 3, "group": improvable.Groups("race", min_group=4)}, "`min_group` is given twice"),
         (compared, {"claim": {"form": "ratio"}}, "`claim` is a dict. Give improvable.Claim"),
         (compared, {"test": improvable.Test(repetitions=9)}, "Test has `repetitions`, which `compare` does not take"),
         (compared, {"read": improvable.Read(duplicates="keep")}, "Read has `duplicates`, which `compare` does not"),
@@ -108,8 +107,57 @@ def test_what_contradicts_is_refused(ask: Callable[..., Any], options: dict[str,
 
 @pytest.mark.parametrize("name", ["selection", "lower_is_better"])
 def test_what_the_data_mean_cannot_be_changed_without_them(name: str) -> None:
-    result = compared(group="group", draws=200)
+    result = compared(group="group", test=improvable.Test(draws=200))
     assert name not in result.question.claim.to_dict()
     assert name in result.question.to_dict()
     with pytest.raises(improvable.OptionError, match=f"'{name}' cannot be changed without the data"):
-        result.reconsider(**{name: SETTINGS[name].default})
+        result.with_claim(**{name: SETTINGS[name].default})
+
+
+@pytest.mark.parametrize(
+    ("ask", "options", "message"),
+    [
+        (audited, {"draws": 500}, "`draws` is part of `test`: test=Test(draws=500)."),
+        (audited, {"no_worse": 0.1}, "`no_worse` is part of `claim`: claim=Claim(no_worse=0.1)."),
+        (compared, {"strip": True}, "`strip` is part of `read`: read=Read(strip=True)."),
+        (audited, {"group_blind": False}, "`group_blind` is part of `constraints`: constraints=Constraints(group_blin"),
+        (compared, {"groups": ["a"]}, "`groups` is part of `group`: group=Groups(..., only=['a'])."),
+        (audited, {"system": "S"}, "`system` is part of a report: result.report(path, about=About(system='S'))."),
+        (audited, {"challenge": "c"}, "`challenge` belongs to a protocol or to the command line: --challenge."),
+        (audited, {"feature": ["x"]}, "there is no argument `feature`. Did you mean 'features'?"),
+    ],
+)
+def test_a_setting_that_is_no_argument_is_told_where_it_goes(
+    ask: Callable[..., Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TypeError) as refused:
+        ask(group="group", **options)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_report_is_told_what_it_is_about(tmp_path: Path) -> None:
+    result = compared(group="group", test=improvable.Test(draws=200))
+    about = improvable.About(organization="A Hospital", labels={"count": "conditions"})
+    result.report(tmp_path / "report.md", about)
+    result.report(tmp_path / "same.md", {"organization": "A Hospital", "labels": {"count": "conditions"}})
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "A Hospital" in text
+    assert "conditions" in text
+    assert (tmp_path / "same.md").read_text(encoding="utf-8") == text
+    assert "conditions" in result.summary(about=about)
+    assert "conditions" in str(result.plot(about=about).to_dict())
+    assert result.facts["about"] == {}
+    with pytest.raises(improvable.OptionError, match=r"`author` is 3. It must be text"):
+        result.report(tmp_path / "no.md", {"author": 3})
+    with pytest.raises(improvable.OptionError, match=r"a key of about is 'auther'. Did you mean 'author'"):
+        result.report(tmp_path / "no.md", {"auther": "N. N."})
+
+
+def test_tab_completion_offers_public_names_alone() -> None:
+    assert dir(improvable) == sorted(improvable.__all__)
+    assert not {"procedure", "data", "inference", "question"} & set(dir(improvable))
+    assert callable(improvable.verify)
+    assert callable(improvable.power.power_from_pilot)
+    assert callable(improvable.plots.dumbbells)
+    with pytest.raises(AttributeError, match="module 'improvable' has no attribute 'nothing'"):
+        getattr(improvable, "nothing")  # noqa: B009

@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_audit
 from improvable.errors import Caution
 from improvable.inference.intervals import Spread, combined, gap_interval, interval
 from improvable.report.blocks import (
@@ -73,7 +74,7 @@ def test_the_title_asks_what_the_answer_answers() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 0.95])
 def test_yes_is_yes_and_not_shown_is_not_no(delta: float) -> None:
-    result = many_groups(2).reconsider(delta_fairness=delta)
+    result = many_groups(2).with_claim(delta_fairness=delta)
     assert result.reject == (delta == 0)
     answer = first(make_document(result), Answer)
     assert (answer.shown, answer.word) == ((True, "Yes: shown") if result.reject else (False, "Not shown"))
@@ -136,7 +137,7 @@ def test_shares_of_both_algorithms_stand_in_the_tables() -> None:
                 assert f"{share:.1%}" in cells & cells_by_group
     prices = improvable.compare(
         Case(seed=3, rows=900, prices=True).frame(), outcome="count", group="group",
-        status_quo="now", candidate="new", accuracy="profit", draws=200,
+        status_quo="now", candidate="new", accuracy="profit", test=improvable.Test(draws=200),
     )  # fmt: skip
     assert "Selected, " not in words_of(make_document(prices)), "everybody has a price"
 
@@ -155,7 +156,7 @@ USED: dict[str, tuple[dict[str, Any], int, list[str]]] = {
 
 @pytest.mark.parametrize(("options", "rows", "fragments"), USED.values(), ids=USED.keys())
 def test_it_says_how_rows_were_used(options: dict[str, Any], rows: int, fragments: list[str]) -> None:
-    result = improvable.audit(
+    result = flat_audit(
         improvable.datasets.care_management(rows, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"], repetitions=3,
         draws=200, **options,
@@ -178,13 +179,13 @@ def test_intervals_are_those_that_most_repetitions_agree_on() -> None:
     own = []
     for repetition in result.repetitions:
         values, drawn = repetition.evidence.values[0][0, 0, 1], repetition.evidence.drawn[0][:, 0, 0, 1]
-        own.append(interval(values, drawn, 1 - result.threshold))
+        own.append(interval(values, drawn, 1 - result.level))
     grid = np.linspace(0, 20, 20_001)
     excluded = np.array([(grid < low) | (grid > high) for low, high in own]).sum(axis=0)
     kept = grid[excluded <= len(own) / 2]
     assert found["low"] == pytest.approx(kept.min(), abs=0.002)
     assert found["high"] == pytest.approx(kept.max(), abs=0.002)
-    assert result.threshold == 0.025, "so that the median of seven keeps its level"
+    assert result.level == 0.025, "so that the median of seven keeps its level"
 
 
 def test_one_repetition_has_its_own_interval_at_the_level_of_the_audit() -> None:

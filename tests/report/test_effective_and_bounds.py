@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_compare
 from improvable.errors import ImprovableWarning
 
 
@@ -29,7 +30,7 @@ def people(rows: int = 600, index: float = 1.2, gap: float = 1.0) -> pl.DataFram
 
 
 def compare(frame: pl.DataFrame, **options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=300, n_jobs=1, **options
     )
 

@@ -75,7 +75,7 @@ def test_the_page_is_whole_and_fetches_nothing(page: str) -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 0.95])
 def test_what_not_rejecting_means_is_always_said(delta: float) -> None:
-    result = many_groups(2).reconsider(delta_fairness=delta)
+    result = many_groups(2).with_claim(delta_fairness=delta)
     text = html_page(result)
     assert result.reject == (delta == 0)
     assert "Not rejecting is no proof" in text
@@ -106,7 +106,7 @@ def test_the_report_shows_the_diagnostics(audit: improvable.Audit, page: str) ->
 
 @pytest.mark.parametrize("changes", [{}, {"form": "difference"}, {"gap": "absolute"}, {"delta_fairness": 0.123}])
 def test_embedded_curves_give_the_p_value_of_every_step(audit: improvable.Audit, changes: dict[str, Any]) -> None:
-    result = audit.reconsider(**changes)
+    result = audit.with_claim(**changes)
     curves = json.loads(json.dumps(slider_curves(result)))
     p = np.array(curves["p"])
     codes = [np.maximum(np.array(a)[:, None], np.array(f)[None, :]) for a, f in curves["repetitions"]]
@@ -127,7 +127,7 @@ def test_text_from_data_is_escaped() -> None:
     frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": EVIL}))
     frame = frame.rename({"group": f"{EVIL}&\"'"})
     result = improvable.compare(
-        frame, outcome="count", group=f"{EVIL}&\"'", status_quo="now", candidate="new", draws=200
+        frame, outcome="count", group=f"{EVIL}&\"'", status_quo="now", candidate="new", test=improvable.Test(draws=200)
     )
     text = html_page(result, command=EVIL)
     assert EVIL not in text

@@ -25,7 +25,7 @@ def audit() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1,
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=3, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -33,7 +33,9 @@ def audit() -> improvable.Audit:
 def evil() -> improvable.Comparison:
     frame = Case(seed=3, rows=900).frame().rename({"group": EVIL})
     frame = frame.with_columns(frame[EVIL].replace({"a": EVIL}))
-    return improvable.compare(frame, outcome="count", group=EVIL, status_quo="now", candidate="new", draws=200)
+    return improvable.compare(
+        frame, outcome="count", group=EVIL, status_quo="now", candidate="new", test=improvable.Test(draws=200)
+    )
 
 
 def test_the_table_holds_the_numbers_of_the_facts(audit: improvable.Audit) -> None:
@@ -74,7 +76,7 @@ def test_every_output_writes_the_same_table(audit: improvable.Audit) -> None:
 def test_many_components_stand_below_each_other() -> None:
     frame = Case(seed=3, rows=900).frame()
     result = improvable.compare(
-        frame, outcome="count", group="group", status_quo="now", candidate="new", draws=200,
+        frame, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200),
         accuracy=["calibration", "selection_rate"],
     )  # fmt: skip
     facts = result.facts

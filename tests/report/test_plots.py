@@ -12,6 +12,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.report import plots
 from improvable.report.labels import in_words
 from improvable.report.plots.dumbbells import draw_dumbbells
@@ -29,7 +30,7 @@ def audit() -> improvable.Audit:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.audit(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        rule="linear", features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500, seed=1,
+        rule="linear", features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=3, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def comparison() -> improvable.Comparison:
     people = improvable.datasets.care_management(4_000, seed=1)
     return improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.1),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), draws=500, ties="strict",
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.1), test=improvable.Test(draws=500, ties="strict"),
     )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def compare_case(**options: Any) -> improvable.Comparison:
         region=pl.Series(rng.choice(["north", "south", "west"], 900)), nobody=pl.Series(np.zeros(900))
     )
     asked: dict[str, Any] = {"group": "group", "status_quo": "now", "candidate": "new"} | options
-    return improvable.compare(frame, outcome="count", draws=200, **asked)
+    return flat_compare(frame, outcome="count", draws=200, **asked)
 
 
 def values_of(chart: Any) -> list[dict[str, Any]]:
@@ -236,7 +237,9 @@ def test_a_bad_grid_is_refused(comparison: improvable.Comparison, grid: list[flo
 def test_names_from_data_are_escaped_in_pictures() -> None:
     evil = "</script><script>alert(1)</script>"
     frame = Case(seed=3, rows=900).frame().with_columns(pl.col("group").replace({"a": evil}))
-    result = improvable.compare(frame, outcome="count", group="group", status_quo="now", candidate="new", draws=200)
+    result = improvable.compare(
+        frame, outcome="count", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=200)
+    )
     draws: tuple[Callable[[Result], Any], ...] = PICTURES
     for draw in draws:
         assert "<script" not in plots.chart_svg(draw(result))

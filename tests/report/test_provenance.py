@@ -105,7 +105,7 @@ def test_a_loaded_run_knows_where_it_comes_from_unless_it_is_asked_something_els
     assert loaded.made.command == " ".join(["improvable", *COMMAND])
     loaded.save("saved")
     assert Path("saved", PROVENANCE).read_bytes() == Path("run", PROVENANCE).read_bytes()
-    assert loaded.reconsider(delta_accuracy=0.05).made is None, "the command did not ask that"
+    assert loaded.with_claim(delta_accuracy=0.05).made is None, "the command did not ask that"
 
 
 @pytest.mark.parametrize("command", [None, "improvable audit x"])

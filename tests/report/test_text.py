@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.cli import run
 from improvable.inference.diagnostics import KINDS
 from improvable.report.people import people_by_group
@@ -43,14 +44,14 @@ def loans(names: list[str], rows: int = 1_200, turned: bool = False) -> pl.DataF
 
 def compared(names: list[str], **options: Any) -> improvable.Comparison:
     turned = options.pop("turned", False)
-    return improvable.compare(
+    return flat_compare(
         loans(names, turned=turned), outcome="repaid", group="sex", status_quo="now", candidate="new", draws=200,
         **options,
     )  # fmt: skip
 
 
 def audited(names: list[str], **options: Any) -> improvable.Audit:
-    return improvable.audit(
+    return flat_audit(
         loans(names), outcome="repaid", group="sex", status_quo="now", capacity="same", rule="linear",
         features=["ability"], draws=200, repetitions=3, **options,
     )  # fmt: skip
@@ -64,7 +65,7 @@ def test_verdict_table_who_changes_and_cautions_come_in_this_order() -> None:
     assert "from 1,200 rows, with 95% intervals" in " ".join(text.split())
     first = " ".join(text.split("\n\n")[0].split())
     assert first.startswith(("Shown: ", "It is not shown that "))
-    assert re.search(rf"\(p (=|<) [\d.]+, (not )?below {result.threshold:g}\)\.$", first)
+    assert re.search(rf"\(p (=|<) [\d.]+, (not )?below {result.level:g}\)\.$", first)
     if result.warnings:
         assert text.index("Caution: ") > places[-1]
     for words in ("eigenvalue", "Welfare", "hash of", "predicts"):

@@ -1,7 +1,6 @@
 """The JSON holds every number that a report prints, under names with one meaning each."""
 
 import ast
-import importlib.util
 import re
 from pathlib import Path
 
@@ -70,16 +69,6 @@ def test_every_utility_of_the_catalog_has_words() -> None:
     assert len(set(said.values())) == len(names), "no two look the same"
     document = repr(make_document(compare_case(accuracy="lift", fairness="adverse_impact_ratio")).blocks)
     assert "adverse_impact_ratio" not in re.sub(r"functools\.partial\(.*?\)\)", "", document)
-
-
-def test_the_schema_is_made_from_the_types() -> None:
-    spec = importlib.util.spec_from_file_location("result_schema", ROOT / "docs" / "result_schema.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    text = made.SCHEMA.read_text(encoding="utf-8")
-    assert made.schema(text) == text, "run python docs/result_schema.py"
 
 
 def kinds_of(path: Path) -> set[str]:

@@ -22,7 +22,7 @@ def audit() -> improvable.Audit:
     return improvable.audit(
         improvable.datasets.care_management(4_000, seed=1), outcome="gagne_sum_t", group="race",
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), rule="linear",
-        features=["gagne_sum_tm1", "*_elixhauser_tm1"], repetitions=5, draws=500, seed=1,
+        features=["gagne_sum_tm1", "*_elixhauser_tm1"], test=improvable.Test(repetitions=5, draws=500), seed=1,
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_a_rerun_is_told_as_a_range(
 
 
 def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=0.0)
+    result = audit.with_claim(delta_accuracy=0.0)
     facts = result.facts
     assert not result.reject
     lack = facts["shortfall"]
@@ -101,7 +101,7 @@ def test_not_shown_says_what_failed_and_how_many_rows_would_do(audit: improvable
 
 
 def test_what_is_on_the_wrong_side_needs_no_more_rows(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=0.8)
+    result = audit.with_claim(delta_accuracy=0.8)
     lack = result.facts["shortfall"]
     assert lack is not None
     assert lack["rows"] is None
@@ -112,7 +112,7 @@ def test_what_is_on_the_wrong_side_needs_no_more_rows(audit: improvable.Audit) -
 
 
 def test_a_rejection_lacks_nothing(audit: improvable.Audit) -> None:
-    result = audit.reconsider(delta_accuracy=-0.9, delta_fairness=-2.0)
+    result = audit.with_claim(delta_accuracy=-0.9, delta_fairness=-2.0)
     assert result.reject
     assert result.facts["shortfall"] is None
     assert verdict(result.facts).startswith("Shown: the rule 'linear' can find")
@@ -122,7 +122,12 @@ def test_a_rejection_lacks_nothing(audit: improvable.Audit) -> None:
 def test_identical_algorithms_could_not_be_tested() -> None:
     with pytest.warns(improvable.ImprovableWarning):
         result = improvable.compare(
-            Case().frame(), outcome="count", group="group", status_quo="now", candidate="now", draws=200
+            Case().frame(),
+            outcome="count",
+            group="group",
+            status_quo="now",
+            candidate="now",
+            test=improvable.Test(draws=200),
         )
     assert shortfall_words(result.facts).endswith("could not be tested, so its p-value is 1.")
 
@@ -141,8 +146,8 @@ def test_rows_needed_give_the_power_they_promise() -> None:
 @pytest.mark.parametrize("gap", ["signed", "absolute"])
 def test_a_gap_that_fell_short_is_told_by_its_own_statistic(case: Case, gap: Any) -> None:
     result = improvable.compare(
-        case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=400, gap=gap,
-        ask="fairness", delta_fairness=0.9,
+        case.frame(), outcome="count", group="group", status_quo="now", candidate="new",
+        test=improvable.Test(draws=400), claim=improvable.Claim(gap=gap, ask="fairness", delta_fairness=0.9),
     )  # fmt: skip
     lack = result.facts["shortfall"]
     assert lack is not None

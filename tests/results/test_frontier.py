@@ -26,7 +26,7 @@ def audit() -> improvable.Audit:
     )
     return improvable.audit(
         frame, outcome="count", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="linear",
-        features=["signal"], repetitions=5, draws=1_000,
+        features=["signal"], test=improvable.Test(repetitions=5, draws=1_000),
     )  # fmt: skip
 
 
@@ -36,19 +36,19 @@ def audit() -> improvable.Audit:
 @pytest.mark.parametrize("options", [{}, {"overall": "population"}])
 def test_the_surface_is_the_test_at_every_point(audit: improvable.Audit, form: str, gap: str, options: Any) -> None:
     accuracy, fairness = [-0.4, -0.1, 0.0, 0.07, 0.3], [-0.5, 0.0, 0.2, 0.61, 0.95]
-    base = audit.reconsider(gap=gap, form=form, **options)
+    base = audit.with_claim(gap=gap, form=form, **options)
     surface = base.frontier().surface(accuracy, fairness)
     for i, a in enumerate(accuracy):
         for j, f in enumerate(fairness):
-            assert surface[i, j] == base.reconsider(delta_accuracy=a, delta_fairness=f).p_value, (a, f)
+            assert surface[i, j] == base.with_claim(delta_accuracy=a, delta_fairness=f).p_value, (a, f)
 
 
 @pytest.mark.paper("Remark 2")
 def test_one_sided_fairness_has_a_frontier_too(audit: improvable.Audit) -> None:
     worse = audit.to_dict()["disparity"]["worse_off"]
-    base = audit.reconsider(protected=worse)
+    base = audit.with_claim(protected=worse)
     for f in (-0.3, 0.0, 0.4):
-        assert base.frontier().p_value(0.0, f) == base.reconsider(delta_fairness=f).p_value
+        assert base.frontier().p_value(0.0, f) == base.with_claim(delta_fairness=f).p_value
 
 
 @given(st.integers(0, 10_000))
@@ -58,14 +58,19 @@ def test_the_surface_is_the_test_for_random_comparisons(seed: int) -> None:
     case = Case(seed=seed, rows=150)
     try:
         result = improvable.compare(
-            case.frame(), outcome="count", group="group", status_quo="now", candidate="new", draws=200
+            case.frame(),
+            outcome="count",
+            group="group",
+            status_quo="now",
+            candidate="new",
+            test=improvable.Test(draws=200),
         )
     except improvable.DataError:
         return
     rng = np.random.default_rng(seed)
     a, f = float(rng.uniform(-0.5, 0.5)), float(rng.uniform(-0.5, 0.99))
     for gap in ("signed", "absolute"):
-        asked = result.reconsider(delta_accuracy=a, delta_fairness=f, gap=gap)
+        asked = result.with_claim(delta_accuracy=a, delta_fairness=f, gap=gap)
         assert asked.frontier().p_value(a, f) == asked.p_value
 
 
@@ -89,7 +94,7 @@ def test_the_edge_is_where_rejection_stops(audit: improvable.Audit, gap: Any) ->
 def test_bounds_are_the_largest_rejected_claims(audit: improvable.Audit) -> None:
     bounds = {bound.what: bound for bound in audit.bounds()}
     assert set(bounds) == {"fairness", "accuracy", "accuracy of a", "accuracy of b"}
-    signed = audit.reconsider(gap="signed")
+    signed = audit.with_claim(gap="signed")
     claims: dict[str, Callable[[float], dict[str, Any]]] = {
         "fairness": lambda d: {"delta_fairness": d},
         "accuracy": lambda d: {"delta_accuracy": d},
@@ -99,8 +104,8 @@ def test_bounds_are_the_largest_rejected_claims(audit: improvable.Audit) -> None
     for what, make in claims.items():
         value = bounds[what].value
         if np.isfinite(value):
-            assert signed.reconsider(**make(value - 1e-6)).reject, what
-            assert not signed.reconsider(**make(value + 1e-6)).reject, what
+            assert signed.with_claim(**make(value - 1e-6)).reject, what
+            assert not signed.with_claim(**make(value + 1e-6)).reject, what
 
 
 def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> None:
@@ -111,7 +116,7 @@ def test_bounds_speak_in_words_and_never_round_up(audit: improvable.Audit) -> No
             assert bound.value - 0.0011 < size <= bound.value
         else:
             assert bound.words.startswith("The data do not show")
-    nothing = audit.reconsider(alpha=0.0001)
+    nothing = audit.with_claim(alpha=0.0001)
     assert "do not show that the gap can be cut" in nothing.bounds()[0].words
 
 
@@ -119,7 +124,7 @@ def test_simultaneous_bounds_share_the_level_among_components(audit: improvable.
     """Two groups and a gap: each bound is the separate one of a third of alpha."""
     front = audit.frontier()
     assert front.components == 3
-    third = audit.reconsider(alpha=audit.question.alpha / 3).frontier()
+    third = audit.with_claim(alpha=audit.question.alpha / 3).frontier()
     together = front.bounds(simultaneous=True)
     assert [one.value for one in together] == [one.value for one in third.bounds()]
     assert all(wide.value <= one.value for wide, one in zip(together, front.bounds(), strict=True))

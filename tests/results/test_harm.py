@@ -8,6 +8,7 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.data.groups import Attribute
 from improvable.inference.diagnostics import selection_rates
 from improvable.report.html import html_page, notebook_html
@@ -36,7 +37,7 @@ SELECTIONS = ["benefit", "burden"]
 
 
 def compared(case: Case, **options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         case.frame(), group="group", status_quo="now", candidate="new", draws=300, ask="fairness",
         **{"outcome": "binary", "accuracy": "selection_rate", **options},
     )  # fmt: skip
@@ -118,13 +119,13 @@ def test_the_flagship_names_the_black_patients() -> None:
         "status_quo": improvable.threshold("risk_score_t", capacity=0.1),
         "candidate": improvable.threshold("gagne_sum_tm1", capacity=0.1),
     }  # fmt: skip
-    result = improvable.compare(people, protected="black", **asked)
+    result = flat_compare(people, protected="black", **asked)
     assert result.facts["disparity"]["worse_off"] == "black"
     text = " ".join(result.summary(verbose=True).split())
     assert "is higher for black, a higher bar for the benefit" in text
     assert "Selection rates and the gap point to different groups: white is selected less often" in text
-    with pytest.raises(improvable.DataError, match=r"'black' is not worse off .*`selection='benefit'` or"):
-        improvable.compare(people, protected="black", selection="burden", **asked)
+    with pytest.raises(improvable.DataError, match=r"'black' is not worse off .*`claim=Claim.selection='benefit'.` or"):
+        flat_compare(people, protected="black", selection="burden", **asked)
 
 
 def test_four_fifths_flag_the_group_that_is_disadvantaged() -> None:
@@ -165,7 +166,13 @@ def test_rates_name_the_group_that_is_selected_least_or_most_often(seed: int, se
         }
     )  # fmt: skip
     facts = improvable.compare(
-        rows, outcome="y", group="g", status_quo="d0", candidate="d1", selection=selection, draws=100
+        rows,
+        outcome="y",
+        group="g",
+        status_quo="d0",
+        candidate="d1",
+        claim=improvable.Claim(selection=selection),
+        test=improvable.Test(draws=100),
     ).facts
     rates = {name: float(rows.filter(pl.col("g") == name)["d0"].mean()) for name in names}  # type: ignore[arg-type]
     worse = facts["disparity"]["worse_off"]
@@ -219,7 +226,7 @@ def lending(seed: int = 0, rows: int = 3_000) -> pl.DataFrame:
 
 
 def lent(**options: Any) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         lending(),
         outcome="loss",
         group="group",
@@ -260,7 +267,7 @@ def test_lower_is_better_equals_a_recoded_outcome(form: Any, delta: float) -> No
         assert result.assessment.p_accuracy[group] == pytest.approx(slow, abs=1e-9)
     if form == "difference":
         negative = lending().with_columns(loss=-pl.col("loss"))
-        other = improvable.compare(
+        other = flat_compare(
             negative, outcome="loss", group="group", status_quo="now", candidate="new", draws=500, **asked
         )
         assert other.assessment.p_accuracy == pytest.approx(result.assessment.p_accuracy, abs=0.03)
@@ -270,7 +277,7 @@ def test_the_frontier_follows_where_lower_is_better() -> None:
     result = lent(lower_is_better=True)
     frontier = result.frontier()
     for delta in (-0.1, 0.0, 0.1, 0.3):
-        asked = result.reconsider(delta_accuracy=delta, delta_fairness=0.05)
+        asked = result.with_claim(delta_accuracy=delta, delta_fairness=0.05)
         assert frontier.p_value(delta, 0.05) == pytest.approx(asked.p_value, abs=1e-9)
     assert any("can improve" in bound.words for bound in frontier.bounds())
 
@@ -279,7 +286,7 @@ def test_the_frontier_follows_where_lower_is_better() -> None:
 def test_rules_select_the_lowest_predictions(rule: str) -> None:
     result = improvable.audit(
         lending(rows=1_500), outcome="loss", group="group", status_quo="now", rule=rule, features=["risk"],
-        capacity=0.3, lower_is_better=True, repetitions=1, draws=200,
+        capacity=0.3, claim=improvable.Claim(lower_is_better=True), test=improvable.Test(repetitions=1, draws=200),
     )  # fmt: skip
     for pair in result.facts["repetitions"][0]["accuracy"].values():
         assert pair["candidate"] is not None

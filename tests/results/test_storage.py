@@ -14,6 +14,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.results import storage
 
@@ -149,6 +150,18 @@ def test_a_folder_that_is_no_run_folder_is_refused(
     assert contents(folder / "mine") == {"thesis.txt": b"do not lose"}
 
 
+def test_a_run_that_was_killed_while_writing_its_first_file_starts_again(
+    folder: Path, uninterrupted: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "early").mkdir()
+    (folder / "early" / ".run.json.0123456789abcdef.partial").write_bytes(b"{")
+    assert run([*COMMAND, "--out", "early"]) == 0
+    assert {
+        name: found for name, found in contents(folder / "early").items() if not name.endswith(".partial")
+    } == uninterrupted
+
+
 def copy_of(folder: Path, name: str) -> Path:
     return Path(shutil.copytree(folder / "whole", folder / name))
 
@@ -257,32 +270,32 @@ def test_a_loaded_audit_answers_new_questions_without_data(
     assert isinstance(loaded, improvable.Audit)
     assert json.dumps(loaded.to_dict()) == json.dumps(json.loads((folder / "whole.json").read_text()))
     options: dict[str, Any] = {"delta_accuracy": 0.05, "delta_fairness": 0.2, "gap": "absolute", "alpha": 0.1}
-    fresh = improvable.audit(
+    fresh = flat_audit(
         "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", cluster="clinic", repetitions=REPETITIONS,
         draws=DRAWS,
         status_quo=improvable.threshold("risk_score_t", capacity=0.1), features=["gagne_sum_tm1", "cost_*_tm1"],
         **options,
     )  # fmt: skip
-    asked = loaded.reconsider(**options)
+    asked = loaded.with_claim(**options)
     assert asked.p_value == fresh.p_value
     assert [s["components"] for s in asked.to_dict()["repetitions"]] == [
         s["components"] for s in fresh.to_dict()["repetitions"]
     ]
     worse_off = asked.to_dict()["disparity"]["worse_off"]
-    assert asked.reconsider(protected=worse_off, overall="population", form="difference").p_value <= 1
+    assert asked.with_claim(protected=worse_off, overall="population", form="difference").p_value <= 1
     with pytest.raises(improvable.OptionError, match="no data to fit on"):
-        loaded.substitute()
+        loaded.refit()
     with pytest.raises(improvable.OptionError, match="'draws' cannot be changed without the data"):
-        loaded.reconsider(draws=5)
+        loaded.with_claim(draws=5)
     with pytest.raises(improvable.OptionError, match="'green' is not a group"):
-        loaded.reconsider(protected="green")
+        loaded.with_claim(protected="green")
 
 
 def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> None:
     result = improvable.compare(
-        folder / "patients.csv", outcome="gagne_sum_t", group=["race", "dem_female"], draws=300,
+        folder / "patients.csv", outcome="gagne_sum_t", group=["race", "dem_female"], test=improvable.Test(draws=300),
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), accuracy=["calibration", "selection_rate"],
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), delta_fairness=0.1,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), claim=improvable.Claim(delta_fairness=0.1),
     )  # fmt: skip
     result.save(str(tmp_path / "kept"))
     loaded = improvable.load(tmp_path / "kept")
@@ -309,7 +322,8 @@ def test_results_saved_and_loaded_are_the_same(folder: Path, tmp_path: Path) -> 
 
 def test_an_audit_can_be_saved_without_a_run_folder(folder: Path, tmp_path: Path) -> None:
     result = improvable.audit(
-        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear", repetitions=2, draws=200,
+        folder / "patients.csv", outcome="gagne_sum_t", group="race", rule="linear",
+        test=improvable.Test(repetitions=2, draws=200),
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"],
     )  # fmt: skip
     result.save(tmp_path / "kept")
@@ -340,7 +354,7 @@ class TestWhatARunIs:
             "status_quo": improvable.threshold("risk_score_t", capacity=0.2), "repetitions": 2, "draws": 200,
             "run_folder": folder,
         }  # fmt: skip
-        return improvable.audit(people, **options | changes)
+        return flat_audit(people, **options | changes)
 
     @pytest.mark.parametrize(
         ("first", "then"),

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.results.result import COLUMNS
 from reported import SHAPES, compare_case
 
@@ -19,7 +20,7 @@ def audited(data: Any = None, **options: Any) -> improvable.Audit:
         "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.1),
         "rule": "linear", "features": ["gagne_sum_tm1", "dem_female"], "repetitions": 2, "draws": 200,
     }  # fmt: skip
-    return improvable.audit(people, **{**asked, **options})
+    return flat_audit(people, **{**asked, **options})
 
 
 def rows_of(result: improvable.Audit | improvable.Comparison) -> list[dict[str, Any]]:

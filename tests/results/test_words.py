@@ -4,19 +4,20 @@ import pytest
 
 import improvable
 from conftest import Case
+from flat import flat_compare
 from improvable.results.facts import CandidateGapFacts, Facts
 from improvable.results.wording import conditions_words
 
 
 def compared(case: Case, **options: object) -> improvable.Comparison:
-    return improvable.compare(
+    return flat_compare(
         case.frame(),
         outcome="count",
         group="group",
         status_quo="now",
         candidate="new",
         draws=300,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 
@@ -64,7 +65,7 @@ def test_the_representation_is_one_line(case: Case) -> None:
     assert repr(result) == f"<Comparison: {word}, p = {result.p_value:.4f}, 2 groups>"
     audit = improvable.audit(
         case.frame(), outcome="count", group="group", status_quo="now", rule="linear", features=["binary", "new"],
-        capacity=0.3, repetitions=3, draws=200,
+        capacity=0.3, test=improvable.Test(repetitions=3, draws=200),
     )  # fmt: skip
     assert repr(audit).startswith(f"<Audit: {'' if audit.reject else 'not '}rejected, p ")
     assert repr(audit).endswith(" (lower median of 3 repetitions), 2 groups>")
@@ -76,7 +77,7 @@ def test_facts_are_computed_once_and_copied(case: Case) -> None:
     changed = result.to_dict()
     changed["repetitions"][0]["components"].clear()
     assert result.to_dict()["repetitions"][0]["components"]
-    other = result.reconsider(delta_fairness=0.5)
+    other = result.with_claim(delta_fairness=0.5)
     assert other.facts["delta_fairness"] == 0.5
     assert result.facts["delta_fairness"] == 0.0
 
@@ -112,6 +113,6 @@ def test_results_print_their_summary(case: Case) -> None:
     assert str(result) == result.summary()
 
 
-@pytest.mark.parametrize("name", ["p_value", "reject", "threshold", "null_hypothesis", "alternative_hypothesis"])
+@pytest.mark.parametrize("name", ["p_value", "reject", "level", "null_hypothesis", "alternative_hypothesis"])
 def test_results_have_one_face(case: Case, name: str) -> None:
     assert getattr(compared(case), name) is not None

@@ -13,7 +13,7 @@ from improvable.inference.cells import count
 from improvable.inference.statistics import folded_statistic, signed_statistics
 from improvable.inference.test import lower_tail
 
-REPETITIONS = 600
+REPETITIONS = 300
 MARGIN = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
 
 
@@ -37,7 +37,7 @@ def compare_rejects(rates: dict[str, tuple[float, float]]) -> Callable[[np.rando
         frame = people(rng, rates)
         return improvable.compare(
             frame, outcome="outcome", group="group", status_quo="now", candidate="new", accuracy="classification_rate",
-            draws=300, seed=i,
+            test=improvable.Test(draws=300), seed=i,
         ).reject  # fmt: skip
 
     return once
@@ -70,7 +70,7 @@ def test_an_identical_candidate_is_never_rejected() -> None:
         frame = people(rng, {"a": (0.8, 0.8), "b": (0.5, 0.5)}, rows=200)
         return improvable.compare(
             frame, outcome="outcome", group="group", status_quo="now", candidate="now", accuracy="classification_rate",
-            draws=100, seed=i,
+            test=improvable.Test(draws=100), seed=i,
         ).reject  # fmt: skip
 
     assert rejections(once) == 0.0

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import improvable
+from flat import flat_compare
 
-REPETITIONS = 500
+REPETITIONS = 250
 MARGIN = 3.5 * (0.05 * 0.95 / REPETITIONS) ** 0.5
 
 
@@ -26,7 +26,7 @@ def decisions(rng: np.random.Generator, rates: np.ndarray[Any, Any]) -> dict[str
 
 
 def rejects(frame: pl.DataFrame, seed: int, **options: Any) -> bool:
-    return improvable.compare(
+    return flat_compare(
         frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=300, seed=seed,
         **{"accuracy": "classification_rate", **options},
     ).reject  # fmt: skip

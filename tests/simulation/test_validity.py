@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.question.claim import Claim
 from validity import hard, levels, processes, run_study
 from validity.learning_study import CODE, NAMED
@@ -38,7 +39,7 @@ def test_drawn_rows_have_the_utilities_of_the_population(process: Process) -> No
     frame = process.draw(np.random.default_rng(1), 200_000, process.null)
     status_quo, candidate = process.algorithms()
     with quiet():
-        result = improvable.compare(
+        result = flat_compare(
             frame, outcome="outcome", group="group", status_quo=status_quo, candidate=candidate, draws=100, n_jobs=1,
             direction="as stated", **process.options(),
         )  # fmt: skip
@@ -62,7 +63,7 @@ def test_one_comparison_has_the_p_values_of_both_gap_statistics() -> None:
     process = by_name("gap turned round")
     frame = process.draw(np.random.default_rng(3), 600, process.alternative)
     common: dict[str, Any] = {"outcome": "outcome", "group": "group", "status_quo": "now", "candidate": "new"}
-    by_gap = {gap: improvable.compare(frame, **common, gap=gap, draws=300) for gap in ("signed", "absolute")}
+    by_gap = {gap: flat_compare(frame, **common, gap=gap, draws=300) for gap in ("signed", "absolute")}
     for result in by_gap.values():
         assert p_values(result.assessment) == {gap: one.p_value for gap, one in by_gap.items()}
 
@@ -72,8 +73,9 @@ def test_the_fast_path_equals_compare(name: str) -> None:
     process = by_name(name)
     frame = process.draw(np.random.default_rng(4), 800, process.null)
     slow = improvable.compare(
-        frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=300, seed=5,
-        delta_fairness=process.delta_fairness,
+        frame, outcome="outcome", group="group", status_quo="now", candidate="new", test=improvable.Test(draws=300),
+        seed=5,
+        claim=improvable.Claim(delta_fairness=process.delta_fairness),
     )  # fmt: skip
     sample = selected_of(frame, slow.groups)
     claim = Claim(delta_fairness=process.delta_fairness)
@@ -85,9 +87,9 @@ def test_the_fast_path_equals_compare(name: str) -> None:
 def test_the_fast_path_equals_audit_of_a_fixed_candidate() -> None:
     process = by_name("gap")
     frame = process.draw(np.random.default_rng(6), 2_400, process.null).with_row_index("row")
-    slow = improvable.audit(
+    slow = flat_audit(
         frame, outcome="outcome", group="group", status_quo="now", rule=Given("new"), features=["new"], repetitions=5,
-        draws=200, seed=7, delta_fairness=0.2, progress=False, row_id="row", scheme="split",
+        draws=200, seed=7, delta_fairness=0.2, row_id="row", scheme="split",
     )  # fmt: skip
     fast = fast_audit(selected_of(frame, slow.groups), Claim(delta_fairness=0.2), 7, 5, 200)
     assert not any(repetition.corrections for repetition in slow.repetitions)
@@ -101,10 +103,10 @@ def test_both_schemes_are_those_of_audits() -> None:
     for scheme in SCHEMES:
         result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme)
         alone = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, scheme=scheme, repetitions=1)
-        assert (found[scheme] < result.threshold) == result.reject
+        assert (found[scheme] < result.level) == result.reject
         assert found[scheme] == result.p_value
         assert alone.p_value == result.repetitions[0].p_value
-        assert alone.threshold == ALPHA
+        assert alone.level == ALPHA
     result = levels.rule_once(processes.IMPROVABLE, "linear", 500, (8, 0), 100, gap="absolute")
     assert found["absolute"] == result.p_value
 

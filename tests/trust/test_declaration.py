@@ -99,10 +99,11 @@ GOOD: dict[str, Any] = {
         ({"test": {"repetitions": "seven"}}, "repetitions is 'seven'. It must be a whole number"),
         ({"test": {"repetitions": True}}, "repetitions is True"),
         ({"test": {"train_fraction": 0.3}}, "train_fraction goes with scheme = 'split'"),
-        ({"columns": {"outcome": "y", "group": ["g"], "cross": "yes"}}, "cross is 'yes'. It must be true or false"),
+        ({"groups": {"cross": "yes"}}, "cross is 'yes'. It must be true or false"),
         ({"columns": {"outcome": ["y"], "group": ["g"]}}, r"outcome is \['y'\]. It must be text"),
         ({"claim": {"delta_accuracy": [0.1]}}, r"delta_accuracy is \[0.1\]"),
         ({"test": 3}, "'test' is not a section"),
+        ({"test": {"strip": True}}, r"\[test\] has no key 'strip'. Write it in \[read\]."),
     ],
 )
 def test_a_wrong_protocol_is_one_line(change: dict[str, Any], words: str) -> None:

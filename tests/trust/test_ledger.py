@@ -106,7 +106,8 @@ def test_a_ledger_without_its_last_newline_goes_on(capsys: pytest.CaptureFixture
 def test_a_run_begun_elsewhere_is_recorded_as_resumed() -> None:
     improvable.audit(
         "people.csv", outcome="gagne_sum_t", group=["race"], rule="linear", features=["gagne_sum_tm1", "dem_female"],
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=3, draws=300, run_folder="run",
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), test=improvable.Test(repetitions=3, draws=300),
+        run_folder="run",
     )  # fmt: skip
     assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0
     assert run(["audit", "people.csv", *OPTIONS, "--out", "run"]) == 0, "shown again, and not recorded again"

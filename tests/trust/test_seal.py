@@ -82,7 +82,7 @@ def test_every_output_says_whether_a_run_is_sealed(capsys: pytest.CaptureFixture
     assert f"{sealed}: the order of the rows follows from the data and the challenge 'x'" in said(capsys)
     assert Path("s.html").read_text().count(sealed) == 2
     assert "not sealed" not in Path("s.html").read_text()
-    again = improvable.load("run").reconsider(alpha=0.4)
+    again = improvable.load("run").with_claim(alpha=0.4)
     assert "this question is not the one that was declared" in again.summary()
     assert again.to_dict()["protocol"] is None
     assert again.to_dict()["seal"] is None

@@ -149,7 +149,7 @@ def test_a_result_of_python_objects_has_no_protocol(capsys: pytest.CaptureFixtur
 
     improvable.audit(
         "people.csv", outcome="gagne_sum_t", group="race", rule=LinearRegression(), features=["gagne_sum_tm1"],
-        status_quo=improvable.threshold("risk_score_t", capacity=0.1), repetitions=1, draws=200,
+        status_quo=improvable.threshold("risk_score_t", capacity=0.1), test=improvable.Test(repetitions=1, draws=200),
     ).save("run")  # fmt: skip
     capsys.readouterr()
     assert run(["verify", "run", "--data", "people.csv", "--unsealed"]) == 2

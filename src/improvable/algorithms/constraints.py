@@ -14,18 +14,17 @@ from improvable.data.groups import Attribute
 from improvable.data.sample import Sample
 from improvable.errors import OptionError
 from improvable.question.options import SAME_SHARE, check_capacity
+from improvable.question.settings import Constraints
 
 CAPACITY, MONOTONE, SELECTION_GAP = "capacity", "monotone", "selection_gap"
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """What a candidate must respect."""
+@dataclass(frozen=True, kw_only=True)
+class Limits(Constraints):
+    """What a candidate must respect, checked: the constraints of the question, and the capacity."""
 
-    capacity: float | None = None  # share of rows that it may select
     monotone: Mapping[str, int] = field(default_factory=dict)  # +1: a higher value never turns a selection away; or -1
-    selection_gap: float | None = None  # bound on the largest difference of selection rates between groups
-    group_blind: bool = True  # whether features that are, or exactly determine, a group are refused
+    capacity: float | None = None  # share of rows that it may select
     same_share: bool = False  # the capacity is the status quo's share of training rows, which a plan does not know yet
 
     @property
@@ -47,15 +46,10 @@ class Constraints:
         }
 
 
-def make_constraints(
-    capacity: float | str | None,
-    monotone: Mapping[str, str | int] | None,
-    selection_gap: float | None,
-    group_blind: bool,
-) -> Constraints:
+def make_limits(constraints: Constraints, capacity: float | str | None) -> Limits:
     """Check constraints before any row is read."""
-    signs = {}
-    for name, sign in (monotone or {}).items():
+    signs, selection_gap = {}, constraints.selection_gap
+    for name, sign in (constraints.monotone or {}).items():
         if sign not in ("+", "-", 1, -1):
             raise OptionError(f"`monotone` in '{name}' is {sign!r}.", "Write '+' for rising or '-' for falling.")
         signs[name] = 1 if sign in ("+", 1) else -1
@@ -63,12 +57,18 @@ def make_constraints(
         raise OptionError(f"`selection_gap` is {selection_gap:g}.", "It is a difference of rates, from 0 to below 1.")
     same_share = capacity == SAME_SHARE
     share = None if capacity is None or same_share else check_capacity(capacity)
-    return Constraints(share, signs, selection_gap, group_blind, same_share)
+    return Limits(
+        monotone=signs,
+        selection_gap=selection_gap,
+        group_blind=constraints.group_blind,
+        capacity=share,
+        same_share=same_share,
+    )
 
 
-def check_features(constraints: Constraints, rows: Rows, features: Sequence[str]) -> None:
+def check_features(limits: Limits, rows: Rows, features: Sequence[str]) -> None:
     """Monotone features must be numeric features."""
-    for name in constraints.monotone:
+    for name in limits.monotone:
         if name not in features:
             rows.require([name])
             raise OptionError(f"`monotone` names '{name}', which is not a feature.", "Name it in features, too.")
@@ -81,9 +81,9 @@ def honors_of(rule: Any) -> frozenset[str]:
     return frozenset(getattr(rule, "honors", {CAPACITY}))
 
 
-def refuse_unhonored(constraints: Constraints, rule: Any, rules: Mapping[str, Any]) -> None:
+def refuse_unhonored(limits: Limits, rule: Any, rules: Mapping[str, Any]) -> None:
     """Refuse a rule that cannot honor an active constraint, naming those that can."""
-    for name in constraints.active:
+    for name in limits.active:
         if name not in honors_of(rule):
             able = [other for other, candidate in rules.items() if name in honors_of(candidate)]
             raise OptionError(f"rule '{rule.name}' cannot honor {name}.", f"Rules that can: {', '.join(able)}.")
@@ -131,12 +131,10 @@ def monotone_falls(algorithm: Algorithm, rows: Rows, steps: Mapping[str, float])
     return worse
 
 
-def reached(
-    constraints: Constraints, algorithm: Algorithm, decision: FloatArray, sample: Sample
-) -> dict[str, float | int]:
+def reached(limits: Limits, algorithm: Algorithm, decision: FloatArray, sample: Sample) -> dict[str, float | int]:
     """What the candidate reached of each constraint on one sample."""
     out: dict[str, float | int] = {SELECTION_GAP: selection_gap(decision, sample)}
-    if constraints.monotone:
-        steps = monotone_steps(sample.rows, constraints.monotone)
+    if limits.monotone:
+        steps = monotone_steps(sample.rows, limits.monotone)
         out["monotone_violations"] = int(monotone_falls(algorithm, sample.rows, steps).sum())
     return out

@@ -68,7 +68,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     Parameters
     ----------
     algorithm : Algorithm
-        A complete one, such as `Audit.substitute` gives. A function of the rows is code, and cannot be exported.
+        A complete one, such as `Audit.refit` gives. A function of the rows is code, and cannot be exported.
     path : str or path
         By custom it ends in ``.skops``. The file is there whole, or as it was before.
 
@@ -79,9 +79,7 @@ def export_algorithm(algorithm: Algorithm, path: str | Path) -> None:
     """
     skops = _skops()
     if isinstance(algorithm, Threshold):
-        raise StorageError(
-            "this threshold has a capacity and no cutoff yet.", "Export what substitute() of an audit gives."
-        )
+        raise StorageError("this threshold has a capacity and no cutoff yet.", "Export what refit() of an audit gives.")
     contents = {
         "format": FORMAT,
         "versions": {name: importlib.metadata.version(name) for name in VERSIONED},

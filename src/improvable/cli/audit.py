@@ -120,7 +120,7 @@ def audit(
     warn_of_early_run(settings)
     result, made = run_recorded(settings, seal, file, jobs, out, ledger)
     if export is not None:
-        export_algorithm(result.substitute(), export)
+        export_algorithm(result.refit(), export)
     if export_rows is not None:
         result.export_rows(export_rows)
     write_documents(result, report, table, made)

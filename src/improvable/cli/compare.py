@@ -10,7 +10,7 @@ from improvable.trust.ledger import open_recorder, reading_facts
 
 
 def _column(words: str) -> Any:
-    return o.of_question(metavar="COLUMN", help=f"Column with the {words}.")
+    return o.of_status_quo(metavar="COLUMN", help=f"Column with the {words}.")
 
 
 @o.with_settings("compare", required=True)
@@ -21,7 +21,7 @@ def compare(
     candidate: Annotated[str | None, _column("candidate's decisions")] = None,
     status_quo_score: Annotated[str | None, _column("status quo's score")] = None,
     candidate_score: Annotated[str | None, _column("candidate's score")] = None,
-    capacity: Annotated[float | None, o.of_question(help="With scores: share of rows to select.")] = None,
+    capacity: Annotated[float | None, o.of_status_quo(help="With scores: share of rows to select.")] = None,
     asked: dict[str, Any],
     jobs: Annotated[int | None, o.of_test(help="Threads that draw.", show_default="all cores")] = None,
     ledger: o.Ledger = None,

@@ -62,6 +62,8 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
     import polars as pl
 
     from improvable.datasets import DIABETES_SCREENING, DIABETES_SCREENING_FEATURES, diabetes_screening
+    from improvable.procedure.run import run_audit
+    from improvable.question.settings import Settings
 
     people = diabetes_screening()
     _tell(
@@ -71,15 +73,16 @@ def _screening(draws: int, seed: int, report: str | None) -> int:
         "of age, sex, body measures and family history that screens the same share of people find more of them in "
         "all four groups, and more evenly?"
     )
-    asked = {**DIABETES_SCREENING, "draws": draws, "seed": seed}
-    result = _audited(people, asked)
+    settings = Settings(**DIABETES_SCREENING, draws=draws, seed=seed)
+    result = quietly(lambda: run_audit(people, settings, n_jobs=-1))
     if report is not None:
         named = replace(result, question=replace(result.question, about=SCREENING_WORDS))
         write_documents(named, report, None, made_here("NHANES 2011-2018"))
     _say_summary(result)
     unknown = people.filter(pl.col("diagnosed") == 0)
     say("")
-    _tell(both_in_words(result, _audited(unknown, asked), int(unknown["diabetes"].sum())))
+    without = quietly(lambda: run_audit(unknown, settings, n_jobs=-1))
+    _tell(both_in_words(result, without, int(unknown["diabetes"].sum())))
     say(
         "Next, the same on a file (replace it with your own), kept in a folder, with a report:\n"
         "  improvable demo --write screening.csv\n"
@@ -119,19 +122,28 @@ def both_in_words(everybody: "Audit", undiagnosed: "Audit", cases: int) -> str:
 
 
 def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
-    import improvable
+    from improvable.datasets import CARE_MANAGEMENT_COVARIATES, care_management
+    from improvable.procedure.run import run_audit
+    from improvable.question.settings import Settings
 
     _tell(
         f"SIMULATED data: {rows:,} patients of a care program. The hospital enrolls the 3% with the highest risk "
         "score, and the score tracks cost. Accuracy is how many conditions the enrolled have in the following year. "
         "Could the hospital reach sicker patients in both groups, and more evenly?"
     )
-    asked = {
-        "outcome": "gagne_sum_t", "group": "race", "status_quo": improvable.threshold("risk_score_t", capacity=0.03),
-        "rule": "linear", "features": improvable.datasets.CARE_MANAGEMENT_COVARIATES, "draws": draws, "seed": seed,
-        "system": "the care score", "simulated": True,
-    }  # fmt: skip
-    result = _audited(improvable.datasets.care_management(rows, seed=seed), asked)
+    settings = Settings(
+        outcome="gagne_sum_t",
+        group="race",
+        status_quo={"score": "risk_score_t", "capacity": 0.03},
+        rule="linear",
+        features=CARE_MANAGEMENT_COVARIATES,
+        draws=draws,
+        seed=seed,
+        system="the care score",
+        simulated=True,
+    )
+    people = care_management(rows, seed=seed)
+    result = quietly(lambda: run_audit(people, settings, n_jobs=-1))
     write_documents(result, report, None, made_here())
     _say_summary(result)
     say(
@@ -142,12 +154,6 @@ def _care_program(rows: int, draws: int, seed: int, report: str | None) -> int:
         "  improvable frontier run"
     )
     return 0
-
-
-def _audited(people: Any, asked: dict[str, Any]) -> "Audit":
-    import improvable
-
-    return quietly(lambda: improvable.audit(people, **asked, n_jobs=-1))
 
 
 def _tell(text: str) -> None:

@@ -64,7 +64,7 @@ def frontier(
             check_choice(f"--{name}", value, SETTINGS[name].choices)
     result = improvable.load(folder)
     changes = {"alpha": alpha, "protected": parse_names(protected) or None, "gap": gap, "form": form}
-    result = result.reconsider(**{name: value for name, value in changes.items() if value is not None})
+    result = result.with_claim(**{name: value for name, value in changes.items() if value is not None})
     found = replace(result.frontier(), simultaneous=simultaneous)
     facts = found.to_dict()
     if plot is not None:

@@ -142,7 +142,7 @@ def _load(folder: str, alpha: float | None) -> "Audit":
     result = improvable.load(folder)
     if not isinstance(result, improvable.Audit):
         raise OptionError(f"'{folder}' holds a comparison, which has no repetitions.", "Name the folder of an audit.")
-    return result if alpha is None else result.reconsider(alpha=alpha)
+    return result if alpha is None else result.with_claim(alpha=alpha)
 
 
 def _estimate(p_values: list[float], draws: int) -> "Correlation | None":
@@ -237,7 +237,7 @@ def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int |
     decided = f"This audit {'rejected' if audit.reject else 'did not reject'}"
     if len(audit.repetitions) == 1:
         return [*out, f"{decided}. {rerun_words(audit.facts)}"]
-    rejecting = sum(repetition.p_value < audit.threshold for repetition in audit.repetitions)
+    rejecting = sum(repetition.p_value < audit.level for repetition in audit.repetitions)
     last = (
         "So few repetitions cannot exclude that half of all repetitions reject, and then no number of them is enough."
         if enough is None
@@ -245,6 +245,6 @@ def _run_words(audit: "Audit | None", found: "Correlation | None", enough: int |
     )
     return [
         *out,
-        f"{decided}: {rejecting} of {len(audit.repetitions)} repetitions have a p-value below {audit.threshold:g}. "
+        f"{decided}: {rejecting} of {len(audit.repetitions)} repetitions have a p-value below {audit.level:g}. "
         f"{rerun_words(audit.facts)} {last}",
     ]

@@ -10,7 +10,7 @@ from improvable._text import shown
 from improvable.cli.options import check_writable
 from improvable.cli.output import in_command, say
 from improvable.errors import StorageError
-from improvable.question.options import COLUMNS, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
+from improvable.question.options import COLUMNS, READ, RULE, SAME_SHARE, SECTIONS, STATUS_QUO
 from improvable.question.settings import SETTINGS, section_keys
 
 HEAD = """\
@@ -101,13 +101,13 @@ def guess_roles(columns: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) 
             asked[by_role[role]] = words.format(name=by_role[role], levels=" or ".join(map(repr, levels)))
     if asked:
         table = ", ".join(f'"{name}" = "..."' for name in asked)
-        missing[COLUMNS, "positive"] = (
+        missing[READ, "positive"] = (
             f"{' '.join(asked.values())} Write positive = {{ {table} }}; of 0 and 1 it is 1 otherwise."
         )
     lacking = [name for name in by_role.values() if facts[name]["missing"]]
     if lacking:
         counts = ", ".join(f"{facts[name]['missing']:,} in '{name}'" for name in lacking)
-        missing[COLUMNS, "drop_missing"] = f"Values are missing: {counts}. true leaves these rows out."
+        missing[READ, "drop_missing"] = f"Values are missing: {counts}. true leaves these rows out."
     return given, missing
 
 

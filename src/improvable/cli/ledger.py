@@ -15,7 +15,7 @@ from improvable.data.io.safe import write_whole
 from improvable.data.keys import fingerprint
 from improvable.errors import StorageError
 from improvable.question.argument_names import as_options
-from improvable.question.design import FEWEST_DRAWS
+from improvable.question.design import MIN_DRAWS
 from improvable.report.layout import paragraph
 from improvable.results.formatting import p_equals, p_text
 from improvable.trust import ledger as trust
@@ -81,7 +81,7 @@ def _told(line: trust.Line) -> list[str]:
     facts = line.facts
     told = [f"{line.number:>4}", facts["when"], facts.get("kind", ""), line.event]
     if "verdict" in facts:
-        p_value = p_text(facts["p_value"], facts.get("draws", FEWEST_DRAWS))
+        p_value = p_text(facts["p_value"], facts.get("draws", MIN_DRAWS))
         told.append(f"{p_equals(p_value)}, {facts['verdict']}")
     if line.event != trust.RESUMED and facts.get(trust.RESUMED):
         told.append(trust.RESUMED)

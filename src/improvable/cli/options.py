@@ -13,12 +13,11 @@ from typer.core import TyperCommand
 from improvable.errors import OptionError
 from improvable.question.catalog import UTILITIES
 from improvable.question.options import (
-    CLAIM,
-    COLUMNS,
     FLAG,
-    REPORT,
+    READ,
     RULE,
     SAME_SHARE,
+    SECTIONS,
     STATUS_QUO,
     TEST,
     TEXTS,
@@ -32,20 +31,16 @@ from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
 
 # Panels. ----
 
-DATA, QUESTION, SEARCH, TESTED, OUTPUT, OTHERS = "Data", "Question", "Search", "Test", "Output", "Options"
-PANELS = {COLUMNS: DATA, STATUS_QUO: QUESTION, CLAIM: QUESTION, RULE: SEARCH, TEST: TESTED, REPORT: OUTPUT}
+OUTPUT, OTHERS = "Output", "Options"
+PANELS = {section: section.replace("_", " ").capitalize() for section in SECTIONS}
 """Where the settings of a protocol's section stand."""
-ORDER = ("Arguments", DATA, QUESTION, SEARCH, TESTED, OUTPUT, OTHERS)
-of_data, of_question, of_search, of_test, of_output = (
-    partial(typer.Option, rich_help_panel=name) for name in (DATA, QUESTION, SEARCH, TESTED, OUTPUT)
+ORDER = ("Arguments", *PANELS.values(), OUTPUT, OTHERS)
+of_data, of_status_quo, of_rule, of_test = (
+    partial(typer.Option, rich_help_panel=PANELS[section]) for section in (READ, STATUS_QUO, RULE, TEST)
 )
+of_output = partial(typer.Option, rich_help_panel=OUTPUT)
 METAVARS = {"<str>": "TEXT", "<list[str]>": "A,B,...", "<int>": "N", "<float>": "NUMBER"}
 """What typer calls kinds of values, and what readers do."""
-
-
-def panel_of(setting: Setting) -> str:
-    """Where a setting's option stands; what no protocol has is about the data or about the test."""
-    return PANELS.get(setting.section, DATA if setting.name == "engine" else TESTED)
 
 
 class Paneled(TyperCommand):
@@ -104,7 +99,7 @@ Data = Annotated[str, typer.Argument(metavar="DATA", help=f"{DATA_FILE}.")]
 Source = Annotated[str, typer.Argument(metavar="DATA|PROTOCOL.toml", help=f"{DATA_FILE}; or a protocol.")]
 ProtocolData = Annotated[str | None, of_data(metavar="FILE", help="With a protocol: the data.")]
 Candidates = Annotated[
-    str | None, of_search(metavar="A,B,...", help="Rules that compete inside the training rows: linear,lasso,boosting.")
+    str | None, of_rule(metavar="A,B,...", help="Rules that compete inside the training rows: linear,lasso,boosting.")
 ]
 Jobs = Annotated[int, of_test(help="Workers; -1 for all cores.", show_default="all cores")]
 Json = Annotated[str | None, of_output("--json", metavar="FILE", help="Write JSON; - prints only JSON.")]
@@ -195,7 +190,7 @@ def _option(setting: Setting, required: bool) -> inspect.Parameter:
         setting.flag,
         help=setting.flag_help or setting.help,
         metavar=f"[{'|'.join(setting.choices)}]" if setting.choices else None,
-        rich_help_panel=panel_of(setting),
+        rich_help_panel=PANELS[setting.section],
         show_default=setting.unset or True,
     )
     return inspect.Parameter(

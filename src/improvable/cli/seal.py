@@ -66,7 +66,7 @@ def seal(
     if "row_id" not in declared.get("test", {}):
         say(
             "warning: without a row id, the features that are read also decide the order of the rows. If the data have "
-            "a column that differs in every row, declare it: [test] row_id.",
+            "a column that differs in every row, declare it: [columns] row_id.",
             err=True,
         )
     place = seal_path(protocol)

@@ -25,7 +25,6 @@ DIABETES_SCREENING: Final[dict[str, Any]] = {
     "features": DIABETES_SCREENING_FEATURES,
     "capacity": "status_quo",
     "accuracy": "true_positive_rate",
-    "selection": "benefit",
     "weight": "weight",
     "cluster": "psu",
     "stratum": "stratum",

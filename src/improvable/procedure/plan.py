@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from improvable.algorithms.constraints import Constraints, make_constraints, refuse_unhonored
+from improvable.algorithms.constraints import Limits, make_limits, refuse_unhonored
 from improvable.algorithms.decisions import Algorithm, as_algorithm, capacity_of, describe, is_own_code
 from improvable.algorithms.rules import RULES, as_rule, keeps_state, runs_foreign_code
 from improvable.algorithms.rules.base import SelectionRule
@@ -30,7 +30,7 @@ class Plan:
     design : Design
     status_quo : Algorithm or Threshold
     rule : SelectionRule
-    constraints : Constraints
+    constraints : Limits
     target : str
         Column that the rule predicts.
     repetitions : int
@@ -45,7 +45,7 @@ class Plan:
     design: Design
     status_quo: Algorithm | Threshold
     rule: SelectionRule
-    constraints: Constraints
+    constraints: Limits
     target: str
     repetitions: int
     scheme: Scheme
@@ -97,7 +97,7 @@ def make_plan(settings: Settings) -> Plan:
     capacity = capacity_of(status_quo) if settings.capacity is None else settings.capacity
     if capacity == SAME_SHARE and capacity_of(status_quo) is not None:
         capacity = capacity_of(status_quo)
-    constraints = make_constraints(capacity, settings.monotone, settings.selection_gap, settings.group_blind)
+    constraints = make_limits(settings, capacity)
     rule = as_rule(settings.rule)
     refuse_unhonored(constraints, rule, RULES)
     if settings.scheme == "forward" and runs_foreign_code(rule):

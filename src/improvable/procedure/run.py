@@ -94,7 +94,7 @@ def run_prepared(
         cautions=tuple(cautions),
         census=itself.census,
         data=ready.data,
-        refit=partial(_refit, ready),
+        fit_again=partial(_refit, ready),
         find_rows=partial(repetition_rows, ready),
         backend=ready.engine.backend,
     )

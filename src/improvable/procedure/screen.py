@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from improvable._typing import BoolArray, FloatArray, IntArray
-from improvable.algorithms.constraints import Constraints
+from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import decide
 from improvable.algorithms.leakage import (
     MOST_TOGETHER,
@@ -127,7 +127,7 @@ def _outcomes(plan: Plan, sample: Sample) -> dict[str, FloatArray]:
 
 
 def _screen(
-    rows: Rows, names: Sequence[str], outcomes: Sequence[Target], groups: Sequence[Target], constraints: Constraints
+    rows: Rows, names: Sequence[str], outcomes: Sequence[Target], groups: Sequence[Target], constraints: Limits
 ) -> Screened:
     """Refuse features that determine an outcome or the group; measure how well the others tell them."""
     few = _enough(len(rows), outcomes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from improvable._typing import FloatArray
-from improvable.algorithms.constraints import Constraints, reached
+from improvable.algorithms.constraints import Limits, reached
 from improvable.algorithms.decisions import Algorithm, decide, prepare, reads_of
 from improvable.algorithms.rules import blends
 from improvable.algorithms.rules.base import Selection, Training, run_rule, seen
@@ -154,7 +154,7 @@ def select_on_all_rows(plan: Plan, features: Features, sample: Sample, seed: int
     return algorithm
 
 
-def settle_capacity(constraints: Constraints, before: FloatArray, training: Sample, where: str) -> Constraints:
+def settle_capacity(constraints: Limits, before: FloatArray, training: Sample, where: str) -> Limits:
     """A capacity that is the status quo's own share becomes a number, learned from training rows."""
     if not constraints.same_share:
         return constraints
@@ -200,7 +200,7 @@ def _share_error(decision: FloatArray, sample: Sample) -> float:
 
 def _select(
     plan: Plan,
-    constraints: Constraints,
+    constraints: Limits,
     features: Features,
     sample: Sample,
     status_quo: Algorithm,

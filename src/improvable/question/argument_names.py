@@ -1,7 +1,7 @@
 """One spelling of an argument in every message, and how each surface says it.
 
-A message names an argument as Python has it, between backticks: ``Drop those rows: `drop_missing=True`.`` Python shows
-it as it is written, the command line says ``--drop-missing``, and a page names its control.
+A message names a setting between backticks: ``Drop those rows: `drop_missing=True`.`` An error in Python says in which
+object it goes, the command line says ``--drop-missing``, and a page names its control.
 """
 
 import ast
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from improvable.question.options import SAME_SHARE, Setting
-from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS
+from improvable.question.settings import HELD, SETTINGS, STATUS_QUO_KEYS, in_object
 
 NAMED = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 KNOWN: dict[str, Setting] = {**STATUS_QUO_KEYS, **SETTINGS}
@@ -22,6 +22,22 @@ OF_STUDIES = {name: f"--{name}" for name in ("simulations", "fits", "rows", "eps
 def respell(text: str, say: Callable[[str, str | None], str]) -> str:
     """A message in which every argument is named as `say` has it, from its name and, where it has one, its value."""
     return NAMED.sub(lambda found: say(found[1], found[2]) if found[1] in KNOWN else found[0], text)
+
+
+def as_arguments(text: str) -> str:
+    """A message as Python says it.
+
+    Examples
+    --------
+    >>> as_arguments("Drop those rows: `drop_missing=True`, or those of `small='pool'`; `draws` is 3.")
+    "Drop those rows: `read=Read(drop_missing=True)`, or those of `group=Groups(..., small='pool')`; `draws` is 3."
+    """
+
+    def say(name: str, value: str | None) -> str:
+        given = name if value is None else in_object(name, value) if name in HELD else f"{name}={value}"
+        return f"`{given}`"
+
+    return respell(text, say)
 
 
 def as_options(text: str) -> str:
@@ -46,25 +62,20 @@ def as_option(name: str, value: str | None) -> str:
     flag = KNOWN[name].flag
     if value is None or value in ("True", "False"):
         return flag
-    return f"{flag} {_words(value)}"
-
-
-def _words(value: str) -> str:
     try:
-        read = ast.literal_eval(value)
+        text = _joined(ast.literal_eval(value))
     except (ValueError, SyntaxError):
-        return value
-    if read is Ellipsis:
-        return "..."
-    text = _joined(read)
-    return text if text == "..." else shlex.quote(text)
+        return f"{flag} {value}"
+    return f"{flag} {text if text == '...' else shlex.quote(text)}"
 
 
 def _joined(value: Any) -> str:
+    if value is Ellipsis:
+        return "..."
     if value == SAME_SHARE:
         return "same"
     if isinstance(value, Mapping):
-        return ",".join(f"{column}={'...' if one is Ellipsis else one}" for column, one in value.items())
+        return ",".join(f"{column}={_joined(one)}" for column, one in value.items())
     if isinstance(value, list | tuple):
         return ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
     return str(value)

@@ -43,97 +43,58 @@ def _f_score(beta: float) -> Utility:
     )
 
 
-UTILITIES: dict[str, Utility] = {
-    utility.name: utility
-    for utility in (
-        Utility(
-            lambda y, d: y == d,
-            None,
-            "classification_rate",
-            "the rate of correct decisions",
-            worse_off="lower",
-            sense="more wrong decisions",
-            **FLAGS,
-        ),
-        Utility(lambda y, d: y * d, lambda y, d: d, "calibration", "the mean outcome among the selected", **A_BAR),
-        Utility(
-            lambda y, d: y * (1 - d),
-            lambda y, d: 1 - d,
-            "calibration_rejected",
-            "the mean outcome among those not selected",
-            higher_is_better=False,
-            accuracy_instead="calibration",
-            **A_BAR,
-        ),
-        Utility(
-            lambda y, d: (1 - y) * d,
-            lambda y, d: 1 - y,
-            "false_positive_rate",
-            "the rate of selection among outcomes of 0",
-            higher_is_better=False,
-            accuracy_instead="true_negative_rate",
-            **CHOSEN,
-        ),
-        Utility(
-            lambda y, d: y * (1 - d),
-            lambda y, d: y,
-            "false_negative_rate",
-            "the rate of rejection among outcomes of 1",
-            higher_is_better=False,
-            accuracy_instead="true_positive_rate",
-            **PASSED_OVER,
-        ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: y,
-            "true_positive_rate",
-            "the rate of selection among outcomes of 1",
-            **CHOSEN,
-        ),
-        Utility(
-            lambda y, d: (1 - y) * (1 - d),
-            lambda y, d: 1 - y,
-            "true_negative_rate",
-            "the rate of rejection among outcomes of 0",
-            **PASSED_OVER,
-        ),
-        Utility(
-            lambda y, d: y * d,
-            lambda y, d: d,
-            "positive_predictive_value",
-            "the share of outcomes of 1 among the selected",
-            binary_outcome=True,
-            **A_BAR,
-        ),
-        Utility(lambda y, d: d, None, "selection_rate", "the rate of selection", **SELECTED),
-        Utility(lambda y, d: d * (y >= d), None, "profit", "the mean profit", worse_off="higher", sense="it pays more"),
-        _f_score(1.0),
-        Utility(
-            formula="chosen / everyone",
-            means={"chosen": Utility(lambda y, d: y * d, lambda y, d: d), "everyone": lambda y, d: y},
-            name="lift",
-            words="the mean outcome among the selected, over the group's mean outcome",
-            **A_BAR,
-        ),
-        Utility(lambda y, d: d, None, "adverse_impact_ratio", "the rate of selection", between="ratio", **SELECTED),
-    )
-}
-
-SHORT_WORDS = {
-    "classification_rate": "share of correct decisions",
-    "calibration": "mean outcome of the selected",
-    "calibration_rejected": "mean outcome of those not selected",
-    "false_positive_rate": "share selected, of those with outcome 0",
-    "false_negative_rate": "share not selected, of those with outcome 1",
-    "true_positive_rate": "share selected, of those with outcome 1",
-    "true_negative_rate": "share not selected, of those with outcome 0",
-    "positive_predictive_value": "share with outcome 1, of the selected",
-    "selection_rate": "share selected",
-    "adverse_impact_ratio": "share selected (ratio)",
-    "lift": "lift of the mean outcome",
-}
-"""Words for tables and pictures, where they are shorter than the utility's own."""
-
+BUILT_IN = (
+    Utility(
+        lambda y, d: y == d, None, "classification_rate", "the rate of correct decisions",
+        short="share of correct decisions", worse_off="lower", sense="more wrong decisions", **FLAGS,
+    ),
+    Utility(
+        lambda y, d: y * d, lambda y, d: d, "calibration", "the mean outcome among the selected",
+        short="mean outcome of the selected", **A_BAR,
+    ),
+    Utility(
+        lambda y, d: y * (1 - d), lambda y, d: 1 - d, "calibration_rejected",
+        "the mean outcome among those not selected", short="mean outcome of those not selected",
+        higher_is_better=False, accuracy_instead="calibration", **A_BAR,
+    ),
+    Utility(
+        lambda y, d: (1 - y) * d, lambda y, d: 1 - y, "false_positive_rate",
+        "the rate of selection among outcomes of 0", short="share selected, of those with outcome 0",
+        higher_is_better=False, accuracy_instead="true_negative_rate", **CHOSEN,
+    ),
+    Utility(
+        lambda y, d: y * (1 - d), lambda y, d: y, "false_negative_rate",
+        "the rate of rejection among outcomes of 1", short="share not selected, of those with outcome 1",
+        higher_is_better=False, accuracy_instead="true_positive_rate", **PASSED_OVER,
+    ),
+    Utility(
+        lambda y, d: y * d, lambda y, d: y, "true_positive_rate",
+        "the rate of selection among outcomes of 1", short="share selected, of those with outcome 1", **CHOSEN,
+    ),
+    Utility(
+        lambda y, d: (1 - y) * (1 - d), lambda y, d: 1 - y, "true_negative_rate",
+        "the rate of rejection among outcomes of 0", short="share not selected, of those with outcome 0", **PASSED_OVER,
+    ),
+    Utility(
+        lambda y, d: y * d, lambda y, d: d, "positive_predictive_value",
+        "the share of outcomes of 1 among the selected", short="share with outcome 1, of the selected",
+        binary_outcome=True, **A_BAR,
+    ),
+    Utility(lambda y, d: d, None, "selection_rate", "the rate of selection", short="share selected", **SELECTED),
+    Utility(lambda y, d: d * (y >= d), None, "profit", "the mean profit", worse_off="higher", sense="it pays more"),
+    _f_score(1.0),
+    Utility(
+        formula="chosen / everyone",
+        means={"chosen": Utility(lambda y, d: y * d, lambda y, d: d), "everyone": lambda y, d: y}, name="lift",
+        words="the mean outcome among the selected, over the group's mean outcome", short="lift of the mean outcome",
+        **A_BAR,
+    ),
+    Utility(
+        lambda y, d: d, None, "adverse_impact_ratio", "the rate of selection", short="share selected (ratio)",
+        between="ratio", **SELECTED,
+    ),
+)  # fmt: skip
+UTILITIES: dict[str, Utility] = {utility.name: utility for utility in BUILT_IN}
 
 ALIASES = {
     "accuracy": "classification_rate",
@@ -194,9 +155,10 @@ def short_words(name: str) -> str:
     ('share selected', 'F-score (F2)', 'my_own')
     """
     try:
-        return SHORT_WORDS.get(name) or as_utility(name).words.removeprefix("the ")
+        utility = as_utility(name)
     except OptionError:
         return name
+    return utility.short or utility.words.removeprefix("the ")
 
 
 def _every_utility(name: str) -> str:

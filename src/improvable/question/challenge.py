@@ -55,20 +55,11 @@ def what_decides(challenge: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A public value that a protocol names before anyone knows it.
+    """A public value that a protocol names before anyone knows it."""
 
-    Attributes
-    ----------
-    kind : {"drand", "close"}
-    name : str
-        The round, or the index.
-    due : datetime
-        Before this moment nobody can know it: when the round is due, or when the day begins (UTC).
-    """
-
-    kind: str
-    name: str
-    due: datetime
+    kind: str  # "drand" or "close"
+    name: str  # the round, or the index
+    due: datetime  # before this moment nobody can know it: when the round is due, or when the day begins (UTC)
 
     @property
     def words(self) -> str:

@@ -2,25 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from improvable.errors import OptionError, nearest
-from improvable.question.options import (
-    DELTA,
-    FLAG,
-    GAP_DELTA,
-    NUMBER,
-    TEXT,
-    TEXTS,
-    WEIGHTS,
-    as_names,
-    check_choice,
-    check_number,
-    of_claim,
-    of_columns,
-)
+from improvable.question.options import DELTA, GAP_DELTA, WEIGHTS, as_names, check_choice, check_number, of_claim
 from improvable.question.utility import Selection
 
 Form = Literal["ratio", "difference"]
@@ -80,25 +67,23 @@ class Claim:
     ('black',)
     """
 
-    selection: Selection = of_claim(TEXT, "What being selected means: it says which group is worse off.", "benefit")
-    lower_is_better: bool = of_columns(
-        FLAG, "A lower amount is better: costs, days. Of two values, name one as positive.", False
+    selection: Selection = of_claim("What being selected means: it says which group is worse off.", "benefit")
+    lower_is_better: bool = of_claim(
+        "A lower amount is better: costs, days. Of two values, name one as positive.", False
     )
-    ask: Ask = of_claim(TEXT, "What must improve: accuracy, fairness, or both.", "both")
+    ask: Ask = of_claim("What must improve: accuracy, fairness, or both.", "both")
     delta_accuracy: Delta = of_claim(
-        DELTA, "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.", 0.0
+        "How much more accurate: 0.05, or by group (white:0.02,black:0) or utility.", 0.0, kind=DELTA
     )
-    no_worse: float | None = of_claim(
-        NUMBER, "Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None
-    )
+    no_worse: float | None = of_claim("Non-inferiority: 0.01 lets no group lose more than 1% of its accuracy.", None)
     delta_fairness: GapDelta = of_claim(
-        GAP_DELTA, "By how much the gap must be smaller: 0.1 is a tenth; or by utility.", 0.0
+        "By how much the gap must be smaller: 0.1 is a tenth; or by utility.", 0.0, kind=GAP_DELTA
     )
-    form: Form = of_claim(TEXT, "Deltas are shares (ratio) or amounts (difference).", "ratio")
-    gap: Gap = of_claim(TEXT, "Fairness statistic that decides: signed, or the paper's absolute.", "signed")
-    protected: Sequence[str] = of_claim(TEXTS, "The gap counts only where this group is worse off.", ())
+    form: Form = of_claim("Deltas are shares (ratio) or amounts (difference).", "ratio")
+    gap: Gap = of_claim("Fairness statistic that decides: signed, or the paper's absolute.", "signed")
+    protected: Sequence[str] = of_claim("The gap counts only where this group is worse off.", ())
     overall: Overall = of_claim(
-        WEIGHTS, "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.", None
+        "Accuracy of everyone, not of each group: population, or white:0.5,black:0.5.", None, kind=WEIGHTS
     )
 
     def __post_init__(self) -> None:
@@ -191,28 +176,26 @@ def accuracy_delta(delta: Delta, utilities: Sequence[str]) -> Delta:
     >>> accuracy_delta({"calibration": {"a": 0.02, "b": 0}, "lift": 0.1}, ["calibration", "lift"])
     {'calibration': {'a': 0.02, 'b': 0.0}, 'lift': 0.1}
     """
-    if not isinstance(delta, Mapping):
-        return _number("delta_accuracy", delta)
-    named = {str(key): value for key, value in delta.items()}
-    inner = [key for key, value in named.items() if isinstance(value, Mapping)]
-    _check_known("delta_accuracy", inner, utilities, "accuracy")
-    if any(key in utilities for key in named):
-        _check_names("delta_accuracy", named, utilities, "accuracy")
-    out: dict[str, float | Mapping[str, float]] = {}
-    for key, value in named.items():
-        if isinstance(value, Mapping):
-            out[key] = {str(group): _number("delta_accuracy", one) for group, one in value.items()}
-        else:
-            out[key] = _number("delta_accuracy", value)
-    return out
+    if isinstance(delta, Mapping):
+        inner = [str(key) for key, value in delta.items() if isinstance(value, Mapping)]
+        _check_known("delta_accuracy", inner, utilities, "accuracy")
+        if any(str(key) in utilities for key in delta):
+            _check_names("delta_accuracy", [*map(str, delta)], utilities, "accuracy")
+    return cast(Delta, _numbers("delta_accuracy", delta))
 
 
 def _gap_delta(delta: GapDelta, utilities: Sequence[str]) -> GapDelta:
-    if not isinstance(delta, Mapping):
-        return _number("delta_fairness", delta)
-    named = {str(key): _number("delta_fairness", value) for key, value in delta.items()}
-    _check_names("delta_fairness", named, utilities, "fairness")
-    return named
+    if isinstance(delta, Mapping):
+        _check_names("delta_fairness", [*map(str, delta)], utilities, "fairness")
+    return cast(GapDelta, _numbers("delta_fairness", delta))
+
+
+def _numbers(name: str, value: Any) -> Any:
+    """A number, or a table of numbers or of tables, checked."""
+    if isinstance(value, Mapping):
+        return {str(key): _numbers(name, one) for key, one in value.items()}
+    check_number(name, value, -np.inf, np.inf)
+    return float(value)
 
 
 def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
@@ -228,11 +211,6 @@ def _margin(no_worse: float, delta_accuracy: Delta, claim: Claim) -> float:
     return -float(no_worse)
 
 
-def _number(name: str, value: float) -> float:
-    check_number(name, value, -np.inf, np.inf)
-    return float(value)
-
-
 def _by_group(delta: Delta, utilities: Sequence[str]) -> list[Mapping[str, float]]:
     """The tables of a delta whose keys are groups."""
     tables = [delta_in(delta, utility) for utility in utilities or [""]]
@@ -245,27 +223,22 @@ def _check_known(setting: str, given: Iterable[str], utilities: Sequence[str], k
             raise OptionError(f"`{setting}` names '{name}', which does not measure {kind}.", nearest(name, utilities))
 
 
-def _check_names(setting: str, given: Mapping[str, Any], utilities: Sequence[str], kind: str) -> None:
+def _check_names(setting: str, given: Sequence[str], utilities: Sequence[str], kind: str) -> None:
     """Refuse a table whose keys are not the utilities, all of them."""
     _check_known(setting, given, utilities, kind)
-    for name in utilities:
+    _check_complete(setting, given, utilities, "the utility", "utility")
+
+
+def _check_complete(setting: str, given: Iterable[str], needed: Iterable[str], what: str, each: str) -> None:
+    for name in needed:
         if name not in given:
             raise OptionError(
-                f"`{setting}` has nothing for the utility '{name}'.", "Give one number, or one for every utility."
+                f"`{setting}` has nothing for {what} '{name}'.", f"Give one number, or one for every {each}."
             )
 
 
 def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Sequence[str] = ()) -> None:
-    """Check that the groups a claim names are groups.
-
-    Parameters
-    ----------
-    claim : Claim
-    attributes : sequence of sequences of str
-        The levels of each attribute.
-    accuracy : sequence of str
-        Labels of the accuracy utilities.
-    """
+    """Check that the groups a claim names are groups; `attributes` are the levels of each, `accuracy` the utilities."""
     known = [level for levels in attributes for level in levels]
     if isinstance(claim.delta_accuracy, Mapping):
         for name in claim.delta_accuracy:
@@ -279,11 +252,7 @@ def check_claim(claim: Claim, attributes: Sequence[Sequence[str]], accuracy: Seq
                 raise OptionError(
                     f"`delta_accuracy` names '{name}', which is not a group.", nearest(name, [*known, *accuracy])
                 )
-        for level in known:
-            if level not in table:
-                raise OptionError(
-                    f"`delta_accuracy` has nothing for group '{level}'.", "Give one number, or one for every group."
-                )
+        _check_complete("delta_accuracy", table, known, "group", "group")
     for name in claim.protected:
         if name not in known:
             raise OptionError(f"the protected group '{name}' is not a group.", nearest(name, known))

@@ -9,7 +9,6 @@ from improvable.errors import OptionError
 from improvable.question.catalog import as_accuracy, as_utility
 from improvable.question.claim import MEANINGS, Claim, make_claim
 from improvable.question.options import (
-    REPORT,
     as_names,
     as_specs,
     check_choice,
@@ -17,51 +16,31 @@ from improvable.question.options import (
     check_number,
     check_types,
 )
-from improvable.question.settings import SETTINGS, Groups, Method, Settings, section_keys
+from improvable.question.settings import SETTINGS, Groups, Method, Settings, plain_about
 from improvable.question.utility import Measure, Selection, Utility
 
-FEWEST_DRAWS, MOST_DRAWS = 100, 10_000_000
-MOST_SEED = (1 << 128) - 1
+MIN_DRAWS, MAX_DRAWS = 100, 10_000_000
+MAX_SEED = (1 << 128) - 1
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a result remembers of what was asked: columns, measures, claim, level. Plain data.
-
-    Attributes
-    ----------
-    outcome : str
-    group : tuple of str
-        Group columns.
-    accuracy, fairness : tuple of Measure
-    claim : Claim
-    draws : int
-    alpha : float
-    seed : int
-    weight, cluster, stratum : str or None
-        Columns.
-    method : {"bootstrap", "delta"} or None
-        How draws are made; None lets the number of cells decide.
-    outcome_range : (float, float) or None
-        The lowest and the highest outcome that there can be.
-    about : dict
-        Whose audit it is, and in what words a report speaks: organization, system, author, date, labels, simulated.
-    """
+    """What a result remembers of what was asked: columns, measures, claim, level. Plain data."""
 
     outcome: str
-    group: tuple[str, ...]
+    group: tuple[str, ...]  # columns
     accuracy: tuple[Measure, ...]
     fairness: tuple[Measure, ...]
     claim: Claim
     draws: int
     alpha: float
     seed: int
-    weight: str | None = None
+    weight: str | None = None  # a column, as the next two
     cluster: str | None = None
     stratum: str | None = None
-    method: Method | None = None
-    outcome_range: tuple[float, float] | None = None
-    about: dict[str, Any] = field(default_factory=dict)
+    method: Method | None = None  # how draws are made; None lets the number of cells decide
+    outcome_range: tuple[float, float] | None = None  # the lowest and the highest outcome that there can be
+    about: dict[str, Any] = field(default_factory=dict)  # what was given of `About`
 
     @property
     def selection(self) -> Selection:
@@ -98,26 +77,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Design:
-    """A question with what is needed to answer it from rows.
-
-    Attributes
-    ----------
-    question : Question
-    groups : Groups
-    utilities : tuple of Utility
-        The pairs (u, w) that rows contribute to; the means of formulas are among them.
-    accuracy, fairness : tuple of int
-        Which of `measured` are asked about.
-    formulas : tuple of Utility
-        Utilities that are functions of several of `utilities`.
-    """
+    """A question with what is needed to answer it from rows."""
 
     question: Question
     groups: Groups
-    utilities: tuple[Utility, ...]
-    accuracy: tuple[int, ...]
+    utilities: tuple[Utility, ...]  # the pairs (u, w) that rows contribute to; the means of formulas are among them
+    accuracy: tuple[int, ...]  # which of `measured` are asked about
     fairness: tuple[int, ...]
-    formulas: tuple[Utility, ...] = ()
+    formulas: tuple[Utility, ...] = ()  # functions of several of `utilities`
 
     @property
     def measured(self) -> tuple[Utility, ...]:
@@ -174,8 +141,8 @@ def make_design(settings: Settings) -> Design:
         fairness=[one.label for one in fairnesses],
     )
     check_number("alpha", settings.alpha, 0, 0.5)
-    check_integer("draws", settings.draws, FEWEST_DRAWS, MOST_DRAWS)
-    check_integer("seed", settings.seed, 0, MOST_SEED)
+    check_integer("draws", settings.draws, MIN_DRAWS, MAX_DRAWS)
+    check_integer("seed", settings.seed, 0, MAX_SEED)
     if settings.stratum is not None and settings.cluster is None:
         raise OptionError("`stratum` goes with a cluster.", "Name the column of clusters too: `cluster=...`.")
     question = Question(
@@ -192,7 +159,7 @@ def make_design(settings: Settings) -> Design:
         stratum=settings.stratum,
         method=settings.method,
         outcome_range=_range(settings.outcome_range),
-        about=_about(settings),
+        about=plain_about(settings),
     )
     return Design(
         question=question,
@@ -218,15 +185,3 @@ def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
             f"`outcome_range` is {list(ends)!r}.", "Give the lowest and the highest amount: `outcome_range=(0, 50000)`."
         )
     return float(ends[0]), float(ends[1])
-
-
-def _about(settings: Settings) -> dict[str, Any]:
-    """What a report says of an audit beyond its question: what was given, as plain data."""
-    out = {}
-    for key, setting in section_keys(REPORT).items():
-        value = getattr(settings, key)
-        if value:
-            if not setting.kind.accepts(value):
-                raise OptionError(f"{key} is {value!r}.", f"It must be {setting.kind.words}.")
-            out[key] = setting.kind.plain(value)
-    return out

@@ -19,9 +19,6 @@ SAME = "same"
 POPULATION = "population"
 
 
-# Checks of single values ----------------------------------------------------------------------------------------------
-
-
 def as_specs(spec: Any) -> list[Any]:
     return list(spec) if isinstance(spec, list | tuple) else [spec]
 
@@ -201,11 +198,6 @@ def parse_positive(texts: str | Sequence[str]) -> dict[str, str] | list[str]:
     return dict(_pairs(texts, "=")) if any("=" in one for one in given) else given
 
 
-def parse_range(text: str) -> list[float]:
-    low, high = map(float, parse_names(text))
-    return [low, high]
-
-
 # Values in a protocol -------------------------------------------------------------------------------------------------
 
 
@@ -233,33 +225,15 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of value; each is one object.
+    """One kind of value; each is one object."""
 
-    Attributes
-    ----------
-    words : str
-        What a value must be, for messages: "It must be a whole number."
-    hint : type
-        What a protocol may hold.
-    plain : callable
-        A value of Python as a protocol holds it.
-    parse : callable
-        A value from a text of the command line; ValueError where the text is not one.
-    example : str
-        How it is written on the command line.
-    option : type
-        What the command line reads before `parse`: a number or flag is checked there; of a list, each is an option.
-    length : int, optional
-        How many values a list must have.
-    """
-
-    words: str
-    hint: Any
-    plain: Callable[[Any], Any]
-    parse: Callable[[Any], Any] = lambda value: value
-    example: str = ""
-    option: Any = str
-    length: int | None = None
+    words: str  # what a value must be, for messages: "It must be a whole number."
+    hint: Any  # the type of what a protocol may hold
+    plain: Callable[[Any], Any]  # a value of Python as a protocol holds it
+    parse: Callable[[Any], Any] = lambda value: value  # from the command line; ValueError where it is not one
+    example: str = ""  # how it is written on the command line
+    option: Any = str  # what the command line reads before `parse`; of a list, each is an option
+    length: int | None = None  # how many values a list must have
 
     def accepts(self, value: Any) -> bool:
         """Whether a value of a protocol is of this kind."""
@@ -271,145 +245,95 @@ NUMBER = Kind("a number", float, float, option=float)
 WHOLE = Kind("a whole number", int, int, option=int)
 FLAG = Kind("true or false", bool, bool, option=bool)
 TEXTS = Kind(
-    "a list of texts",
-    str | list[str],
-    lambda value: list(as_names(value)),
+    "a list of texts", str | list[str], lambda value: list(as_names(value)), option=list[str],
     parse=lambda texts: list(dict.fromkeys(parse_names(texts))),
     example="names between commas, and a name with a comma in double quotes",
-    option=list[str],
-)
+)  # fmt: skip
 POSITIVE = Kind(
-    "a value, or a table with one for each column",
-    str | list[str] | Mapping[Any, str | float | bool],
-    plain_positive,
-    parse=parse_positive,
-    example="default=no,approved=yes",
-    option=list[str],
-)
+    "a value, or a table with one for each column", str | list[str] | Mapping[Any, str | float | bool], plain_positive,
+    parse=parse_positive, example="default=no,approved=yes", option=list[str],
+)  # fmt: skip
 RANGE = Kind(
-    "two numbers, the lowest and the highest",
-    Sequence[float],
-    lambda value: [float(end) for end in value],
-    parse=parse_range,
-    example="0,50000",
-    length=2,
-)
+    "two numbers, the lowest and the highest", Sequence[float], lambda value: [float(end) for end in value],
+    parse=lambda text: [*map(float, parse_names(text))], example="0,50000", length=2,
+)  # fmt: skip
 CAPACITY = Kind(
-    f"a number, or '{SAME}'",
-    float | Literal["same", "status_quo"],
-    _plain,
-    parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text),
-    example="0.03 or same",
-)
+    f"a number, or '{SAME}'", float | Literal["same", "status_quo"], _plain,
+    parse=lambda text: SAME_SHARE if text in (SAME, SAME_SHARE) else float(text), example="0.03 or same",
+)  # fmt: skip
 SIGNS = Kind(
-    "a table",
-    Mapping,
-    _plain,
-    parse=lambda text: dict(_pairs(text, ":", last=True)),
-    example="age:+ or age:+,income:-",
-)
+    "a table", Mapping, _plain,
+    parse=lambda text: dict(_pairs(text, ":", last=True)), example="age:+ or age:+,income:-",
+)  # fmt: skip
 LABELS = Kind(
-    "a table of texts",
-    Mapping[Any, str],
-    _plain,
-    parse=lambda text: dict(_pairs(text, ":")),
-    example="column:words, or column:words,other:words",
-)
+    "a table of texts", Mapping[Any, str], _plain,
+    parse=lambda text: dict(_pairs(text, ":")), example="column:words, or column:words,other:words",
+)  # fmt: skip
 DELTA = Kind(
-    "a number, or a table with one for each group or utility",
-    float | Mapping,
-    _plain,
-    parse=parse_delta,
+    "a number, or a table with one for each group or utility", float | Mapping, _plain, parse=parse_delta,
     example="0.05, or white:0.02,black:0, or calibration:0.02,lift@white:0,lift@black:0.1",
-)
+)  # fmt: skip
 GAP_DELTA = Kind(
-    "a number, or a table with one for each utility",
-    float | Mapping,
-    _plain,
+    "a number, or a table with one for each utility", float | Mapping, _plain,
     parse=lambda text: _numbers(text) if ":" in text else float(text),
     example="0.1, or calibration:0.1,selection_rate:0",
-)
+)  # fmt: skip
 WEIGHTS = Kind(
-    f"'{POPULATION}', or a table with a weight for each group",
-    str | Mapping,
-    _plain,
-    parse=lambda text: text if text == POPULATION else _numbers(text),
-    example=f"{POPULATION}, or white:0.5,black:0.5",
-)
+    f"'{POPULATION}', or a table with a weight for each group", str | Mapping, _plain,
+    parse=lambda text: text if text == POPULATION else _numbers(text), example=f"{POPULATION}, or white:0.5,black:0.5",
+)  # fmt: skip
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
 
 AUDIT, COMPARE, POWER = "audit", "compare", "power"
 EVERYWHERE, SEARCHING, TESTING = (AUDIT, COMPARE, POWER), (AUDIT, POWER), (AUDIT, COMPARE)
-COLUMNS, STATUS_QUO, RULE, CLAIM, TEST, REPORT = "columns", "status_quo", "rule", "claim", "test", "report"
+COLUMNS, GROUPS, STATUS_QUO, RULE, CONSTRAINTS = "columns", "groups", "status_quo", "rule", "constraints"
+CLAIM, TEST, READ, REPORT = "claim", "test", "read", "report"
 SECTIONS = {
-    COLUMNS: "Columns and groups of the data.",
+    COLUMNS: "Columns of the data.",
+    GROUPS: "Which groups count, and how.",
     STATUS_QUO: "The algorithm in use: a decision; or a score with a capacity; or a score with a cutoff (above).",
-    RULE: "How a candidate is found, and what it may do.",
+    RULE: "How a candidate is found.",
+    CONSTRAINTS: "What a candidate must respect.",
     CLAIM: "The improvement to be shown.",
     TEST: "How it is tested.",
+    READ: "How the data are read, and what their values mean.",
     REPORT: "Whose audit this is, and in what words. Nothing here changes a number.",
 }
-"""Sections of a protocol, in order, with what each is about."""
+"""Sections of a protocol and panels of --help, in order. In Python, most are a value object."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of one setting.
-
-    Attributes
-    ----------
-    name : str
-        In Python.
-    kind : Kind
-    help : str
-        What it means, in one line.
-    commands : tuple of str
-        Commands that take it.
-    section, key : str
-        Where a protocol has it; nowhere without a section.
-    flag : str
-        How the command line spells it. A flag that takes no value turns the default around.
-    flag_help : str
-        What the flag does, where that is not `help`.
-    unset : str
-        What holds where it is None, in words.
-    needs : pair of str, optional
-        The setting and its value without which this one means nothing.
-    identity : bool
-        Whether two runs that differ in it are two audits.
-    default : Any
-    required : bool
-    choices : tuple of str
-        The only texts that are allowed; any text where empty.
-    """
+    """What is known of one setting."""
 
     name: str
     kind: Kind
     help: str
-    commands: tuple[str, ...] = EVERYWHERE
-    section: str = ""
-    key: str
-    flag: str
-    flag_help: str = ""
-    unset: str = ""
-    needs: tuple[str, str] | None = None
-    identity: bool = True
+    section: str  # of a protocol, and panel of the help
+    key: str  # in the section
+    flag: str  # on the command line; one that takes no value turns the default around
+    flag_help: str = ""  # what the flag does, where that is not `help`
+    commands: tuple[str, ...] = EVERYWHERE  # that take it
+    in_protocol: bool = True  # whether a protocol may hold it
+    identity: bool = True  # whether two runs that differ in it are two audits
+    unset: str = ""  # what holds where it is None, in words
+    needs: tuple[str, str] | None = None  # another setting and its value, without which this one means nothing
     default: Any = None
     required: bool = False
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # the only strings that are allowed; any where empty
 
 
-def option(kind: Kind, help: str, default: Any = MISSING, **known: Any) -> Any:  # noqa: A002
-    """A field of a dataclass that is a setting; `known` are attributes of `Setting`."""
-    return field(default=default, metadata={"kind": kind, "help": help, **known})
+def option(help: str, default: Any = MISSING, **known: Any) -> Any:  # noqa: A002
+    """A field of a dataclass that is a setting; `known` are attributes of `Setting`. Its type says its kind, mostly."""
+    return field(default=default, metadata={"help": help, **known})
 
 
-of_columns = partial(option, section=COLUMNS)
-of_rule = partial(option, section=RULE, commands=SEARCHING)
-of_claim = partial(option, section=CLAIM)
-of_test = partial(option, section=TEST)
+of_columns, of_groups, of_claim, of_test, of_read = (
+    partial(option, section=section) for section in (COLUMNS, GROUPS, CLAIM, TEST, READ)
+)
+of_rule, of_constraints = (partial(option, section=section, commands=SEARCHING) for section in (RULE, CONSTRAINTS))
 of_report = partial(option, section=REPORT, commands=TESTING, identity=False)
 
 
@@ -422,16 +346,17 @@ def settings_of(declared: type) -> dict[str, Setting]:
     """The settings that a dataclass declares, by name."""
     out = {}
     for one in fields(declared):
-        required = one.default is MISSING
-        choices = ()
-        if one.metadata["kind"] is TEXT:
-            parts = (one.type, *get_args(one.type))
-            choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-        out[one.name] = make_setting(
-            one.name,
-            default=None if required else one.default,
-            required=required,
-            choices=choices,
-            **one.metadata,
-        )
+        parts = (one.type, *get_args(one.type))
+        choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+        known = {"kind": _kind_of(one.type), **one.metadata}
+        known |= {"required": True} if one.default is MISSING else {"default": one.default}
+        out[one.name] = make_setting(one.name, choices=choices if known["kind"] is TEXT else (), **known)
     return out
+
+
+def _kind_of(hint: Any) -> Kind:
+    """The kind of values of a plain type."""
+    parts = [part for part in (get_args(hint) or (hint,)) if part is not NoneType]
+    if any(get_origin(part) is Sequence for part in (hint, *parts)):
+        return TEXTS
+    return {bool: FLAG, int: WHOLE, float: NUMBER}.get(parts[0], TEXT)

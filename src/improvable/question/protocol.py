@@ -78,7 +78,7 @@ def declare(settings: Settings) -> Declaration | None:
     out: Declaration = {section: {} for section in SECTIONS}
     out[STATUS_QUO] = {key: written[key] for key in section_keys(STATUS_QUO) if key in written}
     for setting, value in stated(settings):
-        if setting.section and setting.section != STATUS_QUO:
+        if setting.in_protocol and setting.section != STATUS_QUO:
             out[setting.section][setting.key] = setting.kind.plain(value)
     if not out[REPORT].pop("simulated") and not out[REPORT]:
         del out[REPORT]
@@ -101,7 +101,9 @@ def from_declaration(declared: Mapping[str, Any], challenge: str | None = None) 
             if key in GONE and key not in keys:
                 raise gone(f"[{section}] {key}")
             if key not in keys:
-                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else nearest(key, keys)
+                homes = [other for other in SECTIONS if key in section_keys(other)]
+                hint = f"Write it in [{homes[0]}]." if homes else nearest(key, keys)
+                hint = f"It is called '{RENAMED[key]}'." if key in RENAMED else hint
                 raise OptionError(f"[{section}] has no key '{key}'.", hint)
             if not keys[key].kind.accepts(value):
                 raise OptionError(f"[{section}] {key} is {value!r}.", f"It must be {keys[key].kind.words}.")

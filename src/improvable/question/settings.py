@@ -1,46 +1,19 @@
-"""What an audit is asked, as one value; each setting is declared once, here or in `Claim`.
+"""What an audit is asked, as one value; each setting is one field, here or in `Claim`.
 
-The command line, the protocol's sections, its JSON schema, a run's identity and the table of the reference are made
-from the fields of `Settings`. The signatures of `audit` and `compare` are written out; a test compares them.
+The value objects of the public functions are bases of `Settings`. The command line, the protocol's sections, its JSON
+schema, a run's identity and the table of the reference are made from the fields.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-from improvable.errors import OptionError
+from improvable.errors import OptionError, nearest
+from improvable.question import options as o
 from improvable.question.catalog import canonical
 from improvable.question.claim import Claim
-from improvable.question.options import (
-    AUDIT,
-    CAPACITY,
-    FLAG,
-    LABELS,
-    NUMBER,
-    POSITIVE,
-    RANGE,
-    SAME,
-    SAME_SHARE,
-    SEARCHING,
-    SIGNS,
-    STATUS_QUO,
-    TESTING,
-    TEXT,
-    TEXTS,
-    WHOLE,
-    Setting,
-    as_names,
-    make_setting,
-    of_claim,
-    of_columns,
-    of_report,
-    of_rule,
-    of_test,
-    option,
-    plain_positive,
-    settings_of,
-)
+from improvable.question.options import SAME, SAME_SHARE, STATUS_QUO, Setting, as_names, check_choice, plain_positive
 from improvable.question.utility import Utility
 
 Scheme = Literal["forward", "split"]
@@ -53,10 +26,18 @@ Decimal = Literal[".", ","]
 Positive = str | Sequence[str] | Mapping[str, str | float] | None
 AsStated = Literal["as stated"]
 EngineName = Literal["memory", "arrow", "dask", "spark", "duckdb"]
+Measured = str | Utility | Sequence[str | Utility]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Levels:
+    cross: bool = o.of_groups("Cross several group columns into intersections.", False)
+    min_group: int = o.of_groups("Groups with fewer rows are small.", 0)
+    small: Small = o.of_groups("Refuse small groups, or pool them into one.", "refuse")
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(_Levels):
     """How group columns are read; `audit` and `compare` accept it as `group`.
 
     Attributes
@@ -75,9 +56,6 @@ class Groups:
     columns: str | Sequence[str]
     _: KW_ONLY
     only: Sequence[str] = ()
-    cross: bool = False
-    min_group: int = 0
-    small: Small = "refuse"
 
     def __post_init__(self) -> None:
         for name in ("columns", "only"):
@@ -90,55 +68,60 @@ class Groups:
 class _Asked:
     """What a question names: columns, algorithms, utilities."""
 
-    outcome: str = of_columns(TEXT, "Column of outcomes.")
-    group: str | Sequence[str] = of_columns(TEXTS, "Column of groups; several as race,sex must all improve.")
-    groups: Sequence[str] | None = of_columns(TEXTS, "Keep only these groups: black,white.", None, unset="all")
-    cross: bool = of_columns(FLAG, "Cross several group columns into intersections.", False)
-    min_group: int = of_columns(WHOLE, "Groups with fewer rows are small.", 0)
-    small: Small = of_columns(TEXT, "Refuse small groups, or pool them into one.", "refuse")
-    weight: str | None = of_columns(TEXT, "Column of row weights.", None)
-    cluster: str | None = of_columns(TEXT, "Column of clusters; each stays whole in every block and draw.", None)
-    stratum: str | None = of_columns(TEXT, "Column of a survey's strata; clusters are resampled within them.", None)
-    status_quo: Any = option(TEXT, "The algorithm in use.", section=STATUS_QUO, commands=())
-    rule: Any = of_rule(TEXT, "How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
-    rule_source: str | None = of_rule(
-        TEXT,
-        "Digest of the code behind a rule module:object; other code is refused.",
-        None,
-        key="source",
-        unset="any code",
-        commands=(AUDIT,),
+    outcome: str = o.of_columns("Column of outcomes.")
+    group: str | Sequence[str] = o.of_columns("Column of groups; several as race,sex must all improve.")
+    weight: str | None = o.of_columns("Column of row weights.", None)
+    cluster: str | None = o.of_columns("Column of clusters; each stays whole in every block and draw.", None)
+    stratum: str | None = o.of_columns("Column of a survey's strata; clusters are resampled within them.", None)
+    row_id: str | None = o.of_columns(
+        "Column that differs in every row; it tells rows apart.", None, commands=(o.AUDIT,)
     )
-    features: Sequence[str] | None = of_rule(
-        TEXTS, "Columns a candidate may read: age,visits,lab_*.", None, unset="all but outcomes, groups, ids"
+    groups: Sequence[str] | None = o.of_groups("Keep only these groups: black,white.", None, unset="all", key="only")
+    status_quo: Any = o.option("The algorithm in use.", section=STATUS_QUO, commands=())
+    rule: Any = o.of_rule("How a candidate is found: the name of a rule, or module:object.", "lasso", key="name")
+    rule_source: str | None = o.of_rule(
+        "Digest of the code behind a rule module:object; other code is refused.", None, key="source",
+        unset="any code", commands=(o.AUDIT,),
+    )  # fmt: skip
+    features: Sequence[str] | None = o.of_rule(
+        "Columns a candidate may read: age,visits,lab_*.", None, unset="all but outcomes, groups, ids"
     )
-    exclude: Sequence[str] = of_rule(TEXTS, "Columns it may not read.", ())
-    target: str | None = of_rule(TEXT, "Column the rule predicts.", None, unset="the outcome")
-    capacity: Capacity = of_rule(
-        CAPACITY,
-        "Share of rows that may be selected; same is the status quo's own share.",
-        None,
-        unset="that of the status quo, if any",
+    exclude: Sequence[str] = o.of_rule("Columns it may not read.", ())
+    target: str | None = o.of_rule("Column the rule predicts.", None, unset="the outcome")
+    capacity: Capacity = o.of_rule(
+        "Share of rows that may be selected; same is the status quo's own share.", None,
+        unset="that of the status quo, if any", kind=o.CAPACITY,
+    )  # fmt: skip
+    accuracy: Measured = o.of_claim(
+        "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.", "calibration"
     )
-    monotone: Mapping[str, str | int] | None = of_rule(
-        SIGNS, "Features that may only help (+) or hurt (-): age:+,income:-.", None
+    fairness: Measured | None = o.of_claim("Utility for the gap.", None, unset="that of accuracy")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What a candidate must respect, beside the capacity.
+
+    Attributes
+    ----------
+    monotone : mapping from feature to "+" or "-", optional
+        A higher value of the feature may only help ("+"), or only hurt ("-").
+    selection_gap : float, optional
+        Bound on the difference of selection rates between groups (independence).
+    group_blind : bool
+        Refuse features that are, or exactly determine, a group.
+    """
+
+    monotone: Mapping[str, str | int] | None = o.of_constraints(
+        "Features that may only help (+) or hurt (-): age:+,income:-.", None, kind=o.SIGNS
     )
-    selection_gap: float | None = of_rule(
-        NUMBER, "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
+    selection_gap: float | None = o.of_constraints(
+        "Largest difference in selection rates between groups.", None, flag="--max-selection-gap"
     )
-    group_blind: bool = of_rule(
-        FLAG,
-        "Refuse features that are, or determine, a group.",
-        True,
-        flag="--allow-group",
+    group_blind: bool = o.of_constraints(
+        "Refuse features that are, or determine, a group.", True, flag="--allow-group",
         flag_help="Let a candidate read the group.",
-    )
-    accuracy: str | Utility | Sequence[str | Utility] = of_claim(
-        TEXTS, "Utility for accuracy; NAME:COLUMN reads another outcome; several as A,B.", "calibration"
-    )
-    fairness: str | Utility | Sequence[str | Utility] | None = of_claim(
-        TEXTS, "Utility for the gap.", None, unset="that of accuracy"
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,41 +163,35 @@ class Read:
         together in every block and draw ("cluster"). Where they are more than 1% of the rows, a caution says so.
     """
 
-    positive: Positive = of_columns(
-        POSITIVE,
+    positive: Positive = o.of_read(
         "Of a column with two values: the one that means selected (a decision) or should be selected (an outcome): "
-        "approved=yes,default=no.",
-        None,
-        unset="1",
-    )
-    outcome_range: Sequence[float] | None = of_columns(
-        RANGE, "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None
-    )
-    direction: AsStated | None = of_columns(
-        TEXT,
-        "'as stated': the status quo does select those with the worse outcomes; test it all the same.",
-        None,
+        "approved=yes,default=no.", None, unset="1", kind=o.POSITIVE,
+    )  # fmt: skip
+    outcome_range: Sequence[float] | None = o.of_read(
+        "Lowest and highest amount that an outcome can have: 0,50000. Draws then know of amounts not seen.", None,
+        kind=o.RANGE,
+    )  # fmt: skip
+    direction: AsStated | None = o.of_read(
+        "'as stated': the status quo does select those with the worse outcomes; test it all the same.", None,
         unset="refused",
+    )  # fmt: skip
+    na: str | Sequence[str] | None = o.of_read(
+        "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
     )
-    na: str | Sequence[str] | None = of_columns(
-        TEXTS, "Values that mean missing: 9,99 in outcomes, decisions and groups; n/a among a feature's numbers.", None
-    )
-    strip: bool = of_columns(FLAG, "Levels that differ only in spaces or capitals (male, Male) are one.", False)
-    drop_missing: bool = of_columns(FLAG, "Drop rows with missing values in a needed column.", False)
-    separator: str | None = of_columns(TEXT, "What separates values in a text file: ';', tab.", None, unset="detected")
-    encoding: str | None = of_columns(TEXT, "Encoding of a text file: windows-1252.", None, unset="UTF-8")
-    decimal: Decimal | None = of_columns(TEXT, "Decimal mark in a text file.", None, unset="detected")
-    sheet: str | None = of_columns(TEXT, "Sheet of an Excel file.", None, unset="the first")
-    engine: EngineName | None = option(
-        TEXT, "What reads the rows, in batches.", None, unset="by the data", identity=False, commands=TESTING
-    )
-    duplicates: Duplicates | None = of_test(
-        TEXT,
-        "Rows that are the same in features and outcome: different people, or copies that stay together.",
-        None,
-        unset="a caution where there are many",
-        commands=(AUDIT,),
-    )
+    strip: bool = o.of_read("Levels that differ only in spaces or capitals (male, Male) are one.", False)
+    drop_missing: bool = o.of_read("Drop rows with missing values in a needed column.", False)
+    separator: str | None = o.of_read("What separates values in a text file: ';', tab.", None, unset="detected")
+    encoding: str | None = o.of_read("Encoding of a text file: windows-1252.", None, unset="UTF-8")
+    decimal: Decimal | None = o.of_read("Decimal mark in a text file.", None, unset="detected")
+    sheet: str | None = o.of_read("Sheet of an Excel file.", None, unset="the first")
+    engine: EngineName | None = o.of_read(
+        "What reads the rows, in batches.", None, unset="by the data", identity=False, in_protocol=False,
+        commands=o.TESTING,
+    )  # fmt: skip
+    duplicates: Duplicates | None = o.of_read(
+        "Rows that are the same in features and outcome: different people, or copies that stay together.", None,
+        unset="a caution where there are many", commands=(o.AUDIT,),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,71 +227,73 @@ class Test:
 
     __test__: ClassVar[bool] = False  # pytest takes a class of this name for one of its own
 
-    scheme: Scheme = of_test(
-        TEXT,
+    scheme: Scheme = o.of_test(
         "How a repetition uses the rows: forward in blocks, each judged by what those before it taught, or the "
-        "paper's split.",
-        "forward",
-        commands=SEARCHING,
+        "paper's split.", "forward", commands=o.SEARCHING,
+    )  # fmt: skip
+    repetitions: int = o.of_test("How often the rows are put in a random order and tested.", 7, commands=o.SEARCHING)
+    train_fraction: float = o.of_test(
+        "With scheme split: share of rows that the rule learns from.", 0.5, needs=("scheme", "split"),
+        commands=o.SEARCHING,
+    )  # fmt: skip
+    draws: int = o.of_test("Bootstrap draws.", 10_000, commands=o.TESTING)
+    alpha: float = o.of_test("Level of the test.", 0.05)
+    ties: Ties = o.of_test(
+        "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.", "random"
     )
-    repetitions: int = of_test(WHOLE, "How often the rows are put in a random order and tested.", 7, commands=SEARCHING)
-    train_fraction: float = of_test(
-        NUMBER,
-        "With scheme split: share of rows that the rule learns from.",
-        0.5,
-        needs=("scheme", "split"),
-        commands=SEARCHING,
+    method: Method | None = o.of_test(
+        "Take p-values from the bootstrap, or from its normal limit (delta).", None, unset="by the number of cells",
+        commands=o.TESTING,
+    )  # fmt: skip
+    train_rows: int = o.of_test(
+        "At most this many rows teach the rule of a block and set cutoffs.", 100_000, commands=(o.AUDIT,)
     )
-    draws: int = of_test(WHOLE, "Bootstrap draws.", 10_000, commands=TESTING)
-    alpha: float = of_test(NUMBER, "Level of the test.", 0.05)
-    ties: Ties = of_test(
-        TEXT, "Rows that tie at a capacity's cutoff: drawn to meet the capacity, or, strictly, not selected.", "random"
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """Whose audit it is, and in what words a report speaks. Nothing here changes a number.
+
+    Attributes
+    ----------
+    organization, system, author, date : str, optional
+        Whose algorithm it is, what it is called, who ran the audit and when: for the head of a report.
+    labels : mapping from column to words, optional
+        What tables, pictures and sentences call a column.
+    simulated : bool
+        Whether the data are simulated; a report then says so in large type.
+    """
+
+    organization: str | None = o.of_report("Whose algorithm this is.", None)
+    system: str | None = o.of_report("What the algorithm in use is called.", None)
+    author: str | None = o.of_report("Who ran the audit.", None)
+    date: str | None = o.of_report("The date, as the report should print it.", None)
+    labels: Mapping[str, str] | None = o.of_report(
+        "Words for columns: 'gagne_sum_t:active conditions,race:Race'.", None, kind=o.LABELS
     )
-    method: Method | None = of_test(
-        TEXT,
-        "Take p-values from the bootstrap, or from its normal limit (delta).",
-        None,
-        unset="by the number of cells",
-        commands=TESTING,
-    )
-    train_rows: int = of_test(
-        WHOLE, "At most this many rows teach the rule of a block and set cutoffs.", 100_000, commands=(AUDIT,)
-    )
+    simulated: bool = o.of_report("The data are simulated; the report says so.", False)
 
 
 # The fields of the last base come first: a protocol begins with its columns.
 @dataclass(frozen=True, kw_only=True)
-class Settings(Test, Claim, Read, _Asked):
-    """The arguments of `audit` that can change its result, as one value; see there.
+class Settings(About, Read, Test, Claim, Constraints, _Levels, _Asked):
+    """All settings of an audit as one value: what `audit` is given, flat, and what only a protocol has.
 
     `status_quo` may also be in writing, as in a protocol: ``{"score": "risk", "capacity": 0.03}``.
     """
 
-    seed: int = of_test(WHOLE, "Same seed, same data: same result.", 0)
-    row_id: str | None = of_test(
-        TEXT, "Column that differs in every row; it tells rows apart.", None, commands=(AUDIT,)
+    seed: int = o.of_test("Same seed, same data: same result.", 0)
+    challenge_source: str | None = o.of_test(
+        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.", None,
+        commands=(o.AUDIT,),
+    )  # fmt: skip
+    challenge: str | None = o.of_test(
+        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.", None,
+        in_protocol=False, commands=(o.AUDIT,),
+    )  # fmt: skip
+    seal: str | None = o.of_test(
+        "Digest of the seal that was checked before the run.", None, in_protocol=False, commands=()
     )
-    challenge_source: str | None = of_test(
-        TEXT,
-        "Public value, not yet known, that will be the challenge: drand:ROUND, or close:INDEX:YYYY-MM-DD.",
-        None,
-        commands=(AUDIT,),
-    )
-    organization: str | None = of_report(TEXT, "Whose algorithm this is.", None)
-    system: str | None = of_report(TEXT, "What the algorithm in use is called.", None)
-    author: str | None = of_report(TEXT, "Who ran the audit.", None)
-    date: str | None = of_report(TEXT, "The date, as the report should print it.", None)
-    labels: Mapping[str, str] | None = of_report(
-        LABELS, "Words for columns: 'gagne_sum_t:active conditions,race:Race'.", None
-    )
-    simulated: bool = of_report(FLAG, "The data are simulated; the report says so.", False)
-    challenge: str | None = option(
-        TEXT,
-        "Instead of a seed: a text that the other side chose, or the value of the protocol's source; see seal.",
-        None,
-        commands=(AUDIT,),
-    )
-    seal: str | None = option(TEXT, "Digest of the seal that was checked before the run.", None, commands=())
 
     def __post_init__(self) -> None:
         """Names may be given as whole numbers, as pandas has them, and one name where several are meant.
@@ -350,16 +329,33 @@ def _named(name: str, value: Any) -> tuple[str, ...]:
         raise OptionError(f"{name} is a {type(value).__name__}.", "Give names, as a list of texts.") from None
 
 
-SETTINGS = settings_of(Settings)
+SETTINGS = o.settings_of(Settings)
 """Every setting by its name."""
 
+
+def plain_about(about: About | Mapping[str, Any]) -> dict[str, Any]:
+    """What is said about an audit, checked, as plain data."""
+    if isinstance(about, Mapping):
+        for name in about:
+            check_choice("a key of about", name, [one.name for one in fields(About)])
+        about = About(**about)
+    out = {}
+    for one in fields(About):
+        kind, value = SETTINGS[one.name].kind, getattr(about, one.name)
+        if value:
+            if not kind.accepts(value):
+                raise OptionError(f"`{one.name}` is {value!r}.", f"It must be {kind.words}.")
+            out[one.name] = kind.plain(value)
+    return out
+
+
 STATUS_QUO_KEYS = {
-    name: make_setting(name, kind=kind, help=words, section=STATUS_QUO, commands=commands)
+    name: o.make_setting(name, kind=kind, help=words, section=STATUS_QUO, commands=commands)
     for name, kind, words, commands in (
-        ("score", TEXT, "Column with the status quo's score.", SEARCHING),
-        ("capacity", NUMBER, "With a score: the status quo selects this share of rows, the highest.", ()),
-        ("above", NUMBER, "With a score: the status quo selects scores above this.", SEARCHING),
-        ("decision", TEXT, "Column with the status quo's decisions, instead of a score.", SEARCHING),
+        ("score", o.TEXT, "Column with the status quo's score.", o.SEARCHING),
+        ("capacity", o.NUMBER, "With a score: the status quo selects this share of rows, the highest.", ()),
+        ("above", o.NUMBER, "With a score: the status quo selects scores above this.", o.SEARCHING),
+        ("decision", o.TEXT, "Column with the status quo's decisions, instead of a score.", o.SEARCHING),
     )
 }
 """The status quo in writing. On the command line its capacity is the candidate's too, and is one option."""
@@ -375,31 +371,57 @@ def section_keys(section: str) -> dict[str, Setting]:
     """
     if section == STATUS_QUO:
         return STATUS_QUO_KEYS
-    return {setting.key: setting for setting in SETTINGS.values() if setting.section == section}
+    return {one.key: one for one in SETTINGS.values() if one.section == section and one.in_protocol}
 
 
-OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "read": Read}
-"""Arguments that hold several settings."""
+OBJECTS: dict[str, type] = {"group": Groups, "claim": Claim, "test": Test, "constraints": Constraints, "read": Read}
+"""Arguments of `audit` that hold several settings."""
 ELSEWHERE = {"columns": "group", "only": "groups"}
 """Fields of `Groups` that are settings by another name."""
+HELD = {
+    ELSEWHERE.get(one.name, one.name): (argument, one.name)
+    for argument, kind in OBJECTS.items()
+    for one in fields(kind)
+}
+"""The object and the field of every setting that is in an object."""
 
 
-def asked(arguments: Mapping[str, Any], command: str = AUDIT) -> dict[str, Any]:
+def asked(arguments: Mapping[str, Any], command: str = o.AUDIT) -> dict[str, Any]:
     """Of a function's arguments, those that are settings, alone or in an object: ``Settings(**asked(locals()))``."""
     out = {name: arguments[name] for name in SETTINGS if name in arguments}
     for argument, kind in OBJECTS.items():
         given = arguments.get(argument)
-        if given is None or (argument == "group" and not isinstance(given, Groups)):
-            continue
-        if not isinstance(given, kind):
+        if given is not None and argument != "group" and not isinstance(given, kind):
             raise OptionError(f"`{argument}` is a {type(given).__name__}.", f"Give improvable.{kind.__name__}(...).")
-        for one in fields(kind):
-            name, value = ELSEWHERE.get(one.name, one.name), getattr(given, one.name)
-            setting = SETTINGS[name]
-            value = setting.default if value == () else value
-            if value != setting.default and command not in setting.commands:
-                raise OptionError(f"{kind.__name__} has `{name}`, which `{command}` does not take.", "Leave it out.")
-            if name != "group" and out.get(name, setting.default) not in (setting.default, value):
-                raise OptionError(f"`{name}` is given twice.", f"Give it alone, or in improvable.{kind.__name__}.")
-            out[name] = value
+    for name, (argument, field) in HELD.items():
+        given, setting = arguments.get(argument), SETTINGS[name]
+        if isinstance(given, OBJECTS[argument]):
+            value = getattr(given, field)
+            out[name] = setting.default if value == () else value
+            if out[name] != setting.default and command not in setting.commands:
+                whole = type(given).__name__
+                raise OptionError(f"{whole} has `{field}`, which `{command}` does not take.", "Leave it out.")
     return out
+
+
+def in_object(name: str, value: str) -> str:
+    """A setting as an argument of `audit`: ``test=Test(draws=500)``."""
+    argument, field = HELD[name]
+    return f"{argument}={OBJECTS[argument].__name__}({'..., ' if argument == 'group' else ''}{field}={value})"
+
+
+def where_to_say(name: str, value: Any, arguments: Iterable[str]) -> str:
+    """Where a setting goes that is not an argument of a function.
+
+    Examples
+    --------
+    >>> where_to_say("draws", 500, ["test"])
+    '`draws` is part of `test`: test=Test(draws=500).'
+    """
+    if name in HELD and HELD[name][0] in arguments:
+        return f"`{name}` is part of `{HELD[name][0]}`: {in_object(name, repr(value))}."
+    if name in {one.name for one in fields(About)}:
+        return f"`{name}` is part of a report: result.report(path, about=About({name}={value!r}))."
+    if name in SETTINGS and o.AUDIT in SETTINGS[name].commands:
+        return f"`{name}` belongs to a protocol or to the command line: {SETTINGS[name].flag}."
+    return f"there is no argument `{name}`. {nearest(name, dict.fromkeys([*arguments, *SETTINGS]))}"

@@ -32,37 +32,18 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Measure:
-    """What a result remembers of a utility: enough to speak of it, not to compute it.
-
-    Attributes
-    ----------
-    label, words, outcome : str
-    higher_is_better : bool
-        Which way accuracy goes.
-    worse_off : {"lower", "higher"}
-        On which side of other groups a group is worse off, given what being selected means.
-    sense : str
-        What being on that side means for the group.
-    between : {"difference", "ratio"}
-        How its gap between two groups is measured.
-    formula : str
-        For a function of several averages, which function; empty for a single one.
-    reads : tuple of (str, int)
-        The averages that the formula reads, and where each stands among the measures of the evidence.
-    bounds : (float, float) or None
-        Of a mean of outcomes: the lowest and the highest that there can be, where that is known.
-    """
+    """What a result remembers of a utility: enough to speak of it, not to compute it."""
 
     label: str
     words: str
     outcome: str
-    higher_is_better: bool = True
-    worse_off: Side = "lower"
-    sense: str = ""
-    between: Between = "difference"
-    formula: str = ""
-    reads: tuple[tuple[str, int], ...] = ()
-    bounds: tuple[float, float] | None = None
+    higher_is_better: bool = True  # which way accuracy goes
+    worse_off: Side = "lower"  # on which side of others a group is worse off, given what being selected means
+    sense: str = ""  # what being on that side means for the group
+    between: Between = "difference"  # how its gap between two groups is measured
+    formula: str = ""  # for a function of several averages, which function
+    reads: tuple[tuple[str, int], ...] = ()  # the averages it reads, and where each stands among the measures
+    bounds: tuple[float, float] | None = None  # of a mean of outcomes: the lowest and the highest possible, if known
 
     def __post_init__(self) -> None:
         """Lists, as JSON has them, are tuples."""
@@ -86,6 +67,8 @@ class Utility:
         How outputs call it.
     words : str
         What it measures, for sentences: "the mean outcome among the selected".
+    short : str
+        The same for tables and pictures, where that is shorter.
     higher_is_better : bool
         A utility where lower is better can measure fairness, not accuracy.
     averages_outcome : bool
@@ -149,6 +132,7 @@ class Utility:
     between: Between = "difference"
     formula: str = ""
     means: "Mapping[str, Part | Utility] | tuple[tuple[str, Utility], ...]" = ()
+    short: str = ""
 
     def __post_init__(self) -> None:
         self._check_formula()

@@ -45,8 +45,8 @@ class Audit(Result):
         Rows and whom the status quo selects, over all rows.
     data : Fingerprint or str or None
         The fingerprint of the rows, or how to compute it.
-    refit : callable or None
-        Applies the rule to all rows, or to the rows before each block of a repetition, for `substitute` and `mixture`;
+    fit_again : callable or None
+        Applies the rule to all rows, or to the rows before each block of a repetition, for `refit` and `mixture`;
         a loaded audit has none.
     find_rows : callable or None
         Every row in some repetitions, as `repetition_rows` gives it; a loaded audit has none.
@@ -61,7 +61,7 @@ class Audit(Result):
     cautions: tuple[Caution, ...]
     census: Census = field(repr=False)
     data: HasDigest | str | None = field(repr=False)
-    refit: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
+    fit_again: Callable[[int], Algorithm] | None = field(repr=False, compare=False)
     backend: nw.Implementation = field(repr=False)
     find_rows: Callable[[Sequence[int]], Any] | None = field(default=None, repr=False, compare=False)
     made: storage.Provenance | None = field(default=None, repr=False, compare=False)
@@ -77,11 +77,11 @@ class Audit(Result):
 
     @property
     def p_value(self) -> float:
-        """The lower median of the repetitions' p-values, to be compared with `threshold`."""
+        """The lower median of the repetitions' p-values, to be compared with `level`."""
         return float(lower_median([repetition.p_value for repetition in self.repetitions]))
 
     @property
-    def threshold(self) -> float:
+    def level(self) -> float:
         """What the p-value must be strictly below: alpha / 2, or alpha for a single repetition."""
         return threshold_for(self.question.alpha, len(self.repetitions))
 
@@ -91,7 +91,7 @@ class Audit(Result):
         own = {**self.setting, "data_fingerprint": self.data_fingerprint}
         return state("audit", self, own, self.disparities)
 
-    def reconsider(self, **changes: Any) -> "Audit":
+    def with_claim(self, **changes: Any) -> "Audit":
         """The same evidence asked another question: at once, from the draws, without data.
 
         Parameters
@@ -132,7 +132,7 @@ class Audit(Result):
         }
         storage.write_head(folder, "audit", facts)
 
-    def substitute(self) -> Algorithm:
+    def refit(self) -> Algorithm:
         """The algorithm to use instead of the status quo: the rule applied to all rows (Section 3.1).
 
         The test shows that the rule finds improving algorithms; it does not test this one.
@@ -194,9 +194,9 @@ class Audit(Result):
         write_whole(place, buffer.getvalue())
 
     def _refitted(self, repetition: int) -> Algorithm:
-        if self.refit is None:
+        if self.fit_again is None:
             raise OptionError("a loaded audit has no data to fit on.", "Run the audit again, and ask for it then.")
-        return self.refit(repetition)
+        return self.fit_again(repetition)
 
 
 def check_rows_path(path: str | Path) -> Path:

@@ -46,7 +46,7 @@ def state(kind: str, result: "Audit | Comparison", own: Mapping[str, Any], gaps:
         "kind": kind,
         "p_value": result.p_value,
         "p_value_text": p_text(result.p_value, question.draws),
-        "threshold": result.threshold,
+        "threshold": result.level,
         "reject": bool(result.reject),
         "alpha": question.alpha,
         "groups": list(result.groups),
@@ -121,7 +121,7 @@ def _disparity_facts(gap: Disparity) -> DisparityFacts:
 def _estimate_facts(result: "Audit | Comparison", gaps: Sequence[Disparity]) -> list[EstimateFacts]:
     """What reports print: every utility and gap over all repetitions, with its interval."""
     every = [repetition.evidence for repetition in result.repetitions]
-    found = combine_all(every, result.question.claim, gaps, 1 - result.threshold)
+    found = combine_all(every, result.question.claim, gaps, 1 - result.level)
     return [
         {
             "kind": one.kind,
@@ -233,10 +233,10 @@ def shortfall_facts(result: "Audit | Comparison", rows: int) -> ShortfallFacts:
     """The condition that failed in the deciding repetition, whose p-value is the combined one."""
     repetition = next(repetition for repetition in result.repetitions if repetition.p_value == result.p_value)
     lack = shortfall(repetition.evidence, repetition.question.claim, repetition.assessment)
-    enough = rows_needed(rows, lack.standard_errors, result.threshold)
+    enough = rows_needed(rows, lack.standard_errors, result.level)
     component, measures = lack.component, {one.label: one for one in repetition.evidence.measures}
     above = component.kind == "accuracy" and measures[component.measure].higher_is_better
-    reach = detectable(lack.needed, lack.error, result.threshold, above)
+    reach = detectable(lack.needed, lack.error, result.level, above)
     return {
         "repetition": repetition.repetition,
         "kind": component.kind,

@@ -119,7 +119,7 @@ class Comparison(Result):
         return self.assessment.p_value
 
     @property
-    def threshold(self) -> float:
+    def level(self) -> float:
         """What the p-value must be strictly below."""
         return threshold_for(self.question.alpha, repetitions=1)
 
@@ -145,7 +145,7 @@ class Comparison(Result):
         }
         return state("comparison", self, own, gaps)
 
-    def reconsider(self, **changes: Any) -> "Comparison":
+    def with_claim(self, **changes: Any) -> "Comparison":
         """The same evidence asked another question: at once, from the draws, without data.
 
         Parameters

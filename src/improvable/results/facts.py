@@ -1,6 +1,6 @@
 """A result as one dictionary of plain numbers and text: the JSON, and the source of every other output.
 
-The types below are the JSON's: `docs/result_schema.py` makes its schema from them, and says what each key means. What
+The types below are the JSON's: `docs/generate/schema.py` makes its schema from them, and says what each key means. What
 `Annotated` adds are the texts to choose from, the limits of a number, or the least and the most items of a list.
 """
 

@@ -141,7 +141,7 @@ def _check_numbers(result: Comparison) -> None:
 def load(folder: str | Path) -> Audit | Comparison:
     """Bring back a result that was saved, or the result of a run with a run folder.
 
-    The result answers new questions about its evidence with `reconsider`; it has no data, so it has no `substitute`.
+    The result answers new questions about its evidence with `with_claim`; it has no data, so it has no `refit`.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _result(place: Path, plain: dict[str, Any]) -> Audit | Comparison:
         cautions=tuple(Caution(**caution) for caution in plain["cautions"]),
         census=Census(*(np.array(plain["census"][name]) for name in ("rows", "weight", "selected"))),
         data=plain["data_fingerprint"],
-        refit=None,
+        fit_again=None,
         backend=backend,
         made=read_provenance(place),
     )

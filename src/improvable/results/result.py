@@ -1,16 +1,19 @@
 """The one face of every result: p-value, verdict, hypotheses, table, words, frontier."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from improvable.data.frame import build_frame
 from improvable.errors import Caution
 from improvable.inference.evidence import ALGORITHMS
 from improvable.question.design import Question
 from improvable.question.options import check_choice
+from improvable.question.settings import About, plain_about
 from improvable.results.facts import ComponentFacts, Facts, RepetitionFacts
 from improvable.results.formatting import p_equals, p_text
 from improvable.results.frontier import Bound, Frontier, make_frontier
@@ -65,11 +68,11 @@ class Result(ABC):
     @property
     @abstractmethod
     def p_value(self) -> float:
-        """To be compared with `threshold`."""
+        """To be compared with `level`."""
 
     @property
     @abstractmethod
-    def threshold(self) -> float:
+    def level(self) -> float:
         """What the p-value must be strictly below."""
 
     @property
@@ -92,7 +95,7 @@ class Result(ABC):
     @property
     def reject(self) -> bool:
         """Whether the null hypothesis is rejected."""
-        return self.p_value < self.threshold
+        return self.p_value < self.level
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -174,33 +177,44 @@ class Result(ABC):
 
     # Conveniences that import upward, into `report`, when they are called. There are no others.
 
-    def summary(self, verbose: bool = False) -> str:
+    def summary(self, verbose: bool = False, about: About | Mapping[str, Any] | None = None) -> str:
         """The verdict, the table, who changes, how firm that is, and the cautions, as text.
 
         Parameters
         ----------
         verbose : bool
             Whether to add definitions, every repetition and the theory's conditions.
+        about : About or mapping, optional
+            As in `report`.
         """
         from improvable.report.text import summary
 
-        return summary(self, verbose=verbose)
+        return summary(self._told(about), verbose=verbose)
 
-    def plot(self, picture: str = "dumbbells") -> Any:
+    def plot(self, kind: str = "dumbbells", about: About | Mapping[str, Any] | None = None) -> Any:
         """A picture as an Altair chart.
 
         Parameters
         ----------
-        picture : {"dumbbells", "utilities", "surface", "people", "p_values"}
+        kind : {"dumbbells", "utilities", "surface", "people", "p_values"}
             Utilities of every group with intervals, and the gap; utilities of two groups (Figure 2); p-values of every
             delta (Figure 3); whom either algorithm selects; p-values by condition. None where there is nothing to draw.
+        about : About or mapping, optional
+            As in `report`.
         """
         from improvable.report import plots
 
-        check_choice("picture", picture, ("dumbbells", "utilities", "surface", "people", "p_values"))
-        return getattr(plots, picture)(self)
+        check_choice("kind", kind, ("dumbbells", "utilities", "surface", "people", "p_values"))
+        return getattr(plots, kind)(self._told(about))
 
-    def report(self, path: str | Path, command: str | None = None, data: str | None = None) -> None:
+    def report(
+        self,
+        path: str | Path,
+        about: About | Mapping[str, Any] | None = None,
+        *,
+        command: str | None = None,
+        data: str | None = None,
+    ) -> None:
         """Write a report that a court or a board can read.
 
         Parameters
@@ -208,6 +222,8 @@ class Result(ABC):
         path : str or path
             Ends in .html (one file that needs no network), .pdf (extra ``pdf``), .docx (extra ``word``), .md or .json
             (the result itself).
+        about : About or mapping, optional
+            Whose audit it is, and in what words the report speaks; by default what the protocol says.
         command : str, optional
             The command that made the result; by default what its run folder says.
         data : str, optional
@@ -216,7 +232,14 @@ class Result(ABC):
         from improvable.report.write import write_report
 
         made = self.made or Provenance()
-        write_report(self, path, command or made.command, made.runs, data or made.data)
+        write_report(self._told(about), path, command or made.command, made.runs, data or made.data)
+
+    def _told(self, about: About | Mapping[str, Any] | None) -> Self:
+        """The same result in a report's words, which are added to those it has."""
+        if about is None:
+            return self
+        question = replace(self.question, about=self.question.about | plain_about(about))
+        return replace(cast(Any, self), question=question)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
         from improvable.report.html import notebook_html

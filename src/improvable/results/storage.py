@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from improvable._text import json_text
-from improvable.data.io.safe import ReceivedError, make_folder, parse_json, read_bytes, write_whole
+from improvable.data.io.safe import PARTIAL, ReceivedError, make_folder, parse_json, read_bytes, write_whole
 from improvable.errors import StorageError
 from improvable.inference.cells import Cells
 from improvable.inference.moments import Moments
@@ -210,7 +210,8 @@ def open_run(folder: str | Path, identity: Mapping[str, Any], begun: Callable[[b
             )
         begun(True)
         return place
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    # A run that was killed while it wrote its first file leaves only a part of it.
+    if place.exists() and (not place.is_dir() or any(one.suffix != PARTIAL for one in place.iterdir())):
         raise StorageError(f"'{place}' is not empty and not a run folder.", "Use a new folder.")
     begun(False)
     make_folder(place)

@@ -47,7 +47,7 @@ def compared(people: pl.DataFrame, codes: tuple[int, int, int]) -> improvable.Co
     coded = people.with_columns(pl.col("old", "new").replace_strict({0: codes[0], 1: codes[1], 2: codes[2]}))
     return improvable.compare(
         coded, outcome="ill", group="group", status_quo="old", candidate="new", accuracy=value_of(codes),
-        fairness=visits_of(codes), form="difference", draws=500,
+        fairness=visits_of(codes), claim=improvable.Claim(form="difference"), test=improvable.Test(draws=500),
     )  # fmt: skip
 
 
@@ -87,8 +87,8 @@ def test_a_rule_of_ones_own_may_choose_categories(people: pl.DataFrame) -> None:
 
     result = improvable.audit(
         people, outcome="ill", group="group", status_quo="old", rule=BestCategory(), features=["sign"],
-        accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), form="difference", repetitions=3, draws=500,
-        scheme="split",
+        accuracy=value_of((0, 1, 2)), fairness=visits_of((0, 1, 2)), claim=improvable.Claim(form="difference"),
+        test=improvable.Test(repetitions=3, draws=500, scheme="split"),
     )  # fmt: skip
     assert result.p_value < 0.05
-    assert set(np.unique(result.substitute().decide(people))) <= {0.0, 1.0, 2.0}
+    assert set(np.unique(result.refit().decide(people))) <= {0.0, 1.0, 2.0}

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.data.frame import read_rows
 
@@ -48,7 +49,7 @@ def audited(people: Any, rule: Any, **options: Any) -> improvable.Audit:
         "features": ["need", "access"], "accuracy": "classification_rate", "fairness": "selection_rate",
         "repetitions": 1, "draws": 200, "group_blind": False, "scheme": "split",
     }  # fmt: skip
-    return improvable.audit(people, rule=rule, **{**settings, **options})
+    return flat_audit(people, rule=rule, **{**settings, **options})
 
 
 def mean_gap(result: improvable.Audit) -> float:
@@ -94,7 +95,7 @@ def test_a_bound_is_kept_on_the_training_rows_or_there_is_no_candidate(
 
 @pytest.mark.parametrize("rule", RULES)
 def test_candidates_decide_the_same_way_each_time_and_row_by_row(people: pl.DataFrame, rule: Any) -> None:
-    candidate = audited(people, rule).substitute()
+    candidate = audited(people, rule).refit()
     decided = candidate.decide(people)
     assert set(np.unique(decided)) == {0.0, 1.0}
     np.testing.assert_array_equal(candidate.decide(pd.DataFrame(people.to_dict(as_series=False))), decided)
@@ -108,7 +109,7 @@ def test_messy_columns_several_groups_and_weights(people: pl.DataFrame, rule: An
     result = audited(
         messy, rule, features=["need", "access", "ward"], group=["group", "sex"], weight="weight", fairness=None
     )
-    assert 0 < result.substitute().decide(messy).mean() < 1
+    assert 0 < result.refit().decide(messy).mean() < 1
 
 
 def test_the_majority_of_a_mixture() -> None:
@@ -134,13 +135,13 @@ def test_cutoffs_by_group_match_fairlearns_own_probabilities(people: pl.DataFram
     theirs = ThresholdOptimizer(estimator=model, predict_method="predict_proba")
     theirs.fit(matrix, target, sensitive_features=people["group"].to_numpy())
     expected = theirs._pmf_predict(matrix, sensitive_features=people["group"].to_numpy())[:, 1]
-    algorithm: Any = audited(people, threshold_optimizer).substitute()
+    algorithm: Any = audited(people, threshold_optimizer).refit()
     np.testing.assert_allclose(algorithm.scorer.score(read_rows(people)), expected, atol=1e-12)
     np.testing.assert_array_equal(algorithm.decide(people), expected > 0.5)
 
 
 def test_cutoffs_by_group_need_a_group_that_they_know(people: pl.DataFrame) -> None:
-    algorithm = audited(people, threshold_optimizer).substitute()
+    algorithm = audited(people, threshold_optimizer).refit()
     with pytest.raises(improvable.AlgorithmError, match="know no group 'c'"):
         algorithm.decide(people.with_columns(group=pl.lit("c")))
     with pytest.raises(improvable.ImprovableError, match="'group'"):
@@ -156,7 +157,8 @@ def test_cutoffs_by_group_need_a_group_that_they_know(people: pl.DataFrame) -> N
             threshold_optimizer,
             {"group_blind": True},
             improvable.RuleError,
-            "needs the group at decision time, which may be disparate treatment. Allow it with `group_blind=False`",
+            "needs the group at decision time, which may be disparate treatment. "
+            "Allow it with `constraints=Constraints.group_blind=False.`",
         ),
         (grid_search, {"target": "visits"}, improvable.RuleError, "needs a target of 0 and 1, and 'visits' is not"),
         (grid_search, {"capacity": 0.2}, improvable.OptionError, "grid_search' cannot honor capacity"),

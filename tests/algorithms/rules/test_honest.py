@@ -214,7 +214,8 @@ def test_a_candidate_keeps_nothing_of_its_training_rows(rule: str, final: type, 
 def test_the_substitute_selects_its_capacity_of_other_people() -> None:
     result = improvable.audit(
         people(800, 4, 1), outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.43),
-        rule="forest:100", features=["x0", "x1", "x2", "x3"], repetitions=1, draws=100, row_id="person",
+        rule="forest:100", features=["x0", "x1", "x2", "x3"], test=improvable.Test(repetitions=1, draws=100),
+        row_id="person",
     )  # fmt: skip
-    share = float(result.substitute().decide(people(NEW, 4, 2).drop("y", "g", "s")).mean())
+    share = float(result.refit().decide(people(NEW, 4, 2).drop("y", "g", "s")).mean())
     assert share == pytest.approx(0.43, abs=3 * (0.43 * 0.57 / 800) ** 0.5)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit, flat_compare
 from improvable.algorithms.rules import as_rule
 from improvable.algorithms.rules.linear.problem import aim_at
 from improvable.algorithms.rules.linear.rule import LinearRule, _negated
@@ -43,7 +44,7 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
         "rule": "linear_search", "features": ["visits", "record"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 def test_a_search_that_weighs_the_gap_has_a_smaller_one_than_prediction() -> None:
@@ -88,10 +89,10 @@ def test_the_program_proves_its_optimum_and_the_classifier_reproduces_it(people:
     for note in notes:
         assert note["status"] == "optimal"
         assert note["gap"] == pytest.approx(0, abs=1e-6)
-    algorithm = result.substitute()
+    algorithm = result.refit()
     found = improvable.compare(
         few, outcome="sick", group="group", status_quo=improvable.threshold("score", above=-0.5), candidate=algorithm,
-        accuracy="classification_rate", draws=200,
+        accuracy="classification_rate", test=improvable.Test(draws=200),
     ).to_dict()["repetitions"][0]  # fmt: skip
     for group in ("a", "b"):
         assert found["accuracy"][group]["candidate"] >= found["accuracy"][group]["status_quo"] - 1e-12
@@ -149,7 +150,7 @@ def test_the_search_says_where_it_found_nothing_feasible(people: pl.DataFrame) -
     assert "Solver: nothing feasible found in 8 blocks." in result.summary(verbose=True)
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
-        result.substitute()
+        result.refit()
 
 
 @pytest.mark.paper("Definition 4", "Appendix F")
@@ -162,10 +163,15 @@ def test_candidates_meet_the_claim_on_the_rows_they_learned_from(
     decided = []
     for accuracy, fairness in ((-0.05, 0.6), (0.1, 0.2)):
         size = {"delta_accuracy": {"a": accuracy, "b": accuracy / 2}, "delta_fairness": fairness, "form": form}
-        algorithm = audited(people, rule=f"linear_search:{objective}:iota=0.02", **size).substitute()
+        algorithm = audited(people, rule=f"linear_search:{objective}:iota=0.02", **size).refit()
         status_quo = improvable.threshold("score", capacity=0.25)
         found = improvable.compare(
-            people, outcome="outcome", group="group", status_quo=status_quo, candidate=algorithm, draws=200
+            people,
+            outcome="outcome",
+            group="group",
+            status_quo=status_quo,
+            candidate=algorithm,
+            test=improvable.Test(draws=200),
         ).to_dict()["repetitions"][0]
         for group, delta in size["delta_accuracy"].items():  # type: ignore[attr-defined]
             before, after = found["accuracy"][group]["status_quo"], found["accuracy"][group]["candidate"]
@@ -180,10 +186,10 @@ def test_balanced_measures_from_the_claim(people: pl.DataFrame) -> None:
     """Asked for a much smaller gap, it gives up accuracy for it."""
 
     def found(**size: Any) -> tuple[float, float]:
-        algorithm = audited(people, rule="linear_search:balanced", **size).substitute()
+        algorithm = audited(people, rule="linear_search:balanced", **size).refit()
         repetition = improvable.compare(
             people, outcome="outcome", group="group", status_quo=improvable.threshold("score", capacity=0.25),
-            candidate=algorithm, draws=200,
+            candidate=algorithm, test=improvable.Test(draws=200),
         ).to_dict()["repetitions"][0]  # fmt: skip
         return min(of["candidate"] / of["status_quo"] for of in repetition["accuracy"].values()), repetition["gap"][
             "candidate"
@@ -212,7 +218,7 @@ def test_settings_are_part_of_the_name(name: str, rule: LinearRule) -> None:
 def test_messy_columns_and_weights_reach_the_search(people: pl.DataFrame) -> None:
     frame = people.with_columns(weight=pl.Series(np.random.default_rng(0).uniform(0.5, 2, len(people))))
     result = audited(frame, features=["visits", "ward"], weight="weight", repetitions=1)
-    algorithm = result.substitute()
+    algorithm = result.refit()
     assert set(np.unique(algorithm.decide(people.head(50)))) <= {0.0, 1.0}
 
 
@@ -277,11 +283,11 @@ def test_candidates_meet_a_claim_of_lower_outcomes(people: pl.DataFrame, form: s
     )
     asked: dict[str, Any] = {"outcome": "well", "lower_is_better": True}
     size: dict[str, Any] = {"delta_accuracy": 0.1 if form == "ratio" else 0.02, "form": form}
-    algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).substitute()
+    algorithm = audited(well, rule="linear_search:fairest:iota=0", **asked, **size).refit()
     status_quo = improvable.threshold("score", capacity=0.25)
-    found = improvable.compare(
-        well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked
-    ).to_dict()["repetitions"][0]
+    found = flat_compare(well, group="group", status_quo=status_quo, candidate=algorithm, draws=200, **asked).to_dict()[
+        "repetitions"
+    ][0]
     for of in found["accuracy"].values():
         assert of["candidate"] <= (0.9 * of["status_quo"] if form == "ratio" else of["status_quo"] - 0.02) + 1e-9
     assert found["gap"]["candidate"] <= found["gap"]["status_quo"]

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.base import run_rule
 from improvable.algorithms.rules.predictive import PredictiveRule
@@ -44,7 +45,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "features": ["need_1", "need_2"], "repetitions": 2, "draws": 300,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @pytest.mark.parametrize("name", ["linear", "lasso", "forest", "boosting"])
@@ -175,7 +176,7 @@ def test_the_score_in_use_is_a_feature_when_asked_for_by_name(people: pl.DataFra
 
 
 def test_the_substitute_is_the_rule_applied_to_all_rows(people: pl.DataFrame) -> None:
-    algorithm = audited(people, rule="linear").substitute()
+    algorithm = audited(people, rule="linear").refit()
     model = LinearRegression().fit(people[["need_1", "need_2"]].to_numpy(), people["outcome"].to_numpy())
     scores = model.predict(people[["need_1", "need_2"]].to_numpy())
     expected = scores > np.quantile(scores, 0.8)
@@ -259,5 +260,5 @@ def test_prices_are_decided_by_the_prediction(people: pl.DataFrame) -> None:
     rng = np.random.default_rng(0)
     frame = people.with_columns(price=pl.Series(np.round(rng.uniform(0.5, 3, len(people)), 1)))
     result = audited(frame, status_quo="price", outcome="cost", accuracy="profit", rule="linear", repetitions=1)
-    algorithm = result.substitute()
+    algorithm = result.refit()
     assert len(np.unique(algorithm.decide(frame))) > 100

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules.selection_gap import Path, PenalizedScore, guess_group
 from improvable.algorithms.serialize import export_algorithm, import_algorithm
 from improvable.procedure.prepare import prepare_audit
@@ -44,7 +45,7 @@ def audited(people: pl.DataFrame, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.25),
         "rule": "linear", "features": ["visits", "record", "distance"], "repetitions": 1, "draws": 200,
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 def reached(result: improvable.Audit) -> float:
@@ -87,15 +88,15 @@ def test_without_a_capacity_too(people: pl.DataFrame, rule: str) -> None:
 
 
 def test_the_candidate_decides_alike_whatever_the_group_column_says(people: pl.DataFrame) -> None:
-    algorithm = audited(people, selection_gap=BOUND).substitute()
+    algorithm = audited(people, selection_gap=BOUND).refit()
     assert isinstance(algorithm.scorer, PenalizedScore)  # type: ignore[attr-defined]
     blind = people.drop("group", "outcome", "score")
     assert (algorithm.decide(people) == algorithm.decide(blind)).all()
 
 
 def test_a_bound_that_holds_anyway_changes_no_score(people: pl.DataFrame) -> None:
-    loose = audited(people, selection_gap=0.9).substitute()
-    free = audited(people).substitute()
+    loose = audited(people, selection_gap=0.9).refit()
+    free = audited(people).refit()
     assert not isinstance(loose.scorer, PenalizedScore)  # type: ignore[attr-defined]
     assert (loose.decide(people) != free.decide(people)).mean() < 0.01
 
@@ -172,6 +173,6 @@ def test_guessed_groups_are_calibrated_and_survive_a_file(people: pl.DataFrame, 
     )  # fmt: skip
     guess = guess_group(training, training.sample.grouping.attributes[0])
     np.testing.assert_allclose(guess.relative(training.rows).mean(axis=0), 1.0, atol=1e-3)
-    algorithm = result.substitute()
+    algorithm = result.refit()
     export_algorithm(algorithm, tmp_path / "bounded.skops")
     assert (import_algorithm(tmp_path / "bounded.skops").decide(people) == algorithm.decide(people)).all()

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import as_rule, as_tournament
 from improvable.algorithms.rules.base import folds_of
 from improvable.data.sample import Sample
@@ -50,7 +51,7 @@ def audited(people: Any, **options: Any) -> improvable.Audit:
         "outcome": "outcome", "group": "group", "status_quo": improvable.threshold("score", capacity=0.2),
         "features": ["need", "cost_old", "noise"], "repetitions": 3, "draws": 300, "row_id": "person",
     }  # fmt: skip
-    return improvable.audit(people, **{**settings, **options})
+    return flat_audit(people, **{**settings, **options})
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def test_the_same_seed_gives_the_same_winner_with_any_workers(people: pl.DataFra
 
 def test_a_blend_of_nearly_nothing_is_the_status_quo_and_of_nearly_all_the_model(people: pl.DataFrame) -> None:
     def decisions(rule: str) -> Any:
-        return audited(people, rule=rule, repetitions=1).substitute().decide(people)
+        return audited(people, rule=rule, repetitions=1).refit().decide(people)
 
     scores = people["score"].to_numpy()
     np.testing.assert_array_equal(decisions("blend:0.000001:linear"), scores > np.quantile(scores, 0.8))
@@ -176,7 +177,7 @@ def test_a_rule_that_finds_nothing_has_p_one(people: pl.DataFrame) -> None:
     assert any("found no candidate, so p is 1" in text for text in result.warnings)
     assert "infeasible in 28 blocks" in result.summary(verbose=True)
     with pytest.raises(improvable.RuleError, match="finds no candidate on all rows"):
-        result.substitute()
+        result.refit()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 
 
 @pytest.mark.parametrize("rule", ["linear", "ridge:100", "logistic", "lasso", "boosting", "linear_search"])
@@ -19,7 +20,7 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
         weight=pl.Series(rng.uniform(1, 3, rows)), id=pl.Series(range(rows)),
     )  # fmt: skip
     found = [
-        improvable.audit(
+        flat_audit(
             people.with_columns(pl.col("weight") * unit),
             outcome="outcome",
             group="group",
@@ -31,7 +32,6 @@ def test_the_unit_of_weights_does_not_matter(rule: str) -> None:
             repetitions=1,
             draws=200,
             seed=1,
-            progress=False,
         )
         for unit in (1.0, 2.0**14, 2.0**-14)
     ]

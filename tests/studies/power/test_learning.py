@@ -9,6 +9,7 @@ import pytest
 
 import improvable
 from assumed import GROUPS
+from flat import flat_audit
 from improvable.errors import OptionError
 from improvable.studies.power import Learning, power_from_assumptions, power_from_pilot
 from improvable.studies.power.learning import LearningPoint, _step, learning_of
@@ -39,7 +40,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
     features = ["need", *(f"noise_{j}" for j in range(noise))]
     frame = people(rows, noise, seed)
     return [
-        improvable.audit(
+        flat_audit(
             frame,
             **QUESTION,
             features=features,
@@ -56,7 +57,7 @@ def studies(rows: int, noise: int, fits: int, shares: tuple[float, ...], seed: i
 @pytest.mark.paper("Definition 4")
 @pytest.mark.parametrize("protected", [None, "b"])
 def test_points_and_errors_are_those_of_a_slow_twin(protected: str | None) -> None:
-    audits = [one.reconsider(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
+    audits = [one.with_claim(protected=protected) for one in studies(1_200, 2, 6, (0.3, 0.6))]
     learning = learning_of(audits)
     for audit in audits:
         here = {(p.kind, p.group): p for p in learning.points if p.training_rows == 1_200 - audit.repetitions[0].rows}

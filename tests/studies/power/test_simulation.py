@@ -11,6 +11,7 @@ from scipy.special import ndtr
 import improvable
 from assumed import GROUPS, LEARNED, AlwaysNew, assumed_rows, needs
 from conftest import Case
+from flat import flat_audit, flat_compare
 from improvable._typing import FloatArray
 from improvable.inference.components import gaps
 from improvable.question.claim import Claim
@@ -106,7 +107,7 @@ UTILITIES: list[dict[str, Any]] = [
 def test_the_delta_method_gives_the_bootstrap_p_value(claim: dict[str, Any], utilities: dict[str, Any]) -> None:
     if "protected" in claim and utilities.get("fairness") == "false_positive_rate":
         claim = {"protected": "a"}  # the group that a rate of errors puts at a disadvantage
-    result = improvable.compare(
+    result = flat_compare(
         Case(seed=3, rows=3_000).frame(),
         group="group",
         status_quo="now",
@@ -164,14 +165,14 @@ def test_power_of_a_fixed_candidate_is_that_of_audits(scheme: Scheme, n: int, re
     claims: list[dict[str, Any]] = [{}, {"delta_fairness": 0.3}, {"gap": "absolute"}, {"delta_accuracy": 0.1}]
     audits = [
         improvable.audit(
-            assumed_rows(n, rng), outcome="outcome", group="group", status_quo="now", rule=AlwaysNew(), scheme=scheme,
-            repetitions=repetitions, draws=400, seed=r, n_jobs=1,
+            assumed_rows(n, rng), outcome="outcome", group="group", status_quo="now", rule=AlwaysNew(),
+            test=improvable.Test(scheme=scheme, repetitions=repetitions, draws=400), seed=r, n_jobs=1,
         )
         for r in range(40)
     ]  # fmt: skip
     for claim in claims:
         fast = simulate(assume(GROUPS), Setting(n, repetitions, Claim(**claim), 0.05, scheme), 4_000, 0)
-        assert agree([one.reconsider(**claim).reject for one in audits], fast), claim
+        assert agree([one.with_claim(**claim).reject for one in audits], fast), claim
 
 
 THREE = (
@@ -191,8 +192,8 @@ def test_p_values_of_a_reference_chosen_on_the_rows_tested_are_those_of_compare(
     for seed in range(30):
         frame = assumed_rows(700, np.random.default_rng(seed), THREE)
         result = improvable.compare(
-            frame, outcome="outcome", group="group", status_quo="now", candidate="new", draws=4_000, ask="fairness",
-            protected=protected,
+            frame, outcome="outcome", group="group", status_quo="now", candidate="new",
+            test=improvable.Test(draws=4_000), claim=improvable.Claim(ask="fairness", protected=protected or ()),
         )  # fmt: skip
         evidence = result.evidence
         (gap,) = gaps(evidence, result.question.claim)
@@ -209,7 +210,7 @@ def test_p_values_of_a_reference_chosen_on_the_rows_tested_are_those_of_compare(
 def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     """Candidates and cutoffs that move with the rows before a block; the means are those of the audits themselves."""
     question = LEARNED | {"fairness": "selection_rate", "repetitions": 3}
-    audits = [improvable.audit(needs(1_500, r), **question, draws=400, seed=r, n_jobs=1) for r in range(40)]
+    audits = [flat_audit(needs(1_500, r), **question, draws=400, seed=r, n_jobs=1) for r in range(40)]
     pilot, *_ = learn(needs(8_000, 99), 1_500, 4, 12, question, 0)
     assert pilot.sizes[0] < 200, "the first block of 1,500 rows is studied too"
     means = [one.evidence.sums.ravel() / one.rows for audit in audits for one in audit.repetitions]
@@ -217,4 +218,4 @@ def test_power_of_a_rule_that_learns_is_that_of_audits() -> None:
     claims: list[dict[str, Any]] = [{}, {"ask": "accuracy"}, {"ask": "fairness", "delta_fairness": 0.3}]
     for claim in claims:
         fast = simulate(outlook, Setting(1_500, 3, Claim(**claim), 0.05, teaching=pilot.teaching), 4_000, 0)
-        assert agree([one.reconsider(**claim).reject for one in audits], fast), claim
+        assert agree([one.with_claim(**claim).reject for one in audits], fast), claim

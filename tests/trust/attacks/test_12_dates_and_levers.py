@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
@@ -72,7 +73,7 @@ def test_times_have_one_fingerprint_however_they_are_written(tmp_path: Path) -> 
     ],
 )
 def test_levers_that_decide_an_audit_are_cautions(lever: dict[str, Any], words: str) -> None:
-    result = improvable.audit(
+    result = flat_audit(
         improvable.datasets.care_management(6_000, seed=4), outcome="gagne_sum_t", group="race", rule="linear",
         features=["gagne_sum_tm1", "dem_female"], repetitions=1, draws=200,
         status_quo=improvable.threshold("risk_score_t", capacity=0.2), **lever,
@@ -84,7 +85,7 @@ def test_levers_that_decide_an_audit_are_cautions(lever: dict[str, Any], words: 
 def test_not_shown_says_what_could_have_been_shown() -> None:
     result = improvable.audit(
         improvable.datasets.care_management(3_000, seed=4), outcome="gagne_sum_t", group="race", rule="linear",
-        features=["gagne_sum_tm1", "dem_female"], repetitions=3, draws=500,
+        features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=3, draws=500),
         status_quo=improvable.threshold("risk_score_t", capacity=0.1),
     )  # fmt: skip
     assert not result.reject

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.algorithms.rules import as_tournament
 from improvable.algorithms.rules.own_code import source_digest
 from improvable.cli import run
@@ -152,7 +153,8 @@ def test_a_candidate_sees_its_features_and_nothing_else(
     with pytest.raises(ImprovableError) as refused:
         improvable.audit(
             people if engine == "memory" else room / "people", outcome="gagne_sum_t", group="race", rule=rule,
-            features=["gagne_sum_tm1", "dem_female"], repetitions=7, draws=200, engine=engine, row_id="person",
+            features=["gagne_sum_tm1", "dem_female"], test=improvable.Test(repetitions=7, draws=200),
+            read=improvable.Read(engine=engine), row_id="person",
             status_quo=improvable.threshold("risk_score_t", capacity=0.1),
         )  # fmt: skip
     message = str(refused.value)
@@ -193,7 +195,7 @@ def rule_of(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_named_code_remembers_nothing_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """28 blocks, and it is new in each; nothing of it is ever imported here."""
     rule = rule_of(REMEMBERS, "remembering_rule", monkeypatch)
-    result = improvable.audit("people.csv", rule=rule, **FORWARD)
+    result = flat_audit("people.csv", rule=rule, **FORWARD)
     assert "remembering_rule" not in sys.modules
     assert any("It ran in a new process for every block" in text for text in result.verdict_warnings)
 
@@ -201,16 +203,16 @@ def test_named_code_remembers_nothing_from_block_to_block(monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("room")
 def test_named_code_finds_what_the_same_object_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     code = REMEMBERS.replace('        assert len(seen) == 1, f"it was here {len(seen)} times"\n', "")
-    named = improvable.audit("people.csv", rule=rule_of(code, "named_rule", monkeypatch), **SPLIT)
+    named = flat_audit("people.csv", rule=rule_of(code, "named_rule", monkeypatch), **SPLIT)
     here: dict[str, Any] = {}
     exec(code, here)
-    passed = improvable.audit("people.csv", rule=here["rule"], **SPLIT)
+    passed = flat_audit("people.csv", rule=here["rule"], **SPLIT)
     assert named.to_dict()["repetitions"] == passed.to_dict()["repetitions"]
 
 
 @pytest.mark.usefixtures("room")
 def test_an_object_is_said_to_keep_its_state() -> None:
-    result = improvable.audit("people.csv", rule=Peeking("gagne_sum_tm1", "function"), **FORWARD)
+    result = flat_audit("people.csv", rule=Peeking("gagne_sum_tm1", "function"), **FORWARD)
     assert any("It ran in this process" in text for text in result.verdict_warnings)
 
 
@@ -226,13 +228,13 @@ def test_code_that_is_stale_or_comes_from_elsewhere_does_not_run(monkeypatch: py
     content = bytearray(cached.read_bytes())
     content[8:16] = int(source.st_mtime).to_bytes(4, "little") + source.st_size.to_bytes(4, "little")
     cached.write_bytes(bytes(content))
-    improvable.audit("people.csv", rule=rule, **SPLIT)
+    flat_audit("people.csv", rule=rule, **SPLIT)
     Path("elsewhere").mkdir()
     Path("elsewhere/stranger.py").write_text("x = 1\n")
     stranger = STRANGER.format(place=str(Path("elsewhere").resolve())) + REMEMBERS
     rule = rule_of(stranger, "stranger_rule", monkeypatch)
     with pytest.raises(ImprovableError, match="loads 'stranger', which is neither installed nor part of its digest"):
-        improvable.audit("people.csv", rule=rule, **SPLIT)
+        flat_audit("people.csv", rule=rule, **SPLIT)
 
 
 @pytest.mark.usefixtures("room")
@@ -240,4 +242,4 @@ def test_where_code_is_refused_none_runs(monkeypatch: pytest.MonkeyPatch) -> Non
     rule = rule_of("raise SystemExit('it ran')", "refused_rule", monkeypatch)
     monkeypatch.setenv("IMPROVABLE_NO_CODE", "1")
     with pytest.raises(ImprovableError, match="is code, which is not run here"):
-        improvable.audit("people.csv", rule=rule, **SPLIT)
+        flat_audit("people.csv", rule=rule, **SPLIT)

@@ -60,7 +60,7 @@ def test_different_rows_with_one_key_are_refused(monkeypatch: pytest.MonkeyPatch
         improvable.audit(
             improvable.datasets.care_management(500, seed=1), outcome="gagne_sum_t", group="race", rule="linear",
             status_quo=improvable.threshold("risk_score_t", capacity=0.2), features=["gagne_sum_tm1"],
-            duplicates="keep",
+            read=improvable.Read(duplicates="keep"),
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.errors import ImprovableWarning
 
 
@@ -33,7 +34,7 @@ def noise(people: int, seed: int) -> pl.DataFrame:
 def audited(data: Any, **more: Any) -> improvable.Audit:
     """By default with a quick rule, in one repetition: what is said about copies does not depend on these."""
     options: dict[str, Any] = {"rule": "ridge:10", "scheme": "split", "repetitions": 1, "draws": 200} | more
-    return improvable.audit(
+    return flat_audit(
         data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3),
         features=["x0", "x1", "x2", "x3"], ask="accuracy", n_jobs=1, **options,
     )  # fmt: skip

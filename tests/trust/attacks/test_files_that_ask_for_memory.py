@@ -64,4 +64,4 @@ def test_a_header_of_a_million_commas(engine: Any, tmp_path: Path) -> None:
     path = tmp_path / "commas.csv"
     path.write_bytes(b"," * 1_000_000 + b"\n" + b"," * 1_000_000 + b"\n")
     with pytest.raises(improvable.DataError, match=f"columns, and at most {MOST_COLUMNS:,} are read"):
-        improvable.audit(path, outcome="y", group="g", status_quo="d", engine=engine)
+        improvable.audit(path, outcome="y", group="g", status_quo="d", read=improvable.Read(engine=engine))

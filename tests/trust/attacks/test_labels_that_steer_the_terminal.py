@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_compare
 from improvable._text import hides, json_text, shown, shown_all
 from improvable.cli import run
 from improvable.data.groups import Attribute
@@ -89,8 +90,8 @@ def test_half_a_character_is_refused_or_shown_and_never_crashes(
         "status_quo": improvable.threshold("score", capacity=0.3),
     }  # fmt: skip
     with pytest.raises(improvable.DataError, match=r"'white\\ud83d' holds half of a character"):
-        improvable.compare(frame, **options)
-    result = improvable.compare(people("white"), **options)
+        flat_compare(frame, **options)
+    result = flat_compare(people("white"), **options)
     evidence = replace(result.evidence, attributes=(Attribute("group", ("black", cut), BOTH),))
     shares = {cut if group == "white" else group: share for group, share in result.group_shares.items()}
     differing = {cut if group == "white" else group: rows for group, rows in result.differing.items()}
@@ -169,7 +170,7 @@ def test_a_control_character_in_a_name_breaks_no_report(suffix: str, tmp_path: P
     people = people.with_columns(race=pl.col("race").cast(pl.String).replace({"black": "bl\x00ack\x0b"}))
     result = improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=200,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), test=improvable.Test(draws=200),
     )  # fmt: skip
     result.report(tmp_path / f"report{suffix}")
     assert (tmp_path / f"report{suffix}").stat().st_size > 1_000

@@ -83,7 +83,7 @@ def test_labels_that_look_alike_are_named(twin: str, people: pl.DataFrame) -> No
     with pytest.warns(improvable.ImprovableWarning, match="differ only in spaces, capitals or what does not show"):
         improvable.audit(
             odd, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.3),
-            rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=100,
+            rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=1, draws=100),
         )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def test_exported_cells_are_no_formulas(people: pl.DataFrame) -> None:
     named = people.with_columns(race=pl.col("race").cast(pl.String).replace({"black": formula}))
     result = improvable.audit(
         named, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.3),
-        rule="linear", features=["gagne_sum_tm1"], repetitions=1, draws=100,
+        rule="linear", features=["gagne_sum_tm1"], test=improvable.Test(repetitions=1, draws=100),
     )  # fmt: skip
     result.export_rows("rows.csv")
     write_table(result, "table.csv")

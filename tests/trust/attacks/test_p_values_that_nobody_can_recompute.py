@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import improvable
+from flat import flat_audit
 from improvable.cli import run
 from improvable.inference.cells import Cells
 from improvable.trust.bundle import _pooled, verify_bundle, write_bundle
@@ -135,8 +136,9 @@ def test_outcomes_that_are_nearly_all_different_have_no_bundle(tmp_path: Path, m
     score = rng.normal(0, 1, rows)
     people = pl.DataFrame({"y": rng.normal(2, 1, rows) + score, "g": rng.choice(["a", "b"], rows), "s": score})
     improvable.audit(
-        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.9), draws=100,
-        rule="linear", features=["s"], repetitions=1,
+        people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.9),
+        test=improvable.Test(draws=100, repetitions=1),
+        rule="linear", features=["s"],
     ).save("kept")  # fmt: skip
     with pytest.raises(improvable.OptionError, match="keeps no cells"):
         write_bundle("kept")
@@ -159,7 +161,7 @@ def test_both_schemes_have_a_bundle_with_two_groups_and_with_more(
     )  # fmt: skip
     result = improvable.audit(
         people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
-        features=["x"], scheme=scheme, repetitions=3, draws=300, run_folder="run",
+        features=["x"], test=improvable.Test(scheme=scheme, repetitions=3, draws=300), run_folder="run",
     )  # fmt: skip
     assert len(result.facts["blocks"]["cuts"]) == blocks
     write_bundle("run", smallest=1)
@@ -184,7 +186,7 @@ def test_weights_clusters_and_the_normal_limit_have_a_bundle(
             "s": need + 2 * rng.normal(size=6_000), "w": rng.integers(1, 4, 6_000), "c": np.arange(6_000) // 4,
         }
     )  # fmt: skip
-    result = improvable.audit(
+    result = flat_audit(
         people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
         features=["x"], scheme="split", repetitions=1, draws=100, run_folder="run", **options,
     )  # fmt: skip
@@ -208,7 +210,8 @@ def test_what_draws_knew_of_the_rows_of_a_cluster_is_in_no_bundle(
     )  # fmt: skip
     improvable.audit(
         people, outcome="y", group="g", status_quo=improvable.threshold("s", capacity=0.3), rule="linear",
-        features=["x"], scheme="split", repetitions=1, draws=100, run_folder="run", cluster="c", direction="as stated",
+        features=["x"], test=improvable.Test(scheme="split", repetitions=1, draws=100), run_folder="run", cluster="c",
+        read=improvable.Read(direction="as stated"),
     )  # fmt: skip
     with pytest.raises(improvable.OptionError, match="which rows of a cluster the algorithms differ in"):
         write_bundle("run", smallest=1)
@@ -220,7 +223,7 @@ def test_what_was_not_declared_has_no_bundle(tmp_path: Path, monkeypatch: pytest
     people = improvable.datasets.care_management(2_000, seed=3)
     improvable.compare(
         people, outcome="gagne_sum_t", group="race", status_quo=improvable.threshold("risk_score_t", capacity=0.2),
-        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), draws=300,
+        candidate=improvable.threshold("gagne_sum_tm1", capacity=0.2), test=improvable.Test(draws=300),
     ).save("kept")  # fmt: skip
     with pytest.raises(improvable.OptionError, match="has no protocol, so a bundle could not say what was asked"):
         write_bundle("kept", smallest=1)

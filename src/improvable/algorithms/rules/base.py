@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from improvable._typing import FloatArray, IntArray
-from improvable.algorithms.constraints import Constraints
+from improvable.algorithms.constraints import Limits
 from improvable.algorithms.decisions import Algorithm, as_algorithm, prepare
 from improvable.algorithms.models import Encoder, fit_encoder, matrix_of
 from improvable.algorithms.thresholds import Threshold, TieBreaking
@@ -37,7 +37,7 @@ class Training:
         What to predict: the outcome, or the column named by ``target=``.
     design : Design
         What is asked: utilities and claim.
-    constraints : Constraints
+    constraints : Limits
         What the candidate must respect.
     seed : SeedSequence
         The only source of randomness.
@@ -54,7 +54,7 @@ class Training:
     plain: bool
     target_column: str
     design: Design
-    constraints: Constraints
+    constraints: Limits
     seed: np.random.SeedSequence
     report: Callable[[str], None] = silent
     breaking: TieBreaking | None = None

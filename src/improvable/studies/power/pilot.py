@@ -2,19 +2,21 @@
 
 import warnings
 from collections.abc import Sequence
-from inspect import signature
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from improvable._typing import FloatArray
 from improvable.data.frame import FrameLike, read_rows
-from improvable.data.io.csv import FileFormat
+from improvable.data.io.csv import FileFormat, format_of
 from improvable.errors import DataError, ImprovableWarning, OptionError
-from improvable.procedure.api import audit, compare
+from improvable.procedure.compare import run_comparison
 from improvable.procedure.prepare import prepare_audit
+from improvable.procedure.run import run_audit
 from improvable.procedure.split import FORWARD, first_block
-from improvable.question.settings import Settings, asked
+from improvable.question.options import COMPARE
+from improvable.question.settings import SETTINGS, Settings, asked
 from improvable.results.audit import Audit
 from improvable.results.comparison import Comparison
 from improvable.studies.power.assumptions import Outlook, root
@@ -32,25 +34,32 @@ def learn(
 ) -> tuple[Outlook, Audit, Learning]:
     """Fit the rule `fits` times at each of `sizes` numbers of training rows, and measure it on the other rows.
 
-    `rows` are those planned for, whose first block is studied too. `question` are arguments of `audit`. The audit that
-    comes back is that of the largest size, for what it says about question and features.
+    `rows` are those planned for, whose first block is studied too. `question` are arguments of `audit`, or settings.
+    The audit that comes back is that of the largest size, for what it says about question and features.
     """
-    format_ = FileFormat(**{name: question[name] for name in vars(FileFormat()) if name in question})
-    question = {name: value for name, value in question.items() if name not in vars(format_)}
-    pilot = read_rows(data, format_)
+    n_jobs = question.pop("n_jobs", None)
+    settings = Settings(**asked(question))
+    pilot = read_rows(data, format_of(settings))
+    settings = replace(settings, **vars(FileFormat()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImprovableWarning)
-        scarcest = _scarcest(pilot, question)
-        ready = prepare_audit(pilot, Settings(**asked(question)), n_jobs=question.get("n_jobs"))
+        scarcest = _scarcest(pilot, settings)
+        ready = prepare_audit(pilot, settings, n_jobs=n_jobs)
         total = ready.surveyed.rows
         smallest = min(SMALLEST_SHARE, FORWARD[0] * (rows or total) / total)
         fewest = MIN_IN_PART / scarcest
         studies = [
-            audit(
+            run_audit(
                 pilot,
-                **question | {"scheme": "split", "repetitions": fits, "draws": DRAWS},
-                train_fraction=float(share),
-                seed=seed + j,
+                replace(
+                    settings,
+                    scheme="split",
+                    repetitions=fits,
+                    draws=DRAWS,
+                    train_fraction=float(share),
+                    seed=seed + j,
+                ),
+                n_jobs=n_jobs,
             )
             for j, share in enumerate(np.geomspace(max(smallest, fewest), min(LARGEST_SHARE, 1 - fewest), sizes))
         ]
@@ -58,10 +67,11 @@ def learn(
     return _outlook(studies, (share * total, reason)), studies[-1], learning_of(studies)
 
 
-def _scarcest(rows: Any, question: dict[str, Any]) -> int:
+def _scarcest(rows: Any, settings: Settings) -> int:
     """How many rows the status quo selects in the group where it selects fewest; too few are refused."""
-    kept = {name: question[name] for name in signature(compare).parameters if name in question}
-    itself = compare(rows, candidate=question["status_quo"], **kept, draws=100)
+    searching = {name: one.default for name, one in SETTINGS.items() if COMPARE not in one.commands}
+    searching |= {"status_quo": settings.status_quo}
+    itself = run_comparison(rows, replace(settings, **searching, draws=100), settings.status_quo)
     for measure in itself.question.fairness:
         if measure.between != "difference":
             raise OptionError(

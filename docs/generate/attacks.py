@@ -1,14 +1,14 @@
-"""Writes the table of attacks in `evidence/threat-model.md`: one row for each test file that plays one.
+"""The table of attacks in `evidence/threat-model.md`: one row for each test file that plays one.
 
 The first paragraph of a file's docstring is the attack, the rest is what stops it. Where there is no rest, the names of
-its tests say it. ``python docs/attacks.py`` writes the table; a test compares.
+its tests say it.
 """
 
 import ast
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "evidence" / "threat-model.md"
 ATTACKS = ROOT / "tests" / "trust" / "attacks"
 ATTACKS_AT_MOST = 1_000
@@ -28,9 +28,10 @@ def _place(path: Path) -> tuple[int, str]:
     return (int(number[1]) if number else ATTACKS_AT_MOST, path.name)
 
 
-def page(before: str) -> str:
+def pages() -> dict[Path, str]:
     """The page with the table as it is now."""
-    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)
+    before = PAGE.read_text(encoding="utf-8")
+    return {PAGE: re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{table()}\n{END}", before, flags=re.DOTALL)}
 
 
 def _row(path: Path) -> str:
@@ -41,7 +42,3 @@ def _row(path: Path) -> str:
     attack = re.sub(r"^Attack \d+: (.)", lambda found: found[1].upper(), attack)  # some are numbered
     cells = (attack, told, f"`{path.relative_to(ROOT).as_posix()}`")
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

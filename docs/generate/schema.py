@@ -1,4 +1,4 @@
-"""Writes `reference/result.schema.json`: types from `improvable.results.facts`, words from `result_words.toml`."""
+"""The schema `reference/result.schema.json`: types from `improvable.results.facts`, words from `result_words.toml`."""
 
 import json
 import re
@@ -7,9 +7,10 @@ import types
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from docs.generate.settings import protocol_schema
 from improvable.results.facts import Facts
 
-REFERENCE = Path(__file__).parent / "reference"
+REFERENCE = Path(__file__).parents[1] / "reference"
 SCHEMA, WORDS = REFERENCE / "result.schema.json", REFERENCE / "result_words.toml"
 PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean", types.NoneType: "null"}
 NAMES = {"DiagnosticFacts": "diagnostics", "EigenvalueFacts": "eigenvalues"}
@@ -27,15 +28,14 @@ HEAD = {
 }
 
 
-def schema(before: str) -> str:
-    """The text of the schema; the protocol in it, which `docs/settings.py` writes, stays as it was `before`."""
-    protocol = re.search(r'^    "protocol": (\{\n.*?^    \})', before, flags=re.MULTILINE | re.DOTALL)
-    assert protocol is not None
+def pages() -> dict[Path, str]:
+    """The schema as the types and the settings are declared."""
     parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in HEAD.items()]
     made = {name: _lines(part, 4, 2) for name, part in _definitions().items()}
-    definitions = {"common": made.pop("common"), "audit": made.pop("audit"), "protocol": protocol[1], **made}
+    protocol = _lines(protocol_schema(), 4, 4)
+    definitions = {"common": made.pop("common"), "audit": made.pop("audit"), "protocol": protocol, **made}
     inner = ",\n".join(f"    {json.dumps(name)}: {text}" for name, text in definitions.items())
-    return "{\n" + ",\n".join([*parts, f'  "$defs": {{\n{inner}\n  }}']) + "\n}\n"
+    return {SCHEMA: "{\n" + ",\n".join([*parts, f'  "$defs": {{\n{inner}\n  }}']) + "\n}\n"}
 
 
 def _definitions() -> dict[str, dict[str, Any]]:
@@ -114,7 +114,3 @@ def _lines(value: Any, indent: int, levels: int) -> str:
         f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}" for key, one in value.items()
     ]
     return "{\n" + ",\n".join(inner) + f"\n{' ' * indent}}}"
-
-
-if __name__ == "__main__":
-    SCHEMA.write_text(schema(SCHEMA.read_text(encoding="utf-8")), encoding="utf-8")

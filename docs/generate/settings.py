@@ -1,31 +1,29 @@
-"""Writes what is made from the settings: the table of `reference/settings.md`, and the protocol in the JSON schema."""
+"""What is made from the settings: the page `reference/settings.md`, and the protocol in the JSON schema."""
 
-import json
-import re
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from improvable.errors import one_of
+from improvable.procedure.api import audit
 from improvable.question import options as checks
 from improvable.question.options import FLAG, SECTIONS, STATUS_QUO, Setting
 from improvable.question.protocol import WAYS
-from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, section_keys
+from improvable.question.settings import ELSEWHERE, OBJECTS, SETTINGS, STATUS_QUO_KEYS, About, section_keys
 
-REFERENCE = Path(__file__).parent / "reference"
-PAGE, SCHEMA = REFERENCE / "settings.md", REFERENCE / "result.schema.json"
-OPEN = 4
-"""Levels of the protocol's schema that take a line for each of their keys."""
+PAGE = Path(__file__).parents[1] / "reference" / "settings.md"
 HEAD = """\
 # Settings
 
-Each row is one setting: an argument of `improvable.audit`, an option of the commands named, and a key of a
-[protocol](../how-to/seal-and-verify.md). Arguments that cannot change a result (`n_jobs`, `progress`, `run_folder`) are
-not settings. An option that takes no value turns its default around.
+Each row is one setting: in Python an argument of `improvable.audit` or a field of one of its value objects, an option
+of the commands named, and a key of a [protocol](../how-to/seal-and-verify.md). Arguments that cannot change a result
+(`n_jobs`, `run_folder`) are not settings. An option that takes no value turns its default around.
 
-In Python, `improvable.Claim`, `Test` and `Read` hold the settings of one kind and are given as `claim`, `test` and
-`read`; `improvable.Groups` is given as `group`, and calls `groups` its `only`.
+The value objects, the sections of a protocol and the panels of `--help` are the same groups. `improvable.Groups` is
+given as `group`; `About` is given to `result.report`. What stands in parentheses is for protocols and the command line.
 
-This page is made from the declaration of the settings: `python docs/settings.py` writes it.
+This page is made from the declaration of the settings: `make pages` writes it.
 
 """
 
@@ -56,25 +54,9 @@ SCHEMAS: dict[checks.Kind, dict[str, Any]] = {
 """What a protocol may hold, by the kind of a setting."""
 
 
-def page() -> str:
-    """The page."""
-    return f"{HEAD}{settings_table()}\n"
-
-
-def schema(before: str) -> str:
-    """The text of the result's schema with the protocol as it is now."""
-    now = f'    "protocol": {_lines(protocol_schema(), 4, OPEN)},'
-    return re.sub(r'^    "protocol": \{\n.*?^    \},', lambda _: now, before, flags=re.MULTILINE | re.DOTALL)
-
-
-def _lines(value: Any, indent: int, levels: int) -> str:
-    """JSON with a line for each key of the outer levels."""
-    if not isinstance(value, dict) or not levels:
-        return json.dumps(value)
-    inner = [
-        f"{' ' * (indent + 2)}{json.dumps(key)}: {_lines(one, indent + 2, levels - 1)}" for key, one in value.items()
-    ]
-    return "{\n" + ",\n".join(inner) + f"\n{' ' * indent}}}"
+def pages() -> dict[Path, str]:
+    """The page as the settings are declared."""
+    return {PAGE: f"{HEAD}{settings_table()}\n"}
 
 
 def protocol_schema() -> dict[str, Any]:
@@ -116,22 +98,32 @@ def _key_schema(setting: Setting) -> dict[str, Any]:
 
 def settings_table() -> str:
     """Every setting as a Markdown table: in Python, on the command line, in a protocol, its default, what it means."""
-    rows = [_row(setting) for setting in SETTINGS.values() if setting.name != "seal"]
-    head = ["| argument | option | commands | protocol | value | default | meaning |", "|---|---|---|---|---|---|---|"]
+    every = [one for section in SECTIONS for one in SETTINGS.values() if one.section == section]
+    rows = [_row(setting) for setting in every if setting.name != "seal"]
+    head = ["| Python | option | commands | protocol | value | default | meaning |", "|---|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows])
 
 
 def _row(setting: Setting) -> str:
     flags, commands = [setting.flag], setting.commands
-    protocol = f"`[{setting.section}] {setting.key}`" if setting.section else "in the seal"
+    protocol = f"`[{setting.section}] {setting.key}`" if setting.in_protocol else "none"
     value = one_of(f"`{one}`" for one in setting.choices) if setting.choices else setting.kind.words
     meaning = setting.help
     if setting.name == STATUS_QUO:
         flags, commands = [one.flag for one in STATUS_QUO_KEYS.values()], STATUS_QUO_KEYS["score"].commands
         protocol, value, meaning = f"`[{STATUS_QUO}]`", "an algorithm", SECTIONS[STATUS_QUO]
     options = ", ".join(f"`{flag}`" for flag in flags)
-    cells = [f"`{setting.name}`", options, ", ".join(commands), protocol, value, _default(setting), meaning]
+    cells = [_in_python(setting.name), options, ", ".join(commands), protocol, value, _default(setting), meaning]
     return f"| {' | '.join(cell.replace('*', ESCAPED) for cell in cells)} |"
+
+
+def _in_python(name: str) -> str:
+    """An argument, a field of a value object, or neither."""
+    for kind in (*OBJECTS.values(), About):
+        for one in fields(kind):
+            if name != "group" and ELSEWHERE.get(one.name, one.name) == name:
+                return f"`{kind.__name__}.{one.name}`"
+    return f"`{name}`" if name in signature(audit).parameters else f"(`{name}`)"
 
 
 def _default(setting: Setting) -> str:
@@ -142,8 +134,3 @@ def _default(setting: Setting) -> str:
     if setting.kind is FLAG:
         return "true" if setting.default else "false"
     return f"`{setting.default}`" if isinstance(setting.default, str) else f"{setting.default:,}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    SCHEMA.write_text(schema(SCHEMA.read_text(encoding="utf-8")), encoding="utf-8")

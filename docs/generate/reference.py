@@ -1,4 +1,4 @@
-"""What the site takes from the program when it is built: the commands' own help, and the tables of the JSON schema."""
+"""What reference pages take from the program: the commands' own help, and the tables of the JSON schema."""
 
 import contextlib
 import io
@@ -7,7 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-SCHEMA = Path(__file__).parent / "reference" / "result.schema.json"
+from docs.generate.schema import pages as schema_pages
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+BEGIN = "<!-- generated -->"
 WIDTH = "80"
 TABLES = {
     "common": "Every result",
@@ -29,11 +32,13 @@ TABLES = {
 }
 
 
-def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Fill in what is generated."""
-    parts = {"reference/commands.md": commands, "reference/json.md": tables}
-    make = parts.get(page.file.src_uri)
-    return markdown if make is None else markdown.replace("<!-- generated -->", make())
+def pages() -> dict[Path, str]:
+    """Each page as it is written, up to its mark, and then what is made."""
+    made = {REFERENCE / "commands.md": commands(), REFERENCE / "json.md": tables()}
+    return {
+        path: f"{path.read_text(encoding='utf-8').partition(BEGIN)[0]}{BEGIN}\n\n{text}\n"
+        for path, text in made.items()
+    }
 
 
 def names() -> list[str]:
@@ -68,7 +73,7 @@ def _help(words: list[str]) -> str:
 
 def tables() -> str:
     """A table of keys for every object of the schema."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = json.loads(next(iter(schema_pages().values())))
     return "\n\n".join(f"## {title}\n\n{_table(schema['$defs'][name])}" for name, title in TABLES.items())
 
 

@@ -1,4 +1,4 @@
-"""Writes `explanation/paper.md`: every element of the paper, what does it here, and the tests that show it.
+"""The page `explanation/paper.md`: every element of the paper, what does it here, and the tests that show it.
 
 A test says which elements it checks: `@pytest.mark.paper("Definition 2")`. The tests are read, not run.
 """
@@ -6,9 +6,10 @@ A test says which elements it checks: `@pytest.mark.paper("Definition 2")`. The 
 import ast
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "paper.md"
 TESTS = ROOT / "tests"
 HEAD = """\
@@ -19,7 +20,7 @@ Tabord-Meehan, *Testing the Fairness-Accuracy Improvability of Algorithms*, with
 show it. A proof is not code: for a theorem, the tests show by simulation or by full enumeration that what it says holds
 for this program, or where it does not.
 
-This page is made from markers in the tests: `python docs/paper.py` writes it, and a test compares.
+This page is made from markers in the tests: `make pages` writes it, and a test compares.
 
 """
 
@@ -65,9 +66,7 @@ ELEMENTS = (
     Element("Assumption 1", "the status quo has a gap", (COMPARE,), "compare"),
     Element("Definition 2", "improvement by deltas, as ratios or differences", (COMPARE,), "audit --delta-accuracy"),
     Element("Definition 3", "FA-dominance: all deltas zero", (COMPARE,), "compare"),
-    Element(
-        "Section 2", "a class of permissible algorithms", ("algorithms.constraints.Constraints",), "audit --capacity"
-    ),
+    Element("Section 2", "a class of permissible algorithms", ("algorithms.constraints.Limits",), "audit --capacity"),
     Element("Section 3.1", "split, select, test, repeat, take the median", (AUDIT,), "audit --repetitions"),
     Element("Figure 1", "the procedure as a flow chart", (AUDIT,), "audit"),
     Element(
@@ -216,6 +215,7 @@ ELEMENTS = (
 )
 
 
+@cache
 def marked() -> dict[str, list[str]]:
     """The tests that name each element, as `tests/…/file.py::name`."""
     found: dict[str, list[str]] = defaultdict(list)
@@ -233,8 +233,8 @@ def _named(test: ast.FunctionDef) -> list[str]:
     return [ast.literal_eval(word) for one in marks for word in one.args]
 
 
-def page() -> str:
-    """The page."""
+def pages() -> dict[Path, str]:
+    """The page as the markers say."""
     tests = marked()
     lines = ["| paper | what it says | here | command | tests |", "|---|---|---|---|---|"]
     for element in ELEMENTS:
@@ -243,8 +243,4 @@ def page() -> str:
         command = f"`{words}`" if words else ""
         shown = "<br>".join(f"`{test}`" for test in tests.get(element.name, ()))
         lines.append(f"| {element.name} | {element.says} | {here} | {command} | {shown} |")
-    return HEAD + "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    return {PAGE: HEAD + "\n".join(lines) + "\n"}
