@@ -21,7 +21,7 @@ from improvable.cli.output import (
 )
 from improvable.errors import OptionError
 from improvable.question.settings import SETTINGS, STATUS_QUO_KEYS, Settings
-from improvable.trust.recorder import open_recorder, reading_facts
+from improvable.trust.ledger import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.results.audit import Audit

@@ -6,7 +6,7 @@ from typing import Any
 from improvable.cli import options as o
 from improvable.cli.output import check_documents, made_here, quietly, show, write_documents
 from improvable.errors import OptionError
-from improvable.trust.recorder import open_recorder, reading_facts
+from improvable.trust.ledger import open_recorder, reading_facts
 
 
 @o.with_settings("compare", required=True)

@@ -9,7 +9,7 @@ from improvable.cli import options as o
 from improvable.cli.output import put_json, quietly, say, warn
 from improvable.errors import OptionError, one_of
 from improvable.question.options import parse_names
-from improvable.trust.recorder import open_recorder, reading_facts
+from improvable.trust.ledger import open_recorder, reading_facts
 
 if TYPE_CHECKING:
     from improvable.studies.power import AssumedGroup, PowerPlan

@@ -9,7 +9,7 @@ from improvable.data.engines import as_engine
 from improvable.data.io.csv import format_of
 from improvable.question.challenge import parse_source
 from improvable.question.protocol import from_declaration
-from improvable.trust.recorder import open_recorder, reading_facts
+from improvable.trust.ledger import open_recorder, reading_facts
 from improvable.trust.seal import make_seal, read_protocol, refuse_other_seal, seal_facts, seal_path, write_seal
 
 

@@ -15,8 +15,7 @@ from improvable.errors import OptionError, StorageError
 from improvable.results.wording import seal_words
 from improvable.trust import verification as trust
 from improvable.trust.bundle import is_bundle
-from improvable.trust.ledger import VERIFIED, read_ledger
-from improvable.trust.recorder import NOT_WRITABLE, Recorder, check_recorded, ledger_of
+from improvable.trust.ledger import NOT_WRITABLE, VERIFIED, Recorder, check_recorded, ledger_of, read_ledger
 
 MAX_SHOWN = 20
 INDENT = " " * 11

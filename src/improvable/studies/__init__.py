@@ -1,1 +1,1 @@
-"""What one does around an audit: power, the game of Section 5, replication of the paper."""
+"""Studies around an audit: its power, and the game of Section 5."""

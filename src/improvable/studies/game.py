@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betainc, ndtr, ndtri
 
 from improvable._typing import FloatArray
 from improvable.errors import OptionError
@@ -24,18 +25,14 @@ from improvable.question.options import check_integer, check_number
 
 PROCEDURES = ("s1", "s2")
 SEEDS = (1, 5, 20)
-FORWARD_CORRELATION = 0.8
-"""Of normal scores across forward repetitions: 0.82 for least squares in `benchmarks/best_of_seeds.py`."""
+FORWARD_CORRELATION = 0.8  # of normal scores; 0.82 for least squares in `benchmarks/best_of_seeds.py`
 MAX_ATTEMPTS = 2**50
 CHECKED = 64  # the first attempts, at each of which a cost must increase and be weakly convex
 NODES = 4_001
-NEGLIGIBLE = 45.0  # densities that many powers of e below their peak are left out of an integral
+NEGLIGIBLE = 45.0  # an integral leaves out densities this many powers of e below their peak
 
 Cost = Callable[[int], float]
 """Of m attempts, m = 0, 1, ..., in units of what a rejection is worth to the analyst."""
-
-
-# How p-values of one data set are correlated
 
 
 class Mixing(Protocol):
@@ -113,8 +110,6 @@ class GaussianMixing(_Correlated):
         return f"normal scores have correlation {self.correlation:.3g}"
 
     def points(self, level: float) -> tuple[FloatArray, FloatArray]:
-        from scipy.special import ndtr, ndtri
-
         if self.correlation == 0:
             return INDEPENDENT.points(level)
         # Given the factor z, q is a step at `step` of width `width`: the nodes crowd there.
@@ -124,9 +119,6 @@ class GaussianMixing(_Correlated):
         z = step + width * np.sinh(s)
         weights = np.exp(-(z**2) / 2) * np.cosh(s)
         return np.asarray(ndtr((step - z) / width)), weights / weights.sum()
-
-
-# What attempts cost
 
 
 def costs_of(price: float | str, repetitions: int) -> tuple[Cost, Cost]:
@@ -148,27 +140,20 @@ def costs_of(price: float | str, repetitions: int) -> tuple[Cost, Cost]:
     0.441
     """
     check_integer("repetitions", repetitions, 1)
-    if isinstance(price, str):
-        cost = _cost_from(price)
-        return cost, lambda m: cost(repetitions * m)
-    check_number("the cost of a repetition", price, 0, np.inf)
-    return (lambda m: price * m), (lambda m: price * repetitions * m)
-
-
-def _cost_from(text: str) -> Cost:
-    formula = Formula(text)
+    if not isinstance(price, str):
+        check_number("the cost of a repetition", price, 0, np.inf)
+        return (lambda m: price * m), (lambda m: price * repetitions * m)
+    formula, example = Formula(price), "Write, for example, 0.001*m**1.5."
     if set(formula.names) - {"m"}:
-        raise OptionError(f"the cost formula '{text}' may read m alone.", "Write, say, 0.001*m**1.5.")
+        raise OptionError(f"the cost formula '{price}' may read m alone.", example)
 
     def cost(m: int) -> float:
         value = float(formula({"m": np.asarray(float(m))}))
         if np.isnan(value) and m <= 1:
-            raise OptionError(
-                f"the cost formula '{text}' has no value at m = {m}.", "Write, for example, 0.001*m**1.5."
-            )
-        return np.inf if np.isnan(value) else value  # beyond the first attempt, what overflows is too dear
+            raise OptionError(f"the cost formula '{price}' has no value at m = {m}.", example)
+        return np.inf if np.isnan(value) else value  # beyond the first attempt, a cost that overflows is too high
 
-    return cost
+    return cost, lambda m: cost(repetitions * m)
 
 
 def _increments(cost: Cost) -> Callable[[int], float]:
@@ -205,9 +190,6 @@ def _increments(cost: Cost) -> Callable[[int], float]:
         return here
 
     return step
-
-
-# The analyst's best response, and the equilibrium
 
 
 @dataclass(frozen=True)
@@ -249,7 +231,6 @@ class Game:
         return "s2" if self.repeated.policymaker > self.single.policymaker else "s1"
 
     def response(self, procedure: str) -> Response:
-        """What the analyst does under 's1' or 's2'."""
         return self.single if procedure == "s1" else self.repeated
 
     def rejection(self, attempts: ArrayLike, procedure: str) -> FloatArray:
@@ -364,8 +345,6 @@ def play(
 
 def _one_attempt(alpha: float, repetitions: int, mixing: Mixing) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The chance that one attempt rejects, given q; the logarithm of the chance that it does not; the weights of q."""
-    from scipy.special import betainc
-
     check_number("alpha", alpha, 0, 0.5)
     check_integer("repetitions", repetitions, 1)
     level = threshold_for(alpha, repetitions)
@@ -385,9 +364,6 @@ def _one_attempt(alpha: float, repetitions: int, mixing: Mixing) -> tuple[FloatA
 def _some_hit(attempts: int, misses: FloatArray, weights: FloatArray) -> float:
     """P(at least one attempt rejects), a sum of positive terms: small probabilities keep their digits."""
     return float(weights @ -np.expm1(attempts * misses)) if attempts else 0.0
-
-
-# How many repetitions make the median more robust
 
 
 def hoeffding_repetitions(alpha: float = 0.05) -> int:
@@ -422,8 +398,6 @@ def sufficient_repetitions(alpha: float = 0.05) -> int:
     >>> sufficient_repetitions(0.05)
     3
     """
-    from scipy.special import betainc
-
     check_number("alpha", alpha, 0, 0.5)
     bound = alpha / (1 + alpha)
     counts = np.arange(2, _first_above(alpha, bound) + 1)

@@ -49,11 +49,9 @@ from improvable.trust.verification import differences, leaves
 FAMILY = "improvable bundle "
 BUNDLE = f"{FAMILY}2"
 SMALLEST = 10
-BY_ROW = (TWO_VALUES, MARGIN)
-"""Corrections that look at rows, not at what a cluster adds up to."""
+BY_ROW = (TWO_VALUES, MARGIN)  # corrections that look at rows, not at what a cluster adds up to
 MAX_LEVELS = 1_000
-MAX_DRAWN = 1 << 25
-"""Numbers that the draws of one repetition may have: what a bundle may ask of its reader's machine."""
+MAX_DRAWN = 1 << 25  # numbers that the draws of one repetition may have, all on the reader's machine
 IDENTITY: dict[str, Any] = {
     "rule_source": str | None,
     "rows": int,
@@ -68,36 +66,16 @@ REPETITION_KEYS = {"repetition", "attributes", "training", "counts"}
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What recomputing a bundle found.
+    """What recomputing a bundle found."""
 
-    Attributes
-    ----------
-    checked : int
-        Numbers that were compared, to the bit.
-    differences : list of str
-        Places of those that are not the same.
-    facts : dict
-        What the bundle says it is of.
-    merged : int
-        How many cells were pooled; then the p-values are not the run's.
-    stated : dict
-        The p-values, as the bundle states them.
-    of_the_run : float
-        The run's own p-value, which a merged bundle states and cannot show.
-    question : Question
-        What the protocol asks.
-    versions : dict
-        For each package whose version differs, (stated, here).
-    """
-
-    checked: int
-    differences: list[str]
-    facts: dict[str, Any]
-    merged: int
-    stated: dict[str, Any]
-    of_the_run: float
-    question: Question
-    versions: dict[str, tuple[str, str]]
+    checked: int  # how many numbers were compared, to the bit
+    differences: list[str]  # places of those that are not the same
+    facts: dict[str, Any]  # what the bundle says it is of
+    merged: int  # how many cells were pooled; then the p-values are not the run's
+    stated: dict[str, Any]  # the p-values, as the bundle states them
+    of_the_run: float  # the run's own p-value, which a merged bundle states and cannot show
+    question: Question  # what the protocol asks
+    versions: dict[str, tuple[str, str]]  # for each package whose version differs, (stated, here)
 
     @property
     def same(self) -> bool:
@@ -126,29 +104,38 @@ def write_bundle(
         Where it is, and how many cells were merged.
     """
     result = load(run)
-    folder, facts = Path(run), result.to_dict()
-    protocol = facts.get("protocol")
-    if protocol is None:
+    facts = result.to_dict()
+    if facts.get("protocol") is None:
         raise OptionError(
             f"'{run}' has no protocol, so a bundle could not say what was asked.",
             "Only audits whose rule, utilities and status quo are named, not Python objects, have a bundle.",
         )
-    plain_repetitions, pooled = [], 0
+    repetitions, pooled = [], 0
     for repetition in result.repetitions:
         assert isinstance(repetition, Comparison)
         counted, lost = _releasable(repetition, smallest, pool)
         pooled += lost
-        plain_repetitions.append(_plain_repetition(repetition, counted, facts["scheme"] == "split"))
-    files = [path for path in sorted(folder.iterdir()) if path.name == "result.json" or path.match("repetition-*.npz")]
+        attributes, training = repetition.evidence.attributes, repetition.evidence.training
+        levels = [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes]
+        repetitions.append(
+            {
+                "repetition": repetition.repetition,
+                "attributes": levels,
+                "training": training.tolist() if facts["scheme"] == "split" else None,
+                "counts": plain_counts(counted),
+            }
+        )
+    files = [one for one in sorted(Path(run).iterdir()) if one.name == "result.json" or one.match("repetition-*.npz")]
+    stated = [{name: one[name] for name in ("repetition", "p_value", "components")} for one in facts["repetitions"]]
     plain: dict[str, Any] = {
         "format": BUNDLE,
-        "protocol": protocol,
+        "protocol": facts["protocol"],
         "identity": {name: facts.get(name) for name in IDENTITY},
-        "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+        "files": {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in files},
         "smallest": smallest,
         "merged": pooled,
-        "repetitions": plain_repetitions,
-        "of_the_run": _stated(facts),
+        "repetitions": repetitions,
+        "of_the_run": {name: facts[name] for name in ("p_value", "threshold", "reject")} | {"repetitions": stated},
     }
     try:
         plain["of_the_cells"] = _recomputed(json.loads(json.dumps(plain)))
@@ -165,10 +152,9 @@ def write_bundle(
 
 def is_bundle(path: str | Path) -> bool:
     """Whether a file begins as a bundle does, of whatever version."""
-    place = Path(path)
-    if not place.is_file():
+    if not Path(path).is_file():
         return False
-    with place.open("rb") as file:
+    with Path(path).open("rb") as file:
         return f'"format": "{FAMILY}'.encode() in file.read(200)
 
 
@@ -180,14 +166,13 @@ def verify_bundle(path: str | Path) -> Recomputed:
             raise ReceivedError(f"is a bundle of an earlier version, which does not carry its protocol ({BUNDLE} does)")
         if set(plain) != KEYS or set(plain["identity"]) != set(IDENTITY):
             raise ReceivedError("says what a bundle does not say, or less")
-        design, again = _design(plain), _recomputed(plain)
+        question, again = _design(plain).question, _recomputed(plain)
         stated, merged, identity = plain["of_the_cells"], plain["merged"], dict(plain["identity"])
         wrong = [one.where for one in differences(stated, again)]
         of_the_run = plain["of_the_run"]["p_value"]
-        if not all(conforms(identity[name], hint) for name, hint in IDENTITY.items()):
-            raise TypeError("identity")
-        if not conforms(merged, int) or not conforms(of_the_run, float):
-            raise TypeError("merged")
+        typed = [(identity[name], hint) for name, hint in IDENTITY.items()]
+        if not all(conforms(value, hint) for value, hint in (*typed, (merged, int), (of_the_run, float))):
+            raise TypeError("a value of another type")
         if merged == 0 and stated != plain["of_the_run"]:
             wrong.append("of_the_run")
         changed = other_versions(identity["versions"], versions())
@@ -201,7 +186,7 @@ def verify_bundle(path: str | Path) -> Recomputed:
         raise StorageError(f"'{path}' is not a bundle that can be recomputed.", "Ask for it again.") from error
     facts = identity | {"protocol": plain["protocol"]}
     checked = len(dict(leaves(again)))
-    return Recomputed(checked, wrong, facts, merged, stated, of_the_run, design.question, changed)
+    return Recomputed(checked, wrong, facts, merged, stated, of_the_run, question, changed)
 
 
 def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Counted, int]:
@@ -230,7 +215,11 @@ def _releasable(repetition: Comparison, smallest: int, pool: bool) -> tuple[Coun
             f"{what} share.",
             "Merge them (--merge), which changes the p-values; or allow smaller cells: --smallest 1.",
         )
-    merged = [_pooled(cells, smallest, _names(repetition)) for cells in strata]
+    # What each block of cells is called; with clusters there is one block for all.
+    attributes = repetition.evidence.attributes
+    blocks = range(attributes[0].member.size)
+    names = [" and ".join(one.levels[one.member[block]] for one in attributes) for block in blocks]
+    merged = [_pooled(cells, smallest, names) for cells in strata]
     lost = sum(len(a.counts) - len(b.counts) for a, b in zip(strata, merged, strict=True))
     return replace(repetition.counted, strata=tuple(merged)), lost
 
@@ -267,30 +256,6 @@ def _pooled(cells: Cells, smallest: int, names: Sequence[str]) -> Cells:
             block.append(b)
             counts.append(total)
     return merge(Cells(np.array(values), np.array(block), np.array(counts), cells.silent, cells.blocks))
-
-
-def _names(repetition: Comparison) -> list[str]:
-    """What each block of cells is called; with clusters there is one block for all."""
-    attributes = repetition.evidence.attributes
-    strata = range(attributes[0].member.size)
-    return [" and ".join(one.levels[one.member[stratum]] for one in attributes) for stratum in strata]
-
-
-def _plain_repetition(repetition: Comparison, counted: Counted, split: bool) -> dict[str, Any]:
-    attributes, training = repetition.evidence.attributes, repetition.evidence.training
-    return {
-        "repetition": repetition.repetition,
-        "attributes": [{"name": a.name, "levels": list(a.levels), "member": a.member.tolist()} for a in attributes],
-        "training": training.tolist() if split else None,
-        "counts": plain_counts(counted),
-    }
-
-
-def _stated(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """P-values and estimates of a result, as a bundle compares them."""
-    names = ("repetition", "p_value", "components")
-    repetitions = [{name: repetition[name] for name in names} for repetition in facts["repetitions"]]
-    return {name: facts[name] for name in ("p_value", "threshold", "reject")} | {"repetitions": repetitions}
 
 
 def _design(plain: Mapping[str, Any]) -> Design:

@@ -16,31 +16,39 @@ and writes through that one.
 """
 
 import codecs
+import contextlib
 import hashlib
 import json
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeVar
 
 from filelock import lock_descriptor, unlock_descriptor
 
+from improvable.data.engines import Engine
+from improvable.data.io.csv import FileFormat
 from improvable.data.io.safe import ReceivedError, nearest_file, parse_json, read_bytes
-from improvable.errors import OptionError, StorageError
+from improvable.data.keys import fingerprint
+from improvable.errors import ImprovableError, OptionError, StorageError
 from improvable.question.challenge import parse_source
 from improvable.question.options import conforms
+from improvable.results.audit import Audit
+from improvable.results.comparison import Comparison
+from improvable.results.load import load
+from improvable.results.storage import Provenance
 from improvable.results.versions import VERSION
 
 BEGUN, RESUMED, FINISHED, REFUSED = "begun", "resumed", "finished", "refused"
 PLANNED, SEALED, VERIFIED, REPAIRED = "planned", "sealed", "verified", "repaired"
 ORIGIN = "0" * 64
-MAX_TORN = 100_000
-"""Bytes that a torn line of ours may have; it is kept whole."""
+MAX_TORN = 100_000  # bytes that a torn line of ours may have; it is kept whole
 TEXT = r'"(?:[^"\\\x00-\x1f]|\\.)*'
 VALUE = rf'(?:{TEXT}"|[\w.+-]+|\{{[^{{}}\x00-\x1f]*\}})'
 TORN = re.compile(
@@ -56,29 +64,26 @@ TYPES: dict[str, Any] = {
     "p_value": float,
     "reading": dict[Literal["separator", "encoding", "decimal", "sheet"], str],
 }
-"""Of what is read from a line: its type, where the line says it."""
+"""The type of each fact that is read from a line, where the line has it."""
 KEEP = "Keep the file as it is: it is evidence. Record further runs in another file with --ledger."
 OUT_OF_ORDER = "NOT IN ORDER"
+IDENTITY = ("kind", "protocol", "seed", "challenge", "seal", "rule_source")
+"""What the lines of one run have in common. Runs that have it in common find the same."""
+NOT_WRITABLE = "The ledger beside the data cannot be written, so this run is not recorded. Name one: --ledger FILE."
+
+Result = TypeVar("Result", Audit, Comparison)
 
 
 @dataclass(frozen=True)
 class Line:
     """One line of a ledger.
 
-    Attributes
-    ----------
-    number : int
-        From 1.
-    event : str
-        What happened, from "begun" to "repaired".
-    facts : dict
-        When, data, protocol, seed or challenge; of a run also its command and what the data are called, of a finished
-        one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
-    hash : str
+    Its facts are when, data, protocol, seed or challenge; of a run also its command and what the data are called, of a
+    finished one its p-value and verdict. A resumed or refused run has in ``run`` the line that it was begun in.
     """
 
-    number: int
-    event: str
+    number: int  # from 1
+    event: str  # from "begun" to "repaired"
     facts: dict[str, Any]
     hash: str
 
@@ -134,7 +139,7 @@ def _checked(content: bytes, place: Path) -> list[Line]:
                 raise ValueError("a time without a zone")
             if not all(conforms(plain[name], hint) for name, hint in TYPES.items() if name in plain):
                 raise TypeError("a fact of another type")
-            found = _hash(plain)
+            found = hash_of(plain)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise StorageError(f"line {number} of '{place}' is not a ledger line.", KEEP) from error
         if found != hash_:
@@ -168,7 +173,7 @@ def record(path: str | Path, data: str, event: str, facts: dict[str, Any]) -> li
                 return _appended(file, place, data, event, facts)
             finally:
                 unlock_descriptor(file.fileno())
-    except StorageError:  # which is an OSError, and says already what is wrong
+    except StorageError:  # an OSError that already says what is wrong
         raise
     except OSError as error:
         raise StorageError(
@@ -192,40 +197,30 @@ def _appended(file: IO[bytes], place: Path, data: str, event: str, facts: dict[s
     """All lines of a ledger after one more is written, and before it a repair where the last one was torn."""
     file.seek(0)
     content = file.read()
-    lines = _checked(content, place)
+    lines, torn = _checked(content, place), torn_end(content)
     check_belongs(lines, data, place)
-    torn = torn_end(content)
+    events = [(event, facts)]
     if torn:
         file.truncate(len(content) - len(torn))
-        kept = {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}
-        lines.append(_written(file, lines, data, REPAIRED, kept))
+        events.insert(0, (REPAIRED, {"bytes": len(torn), "torn": torn.decode("utf-8", "backslashreplace")}))
     elif lines and not content.endswith(b"\n"):
         file.write(b"\n")
-    lines.append(_written(file, lines, data, event, facts))
+    for what, more in events:
+        plain = {"when": now().isoformat(timespec="seconds"), "event": what, "data": data, **more, "version": VERSION}
+        plain["previous"] = lines[-1].hash if lines else ORIGIN
+        lines.append(Line(len(lines) + 1, what, plain, hash_of(plain)))
+        file.write(f"{_canonical(plain | {'hash': lines[-1].hash})}\n".encode())
     file.flush()
     os.fsync(file.fileno())
     return lines
 
 
-def _written(file: IO[bytes], lines: Sequence[Line], data: str, event: str, facts: Mapping[str, Any]) -> Line:
-    plain = {
-        "when": now().isoformat(timespec="seconds"),
-        "event": event,
-        "data": data,
-        **facts,
-        "version": VERSION,
-        "previous": lines[-1].hash if lines else ORIGIN,
-    }
-    hash_ = _hash(plain)
-    file.write((_canonical(plain | {"hash": hash_}) + "\n").encode())
-    return Line(len(lines) + 1, event, plain, hash_)
-
-
-def _hash(plain: dict[str, Any]) -> str:
+def hash_of(plain: Mapping[str, Any]) -> str:
+    """A digest of plain data, whatever the order of its keys."""
     return hashlib.blake2b(_canonical(plain).encode(), digest_size=32).hexdigest()
 
 
-def _canonical(plain: dict[str, Any]) -> str:
+def _canonical(plain: Mapping[str, Any]) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -245,20 +240,17 @@ def runs_words(lines: Sequence[Line]) -> str:
     """
     if not lines:
         return "no run is recorded"
-    begun, verdicts, refused = _counts(lines)
+    events, verdicts = _counts(lines)
     told = ", ".join(f"{verdicts.count(v)} {v}" for v in ("rejected", "not rejected") if v in verdicts)
-    what = f"{begun} run{'s' if begun != 1 else ''} begun on these data, {len(verdicts)} finished"
-    what += (f" ({told})" if told else "") + (f", {refused} refused" if refused else "")
+    what = f"{events[BEGUN]} run{'s' if events[BEGUN] != 1 else ''} begun on these data, {len(verdicts)} finished"
+    what += (f" ({told})" if told else "") + (f", {events[REFUSED]} refused" if events[REFUSED] else "")
     resumed = {line.facts.get("run", line.number) for line in lines if line.event == RESUMED or line.facts.get(RESUMED)}
-    return what + "".join(
-        f"; {count} {words if count != 1 else word}"
-        for count, word, words in (
-            (len(resumed), "of them was resumed", "of them were resumed"),
-            (sum(line.event == PLANNED for line in lines), "plan made on them", "plans made on them"),
-            (sum(line.event == VERIFIED for line in lines), "verification", "verifications"),
-        )
-        if count
+    others = (
+        (len(resumed), "of them was resumed", "of them were resumed"),
+        (events[PLANNED], "plan made on them", "plans made on them"),
+        (events[VERIFIED], "verification", "verifications"),
     )
+    return what + "".join(f"; {count} {words if count != 1 else word}" for count, word, words in others if count)
 
 
 def rejections_words(lines: Sequence[Line]) -> str:
@@ -269,28 +261,23 @@ def rejections_words(lines: Sequence[Line]) -> str:
     >>> rejections_words([])
     'of 0 finished runs on these data, 0 did not reject'
     """
-    begun, verdicts, refused = _counts(lines)
-    counts = ((begun - len(verdicts) - refused, BEGUN), (refused, REFUSED))
-    others = ", ".join(f"{count} more {word}" for count, word in counts if count > 0)
+    events, verdicts = _counts(lines)
+    counts = {BEGUN: events[BEGUN] - len(verdicts) - events[REFUSED], REFUSED: events[REFUSED]}
+    others = ", ".join(f"{count} more {word}" for word, count in counts.items() if count > 0)
     runs = f"finished run{'s' if len(verdicts) != 1 else ''} on these data" + (f" ({others})" if others else "")
     return f"of {len(verdicts)} {runs}, {verdicts.count('not rejected')} did not reject"
 
 
-def _counts(lines: Sequence[Line]) -> tuple[int, list[Any], int]:
-    """Runs begun, verdicts of those that finished, and how many were refused."""
+def _counts(lines: Sequence[Line]) -> tuple[Counter[str], list[Any]]:
+    """How often each event occurs, and the verdicts of finished runs."""
     verdicts = [line.facts.get("verdict") for line in lines if line.event == FINISHED]
-    begun, refused = (sum(line.event == event for line in lines) for event in (BEGUN, REFUSED))
-    return begun, verdicts, refused
+    return Counter(line.event for line in lines), verdicts
 
 
 def doubts(lines: Sequence[Line]) -> list[str]:
     """What a reader of an intact chain must know: clocks that were turned back, lines that were torn."""
-    torn = [
-        f"Line {line.number} repairs a line that was torn after {line.facts.get('bytes', 0):,} bytes."
-        for line in lines
-        if line.event == REPAIRED
-    ]
-    return [*turned_back(lines), *torn]
+    torn = [(line.number, line.facts.get("bytes", 0)) for line in lines if line.event == REPAIRED]
+    return [*turned_back(lines), *(f"Line {n} repairs a line that was torn after {size:,} bytes." for n, size in torn)]
 
 
 def turned_back(lines: Sequence[Line]) -> list[str]:
@@ -314,7 +301,9 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     sealed = next((line for line in mine if line.event == SEALED), None)
     runs = [line for line in mine if line.event in (BEGUN, RESUMED, FINISHED, REFUSED)]
     source = next((line.facts["challenge_source"] for line in mine if line.facts.get("challenge_source")), None)
-    due, wrong = _due(source), []
+    due, wrong = None, []
+    with contextlib.suppress(OptionError):  # a ledger may have come from anyone
+        due = None if source is None else parse_source(source).due
     if sealed is None:
         steps = ["sealed elsewhere: no line of this ledger records it"]
     else:
@@ -340,8 +329,170 @@ def order_of(seal: str, lines: Sequence[Line]) -> str:
     return f"Seal {seal[:16]}...: {' -> '.join(steps)}: {verdict}."
 
 
-def _due(source: str | None) -> datetime | None:
+@dataclass(frozen=True)
+class Recorder:
+    """Records what is done with data in a ledger; without one, records nothing and says why."""
+
+    path: Path | None
+    data: str = ""
+
+    def run(
+        self, kind: str, facts: dict[str, Any], work: Callable[[Callable[[bool], None]], Result]
+    ) -> tuple[Result, str]:
+        """Record that a run begins and how it ends; its result, and in words how many runs there were.
+
+        `facts` are known before it begins. `work` runs: it calls what it is given before it computes or writes
+        anything, with True where it goes on with what an earlier run left.
+        """
+        stated, begun = {"kind": kind, **facts}, 0
+
+        def begin(resumed: bool) -> None:
+            nonlocal begun
+            if self.path is None:
+                return
+            before = unfinished_run(self._lines(), stated) if resumed else None
+            if before is not None:
+                record(self.path, self.data, RESUMED, stated | {"run": before})
+            more = {RESUMED: True} if resumed else {}
+            begun = before or record(self.path, self.data, BEGUN, stated | more)[-1].number
+
+        try:
+            result = work(begin)
+        except ImprovableError as error:
+            if begun and not isinstance(error.__cause__, OSError):  # a full disk refuses nothing
+                with contextlib.suppress(StorageError):  # what went wrong first is what the caller must know
+                    self.add(REFUSED, stated | {"run": begun, "why": error.message})
+            raise
+        # What a report says of how its run was made is kept, to be compared with it.
+        made = {name: facts[name] for name in ("command", "file") if name in facts}
+        return result, self.add(FINISHED, {"kind": kind, **stated_facts(result.to_dict()), **made})
+
+    def plan(self, kind: str, facts: dict[str, Any]) -> str:
+        """Record that settings were tried on these data before an audit."""
+        return self.add(PLANNED, {"kind": kind, **facts})
+
+    def seal(self, facts: dict[str, Any]) -> str:
+        """Record, once, that a protocol and these data were sealed."""
+        for line in self._lines():
+            if self.path is not None and line.event == SEALED and line.facts.get("seal") == facts["seal"]:
+                return f"Sealed earlier: see line {line.number} of {self.path.name}."
+        return self.add(SEALED, facts)
+
+    def knows(self, folder: str | None) -> str:
+        """What the ledger says of a finished run in a folder; empty where it says nothing."""
+        lines = self._lines()
+        if self.path is None or not lines or folder is None or not (Path(folder) / "result.json").exists():
+            return ""
+        try:
+            number = finished_line(lines, load(folder).to_dict())
+        except StorageError:  # the folder is damaged, or its run is unfinished
+            return ""
+        return "" if number is None else line_words(self.path, lines[:number])
+
+    def add(self, event: str, facts: dict[str, Any]) -> str:
+        """Add a line, and say how many runs there were."""
+        if self.path is None:
+            return NOT_WRITABLE
+        return line_words(self.path, record(self.path, self.data, event, facts))
+
+    def _lines(self) -> list[Line]:
+        return read_ledger(self.path) if self.path is not None and self.path.exists() else []
+
+
+def open_recorder(engine: Engine, data: str, ledger: str | None) -> Recorder:
+    """The ledger that was named, or the one beside the data where that can be written."""
+    path = Path(ledger) if ledger is not None else ledger_path(data)
+    if ledger is None and not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        return Recorder(None)
+    recorder = Recorder(path, fingerprint(engine))
+    if path.exists() or path.is_symlink():
+        check_belongs(read_ledger(path), recorder.data, path)
+    return recorder
+
+
+def reading_facts(format_: FileFormat) -> dict[str, Any]:
+    """What a caller said of how the file is written, so that others can read the same rows."""
+    return {"reading": format_.given} if format_.given else {}
+
+
+def stated_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a ledger keeps about a finished run, from what its result says about itself."""
+    protocol = facts.get("protocol")
+    return {
+        "protocol": None if protocol is None else protocol["digest"],
+        **{name: facts.get(name) for name in ("seed", "challenge", "seal", "rule_source", "draws", "p_value")},
+        "columns": facts["data_fingerprint"],
+        "verdict": "rejected" if facts["reject"] else "not rejected",
+    }
+
+
+def finished_line(lines: Sequence[Line], facts: Mapping[str, Any], words: str | None = None) -> int | None:
+    """The line that records a result; of several alike, the one that `words` name. None where none does."""
+    stated = stated_facts(facts).items()
+    finished = [line for line in lines if line.event == FINISHED]
+    found = [line for line in finished if all(line.facts.get(name) == value for name, value in stated)]
+    named = [line for line in found if line.hash[:16] in (words or "")]
+    return (named or found)[0].number if found else None
+
+
+def unfinished_run(lines: Sequence[Line], facts: Mapping[str, Any]) -> int | None:
+    """The line that began a run of the same audit and was not followed by its end: to resume it is to go on with it."""
+    begun: list[int] = []
+    for line in lines:
+        if all(line.facts.get(name) == facts.get(name) for name in IDENTITY):
+            if line.event == BEGUN:
+                begun.append(line.number)
+            elif line.event in (FINISHED, REFUSED) and begun:
+                begun.pop()
+    return begun[-1] if begun else None
+
+
+def ledger_of(result: str, data: str, facts: Mapping[str, Any]) -> Path | None:
+    """The ledger beside the data, or one beside the result that lists it."""
+    if ledger_path(data).exists():
+        return ledger_path(data)
+    listed = (place for place, lines in _ledgers_beside(result) if finished_line(lines, facts) is not None)
+    return next(listed, None)
+
+
+def _ledgers_beside(result: str) -> Iterator[tuple[Path, list[Line]]]:
+    for place in sorted(Path(result).resolve().parent.glob("*.ledger")):
+        with contextlib.suppress(StorageError):  # a broken one lists nothing
+            yield place, read_ledger(place)
+
+
+def check_recorded(place: Path, facts: Mapping[str, Any], made: Provenance, result: str) -> tuple[bool, str, str]:
+    """Whether a ledger is intact and lists a result, where, and how many runs it has.
+
+    What the result says of how it was `made` is compared with the line that it names, here or in a ledger beside it.
+    """
     try:
-        return None if source is None else parse_source(source).due
-    except OptionError:  # a ledger may have come from anyone
-        return None
+        lines = read_ledger(place)
+    except StorageError as error:
+        return False, error.message, "the ledger cannot be read, so nobody knows how many runs did not reject"
+    line, runs = finished_line(lines, facts, made.runs), rejections_words(lines)
+    if line is None:
+        return False, f"no line of {place.name} records this result", runs
+    where, known = place, lines[:line]
+    if made.runs is not None and known[-1].hash[:16] not in made.runs:  # perhaps it names a line of another ledger
+        named = (
+            (other, others[: one.number])
+            for other, others in _ledgers_beside(result)
+            for one in others
+            if f"(hash {one.hash[:16]}..." in made.runs
+        )
+        where, known = next(named, (where, known))
+    kept = known[-1].facts
+    recorded = (kept.get("command"), line_words(where, known), kept.get("file"))
+    for said, there in zip((made.command, made.runs, made.data), recorded, strict=True):
+        if said is not None and _without_name(said) != _without_name(there or "nothing"):
+            return False, f"the result says '{said}', and the ledger says '{there or 'nothing'}'", runs
+    order = [] if facts.get("seal") is None else [order_of(facts["seal"], lines)]
+    other = [] if where == place else [f"The result names line {known[-1].number} of {where.name}."]
+    told = " ".join([f"line {line} of {place.name}.", *other, *doubts(lines), *order])
+    return not turned_back(lines) and OUT_OF_ORDER not in " ".join(order), told, runs
+
+
+def _without_name(words: str) -> str:
+    """Words about a line without the name of its ledger: a copy of a ledger may have another one."""
+    return re.sub(r"^(Line \d+) of [\w.-]{1,100} \(hash ", r"\1 (hash ", words)

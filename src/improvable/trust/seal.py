@@ -3,7 +3,6 @@
 A seal binds a protocol to data before the audit runs, and the order of rows to a challenge from the other side.
 """
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from improvable.question.protocol import Declaration, declare, digest_of, from_d
 from improvable.question.settings import Settings
 from improvable.results.storage import FORMAT, as_json, read_json
 from improvable.results.versions import PACKAGES, VERSION, versions
-from improvable.trust.ledger import now
+from improvable.trust.ledger import hash_of, now
 
 HEAD = """\
 # What an audit will ask and do, declared before it runs.
@@ -66,16 +65,15 @@ def protocol_text(declared: Declaration, name: str = "protocol.toml") -> str:
     named = "challenge_source" in declared.get("test", {})
     sealing = "" if named else " --challenge 'a text the other side draws'"
     running = " --challenge 'the public value, when it is known'" if named else ""
-    lines = {
-        section: [f"{key} = {_toml(value)}\n" for key, value in declared.get(section, {}).items()]
-        for section in SECTIONS
-    }
-    parts = ["".join([f"[{section}]\n", *keys]) for section, keys in lines.items() if keys]
-    return "\n".join([HEAD.format(name=name, sealing=sealing, running=running), *parts])
+    parts = [HEAD.format(name=name, sealing=sealing, running=running)]
+    for section in SECTIONS:
+        keys = [f"{key} = {_toml(value)}\n" for key, value in declared.get(section, {}).items()]
+        parts += ["".join([f"[{section}]\n", *keys])] if keys else []
+    return "\n".join(parts)
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML; texts are written as in JSON, except for the one control character that JSON leaves alone."""
+    """A value in TOML; strings are written as in JSON, except for the one control character that JSON leaves alone."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
@@ -122,8 +120,11 @@ class Seal:
     @property
     def digest(self) -> str:
         """One digest of all of it, to exchange and to print on paper."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+        return hash_of(asdict(self))
+
+    def changed(self, other: "Seal") -> list[str]:
+        """The fields in which another seal differs."""
+        return [name for name, value in vars(self).items() if value != getattr(other, name)]
 
 
 def seal_path(protocol: str | Path) -> Path:
@@ -183,11 +184,9 @@ def seal_facts(seal: Seal) -> dict[str, Any]:
 
 def write_seal(seal: Seal, path: str | Path) -> None:
     """Write a seal; a different one that already exists is never overwritten."""
-    place = Path(path)
-    refuse_other_seal(seal, place)
-    if place.exists():
-        return
-    write_whole(place, as_json({"format": FORMAT, "version": VERSION, **seal_facts(seal)}))
+    refuse_other_seal(seal, path)
+    if not Path(path).exists():
+        write_whole(Path(path), as_json({"format": FORMAT, "version": VERSION, **seal_facts(seal)}))
 
 
 def refuse_other_seal(seal: Seal, path: str | Path) -> None:
@@ -202,9 +201,8 @@ def refuse_other_seal(seal: Seal, path: str | Path) -> None:
 
 def read_seal(path: str | Path) -> Seal:
     """Read a seal and check that nobody changed it."""
-    place = Path(path)
     try:
-        plain = read_json(place)
+        plain = read_json(Path(path))
     except StorageError as error:
         hint = "Name the .seal file, as improvable seal wrote it; one of another version must be made again."
         raise StorageError(error.message, hint) from error
@@ -212,11 +210,11 @@ def read_seal(path: str | Path) -> Seal:
         seal = Seal(**{name: plain[name] for name in Seal.__dataclass_fields__} | {"columns": tuple(plain["columns"])})
         check_types(seal)
     except KeyError as error:
-        raise StorageError(f"'{place}' is not a seal: it has no {error}.", "Seal the protocol again.") from error
+        raise StorageError(f"'{path}' is not a seal: it has no {error}.", "Seal the protocol again.") from error
     except TypeError as error:
-        raise StorageError(f"'{place}' is not a seal.", "Ask the other side for their copy.") from error
+        raise StorageError(f"'{path}' is not a seal.", "Ask the other side for their copy.") from error
     if plain.get("digest") != seal.digest:
-        raise StorageError(f"'{place}' was changed after it was made.", "Ask the other side for their copy.")
+        raise StorageError(f"'{path}' was changed after it was made.", "Ask the other side for their copy.")
     return seal
 
 

@@ -27,8 +27,7 @@ from improvable.results.load import MALFORMED, load
 from improvable.results.storage import PROVENANCE, RUN, Provenance, open_run, read_json, read_provenance
 from improvable.trust.seal import Seal, of_packages, other_versions, read_protocol, read_seal, seal_of, seal_path
 
-VERSIONED = ("versions", "version")
-"""Compared by themselves: where only they differ, every number was found again by other versions."""
+VERSIONED = ("versions", "version")  # compared by themselves: other versions may find every number again
 NAME_ONE = "Give a run folder, a file written by improvable audit --json, or its report in HTML."
 SHAPE: dict[str, Any] = {
     "kind": str,
@@ -57,25 +56,13 @@ Check = tuple[bool | None, str]
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the verifier holds.
+    """What the verifier holds."""
 
-    Attributes
-    ----------
-    seal : Seal or None
-        The verifier's own, where there is a file of it; `digest` is known without one too.
-    digest : str or None
-    protocol : Declaration or None
-    challenge : str or None
-        The value of the protocol's source, as the verifier looked it up.
-    unsealed : bool
-        Whether a result that nobody sealed is accepted.
-    """
-
-    seal: Seal | None = None
-    digest: str | None = None
+    seal: Seal | None = None  # the verifier's own, where there is a file of it
+    digest: str | None = None  # of that seal; it may be known without the file
     protocol: Declaration | None = None
-    challenge: str | None = None
-    unsealed: bool = False
+    challenge: str | None = None  # the value of the protocol's source, as the verifier looked it up
+    unsealed: bool = False  # whether a result that nobody sealed is accepted
 
 
 def agreed(seal: str | None, protocol: str | None, challenge: str | None, unsealed: bool) -> Agreement:
@@ -125,32 +112,31 @@ def _seal_checks(mine: Agreement, facts: Mapping[str, Any], made: Seal | None) -
         yield None, f"seal {stated}: is this the one you agreed to? Give yours: --seal FILE|DIGEST"
     elif stated != mine.digest:
         yield False, f"seal: you agreed to {mine.digest}, and the result has {stated or 'none'}"
-    elif mine.seal is not None and (other := _not_as_sealed(mine.seal, facts)):
-        yield False, f"seal {mine.digest}: it does not have the result's {other}"
+    elif mine.seal is not None and (other := mine.seal.changed(_as_stated(mine.seal, facts))):
+        yield False, f"seal {mine.digest}: it does not have the result's {other[0].replace('_', ' ')}"
     else:
         yield True, f"seal {mine.digest}, as you agreed"
         if made is not None and made.digest != mine.digest:
-            parts = [] if mine.seal is None else [n for n in vars(made) if getattr(made, n) != getattr(mine.seal, n)]
-            which = f" (different: {', '.join(parts)})" if parts else ""
+            which = "" if mine.seal is None else f" (different: {', '.join(made.changed(mine.seal))})"
             yield False, f"seal: your data and this protocol have another one, {made.digest}{which}"
 
 
-def _not_as_sealed(seal: Seal, facts: Mapping[str, Any]) -> str | None:
-    """What a result that names a seal says otherwise; found without running anything."""
-    said = {
-        "protocol": digest_of(facts["protocol"]["declared"]),
-        "data": facts.get("data_fingerprint"),
-        "challenge_source": facts.get("challenge_source") or "",
-        "challenge": "" if seal.challenge_source else facts.get("challenge") or "",
-        "rule_source": facts.get("rule_source") or "",
-        "versions": of_packages(facts.get("versions") or {}),
-    }
-    return next((name.replace("_", " ") for name, value in said.items() if getattr(seal, name) != value), None)
+def _as_stated(seal: Seal, facts: Mapping[str, Any]) -> Seal:
+    """A seal with what a result says of itself, which is known without running anything."""
+    return replace(
+        seal,
+        protocol=digest_of(facts["protocol"]["declared"]),
+        data=facts.get("data_fingerprint") or "",
+        challenge="" if seal.challenge_source else facts.get("challenge") or "",
+        challenge_source=facts.get("challenge_source") or "",
+        rule_source=facts.get("rule_source") or "",
+        versions=of_packages(facts.get("versions") or {}),
+    )
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One number or text that came out differently."""
+    """One number or string that came out differently."""
 
     where: str
     stated: Any
@@ -199,7 +185,8 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     """What a result says: a run folder, or a JSON file of `improvable audit --json`."""
     place = Path(result)
     if place.is_dir():
-        return _through_json(load(place).to_dict())
+        plain: dict[str, Any] = json.loads(json.dumps(load(place).to_dict()))
+        return plain
     try:
         content = read_bytes(place)
         facts: dict[str, Any] = read_embedded(content.decode())["result"] if is_page(place) else parse_json(content)
@@ -211,16 +198,11 @@ def read_facts(result: str | Path) -> dict[str, Any]:
     if isinstance(facts, dict) and "splits" in facts:
         if facts.get("folds") is not None or facts.get("combine") == "sequential":
             raise StorageError(*gone(f"'{place}'").args)
-        hint = "Verify it with that version, or run the audit again."
-        raise StorageError(f"'{place}' is of an earlier version.", hint)
+        raise StorageError(
+            f"'{place}' is of an earlier version.", "Verify it with that version, or run the audit again."
+        )
     if not isinstance(facts, dict) or "repetitions" not in facts:
         raise StorageError(f"'{place}' is not a result.", NAME_ONE)
-    _check_shape(facts, place)
-    return facts
-
-
-def _check_shape(facts: dict[str, Any], place: Path) -> None:
-    """Refuse a result of which a value that is used before all are compared has another type."""
     wrong = [name for name, hint in SHAPE.items() if not conforms(facts.get(name), hint)]
     protocol = facts.get("protocol")
     if not wrong and protocol is not None:
@@ -228,6 +210,7 @@ def _check_shape(facts: dict[str, Any], place: Path) -> None:
         wrong = [f"protocol.{name}" for name, hint in parts if not conforms(protocol.get(name), hint)]
     if wrong:
         raise StorageError(f"'{place}' is not a result: its '{wrong[0]}' is of another type.", NAME_ONE)
+    return facts
 
 
 def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_code: bool = False) -> Verification:
@@ -257,16 +240,13 @@ def verify(result: str | Path, data: FrameLike, n_jobs: int | None = None, run_c
             f"the code of rule '{settings.rule}' here is not the code that the result names, so nothing was run.",
             "Find the code whose digest the result has.",
         )
-    wrong = []
-    if digest_of(declared) != protocol["digest"]:
-        wrong.append(Difference("protocol", protocol["digest"], digest_of(declared)))
     ready = prepare_audit(data, settings, n_jobs=n_jobs)
     stated_versions = facts.get("versions") or {}
     made = replace(seal_of(ready), versions=of_packages(stated_versions))
-    if settings.seal is not None and made.digest != settings.seal:
-        wrong.append(Difference("seal", settings.seal, made.digest))
+    digests = [("protocol", protocol["digest"], digest_of(declared)), ("seal", settings.seal, made.digest)]
+    wrong = [Difference(*digest) for digest in digests if digest[1] not in (None, digest[2])]
     again = run_prepared(ready, n_jobs=n_jobs)
-    found = _through_json(again.to_dict())
+    found = json.loads(json.dumps(again.to_dict()))
     wrong += differences(_unversioned(facts), _unversioned(found))
     versions = other_versions({"improvable": str(facts.get("version"))}, {"improvable": found["version"]})
     versions |= other_versions(stated_versions, found["versions"])
@@ -298,8 +278,8 @@ def refuse_code(rule: object) -> None:
         )
 
 
-def _unversioned(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if name not in VERSIONED}
+def _unversioned(facts: Any) -> Any:
+    return {name: value for name, value in facts.items() if name not in VERSIONED} if isinstance(facts, dict) else facts
 
 
 def differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
@@ -308,7 +288,8 @@ def differences(stated: Any, found: Any, file: str = "") -> list[Difference]:
     return [
         Difference(f"{file}{'.'.join(map(str, path))}", one.get(path), other.get(path))
         for path in dict.fromkeys([*one, *other])
-        if path not in one or path not in other or not _same(one[path], other[path])
+        # A verdict of 0 is not one of false: types must be the same too.
+        if (path in one) != (path in other) or type(one[path]) is not type(other[path]) or one[path] != other[path]
     ]
 
 
@@ -329,13 +310,10 @@ def is_page(result: str | Path) -> bool:
 
 
 def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[str, bool], list[Difference]]:
-    """Which files are those that are written here, to the byte; and what others hold that differs, key by key.
-
-    A report is drawn again from the result that was found here, never from the one that it carries.
-    """
+    """Which files are those that are written here, to the byte; and what others hold that differs, key by key."""
     if is_page(place):
-        made = vars(stated_made(place))
-        return {place.name: read_bytes(place).decode() == html_page(again, **made)}, []
+        # A report is drawn again from the result that was found here, never from the one that it carries.
+        return {place.name: read_bytes(place).decode() == html_page(again, **vars(stated_made(place)))}, []
     if not place.is_dir():
         return {}, []
     with tempfile.TemporaryDirectory() as scratch:
@@ -354,7 +332,7 @@ def _compared_files(place: Path, ready: Prepared, again: Audit) -> tuple[dict[st
 
 
 def _inside(stated: Path, found: Path) -> list[Difference]:
-    """What differs inside two files of which the bytes do; versions are compared by themselves."""
+    """What differs inside two files whose bytes differ; versions are compared by themselves."""
     if not stated.is_file():
         return [Difference(stated.name, "no such file", "a file")]
     if stated.suffix == ".json":
@@ -364,25 +342,21 @@ def _inside(stated: Path, found: Path) -> list[Difference]:
         one, other = (_contents(parse_json(arrays.pop("meta").tobytes())) for arrays in (first, second))
     except (OSError, EOFError, zipfile.BadZipFile, *MALFORMED):
         return [Difference(stated.name, "a damaged file", "arrays")]
-    for arrays in (first, second):
-        arrays.pop("chain", None)  # a digest of the others, and of the versions among them
-    names = [name for name in {**first, **second} if not _same_array(first.get(name), second.get(name))]
-    arrays_differ = [Difference(f"{stated.name} {name}", "an array", "another array") for name in names]
-    return [*differences(one, other, f"{stated.name} "), *arrays_differ]
+    wrong = differences(one, other, f"{stated.name} ")
+    for name in dict.fromkeys([*first, *second]):
+        both = [arrays[name] for arrays in (first, second) if name in arrays]
+        same = len(both) == 2 and both[0].dtype == both[1].dtype
+        same = same and np.array_equal(both[0], both[1], equal_nan=both[0].dtype.kind == "f")
+        if name != "chain" and not same:  # the chain is a digest of the others, and of the versions among them
+            wrong.append(Difference(f"{stated.name} {name}", "an array", "another array"))
+    return wrong
 
 
 def _contents(plain: Any) -> Any:
     """A document of ours without the versions in it."""
     if not isinstance(plain, dict):
         return plain
-    inner = {name: _unversioned(plain[name]) for name in ("setting", "audit") if isinstance(plain.get(name), dict)}
-    return _unversioned(plain | inner)
-
-
-def _same_array(one: Any, other: Any) -> bool:
-    if one is None or other is None or one.dtype != other.dtype:
-        return False
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    return _unversioned({name: _unversioned(v) if name in ("setting", "audit") else v for name, v in plain.items()})
 
 
 def _content(path: Path) -> bytes | None:
@@ -392,18 +366,8 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _same(stated: Any, found: Any) -> bool:
-    """Equal, and of the same type: a verdict of 0 is not one of false."""
-    return type(stated) is type(found) and bool(stated == found)
-
-
-def _through_json(facts: dict[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(facts))
-    return plain
-
-
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every number and text, by its place: places in a list are numbers, so that an object cannot pose as one."""
+    """Every number and string, by its place: places in a list are numbers, so that an object cannot pose as one."""
     if isinstance(value, dict) and value:
         for key, one in value.items():
             yield from leaves(one, (*path, str(key)))

@@ -32,9 +32,11 @@ def noise(people: int, seed: int) -> pl.DataFrame:
 
 
 def audited(data: Any, **more: Any) -> improvable.Audit:
+    """By default with a quick rule, in one repetition: what is said about copies does not depend on these."""
+    options: dict[str, Any] = {"rule": "ridge:10", "scheme": "split", "repetitions": 1, "draws": 200} | more
     return flat_audit(
-        data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3), rule="forest:30",
-        features=["x0", "x1", "x2", "x3"], repetitions=3, draws=400, ask="accuracy", **more,
+        data, outcome="y", group="group", status_quo=improvable.threshold("score", capacity=0.3),
+        features=["x0", "x1", "x2", "x3"], ask="accuracy", n_jobs=1, **options,
     )  # fmt: skip
 
 
@@ -56,13 +58,14 @@ def test_copies_stand_beside_the_verdict_in_every_engine(engine: Any, tmp_path: 
 def test_copies_that_are_kept_make_noise_look_like_an_improvement_and_clusters_do_not() -> None:
     """The attack itself, and the answer to it: copies stay together in every block and every draw."""
     twice = pl.concat([noise(1_000, 1)] * 2)
-    kept = audited(twice, duplicates="keep")
-    together = audited(twice, duplicates="cluster")
+    forest: dict[str, Any] = {"rule": "forest:30", "scheme": "forward", "repetitions": 3, "draws": 400}
+    kept = audited(twice, duplicates="keep", **forest)
+    together = audited(twice, duplicates="cluster", **forest)
     assert kept.reject
     assert any("50.0% of the rows repeat" in text and "duplicates='keep'" in text for text in kept.verdict_warnings)
     assert together.to_dict()["clusters"] == 1_000
     assert not together.reject
-    alone = audited(noise(1_000, 1))
+    alone = audited(noise(1_000, 1), **forest)
     assert not alone.reject
 
 

@@ -16,7 +16,7 @@ import improvable
 from improvable.cli import run
 from improvable.data.frame import read_rows
 from improvable.data.keys import fingerprint
-from improvable.trust.ledger import _hash, read_ledger, record, torn_end
+from improvable.trust.ledger import hash_of, read_ledger, record, torn_end
 from protocol_room import OPTIONS
 
 AUDIT = ["audit", "people.csv", *OPTIONS]
@@ -94,7 +94,7 @@ def test_a_line_of_ours_that_is_cut_anywhere_is_repaired_and_kept_whole(tmp_path
 def line(**facts: Any) -> bytes:
     """A line that is chained as ours are, and says anything."""
     plain = {"when": "2026-11-02T09:30:00+00:00", "event": "begun", "data": "d", "previous": "0" * 64, **facts}
-    return json.dumps(plain | {"hash": _hash(plain)}).encode() + b"\n"
+    return json.dumps(plain | {"hash": hash_of(plain)}).encode() + b"\n"
 
 
 def deep(levels: int) -> list[Any]:

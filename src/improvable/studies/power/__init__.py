@@ -2,8 +2,7 @@
 
 from improvable.studies.power.assumptions import AssumedGroup
 from improvable.studies.power.learning import Learning, LearningPoint, LearningStep
-from improvable.studies.power.plan import PowerPlan
-from improvable.studies.power.power import Tried, power_from_assumptions, power_from_pilot
+from improvable.studies.power.plan import PowerPlan, Tried, power_from_assumptions, power_from_pilot
 from improvable.studies.power.simulate import PowerPoint, SampleSize
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""What planning takes for true: the moments of one row's contributions, and how they change with the training rows.
+"""What a plan assumes: the moments of one row's contributions, and how they change with the training rows.
 
-From assumed utilities and selection rates, where there is no pilot (`pilot` learns them from one).
+Here they follow from assumed utilities and selection rates; `pilot` estimates them from a pilot.
 """
 
 from collections.abc import Sequence
@@ -23,46 +23,23 @@ class Outlook:
     """Moments of the contribution vectors of a population, from a pilot or from assumptions.
 
     A contribution vector has `width` = S * M * 2 * 2 entries, in the order of the sums of `Evidence`: stratum, pair
-    (u, w), algorithm, part.
-
-    Attributes
-    ----------
-    attributes, measures, accuracy, fairness
-        As in `Evidence`.
-    sizes : array of shape (J,)
-        Numbers of training rows at which the candidate was studied; one for a candidate that does not learn.
-    means : array of shape (J, width)
-        The mean contribution of a row, for candidates that learned from so many rows.
-    covariances : array of shape (J, width, width)
-        The covariance of one row's contribution.
-    fit : array of shape (width, width)
-        Phi. Candidates found on different rows differ: with n training rows, their means have covariance Phi / n.
-    shared : array of shape (width, width)
-        Gamma + Gamma', where Gamma is the covariance of what a row does to the candidate's mean when it trains and what
-        it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
-    uncertainty : array of shape (width, width)
-        Covariance of the error with which the means are known.
-    teaching : (float, str)
-        How many rows the first block of a forward repetition must hold to teach, and what for.
-    basis : tuple of str
-        What all this rests on, one sentence each.
-    learns : bool
-        Whether the candidate depends on the training rows.
+    (u, w), algorithm, part. Gamma is the covariance of what a row does to the candidate's mean when it trains and what
+    it contributes when it tests. A capacity makes it negative: a high score raises the cutoff, or is selected.
     """
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[Attribute, ...]  # the first four are those of `Evidence`
     measures: tuple[Measure, ...]
     accuracy: tuple[int, ...]
     fairness: tuple[int, ...]
-    sizes: FloatArray
-    means: FloatArray
-    covariances: FloatArray
-    fit: FloatArray
-    shared: FloatArray
-    uncertainty: FloatArray
-    teaching: tuple[float, str]
-    basis: tuple[str, ...]
-    learns: bool
+    sizes: FloatArray  # (J,): training rows at which the candidate was studied; one where it does not learn
+    means: FloatArray  # (J, width): the mean contribution of a row, for candidates trained on each size
+    covariances: FloatArray  # (J, width, width), of one row's contribution
+    fit: FloatArray  # Phi, (width, width): candidates found on different n rows have means with covariance Phi / n
+    shared: FloatArray  # Gamma + Gamma', (width, width)
+    uncertainty: FloatArray  # (width, width): covariance of the error with which the means are known
+    teaching: tuple[float, str]  # how many rows the first block of a forward repetition must hold, and what for
+    basis: tuple[str, ...]  # what all this rests on, one sentence each
+    learns: bool  # whether the candidate depends on the training rows
 
     @property
     def width(self) -> int:
@@ -80,14 +57,14 @@ class Outlook:
         above = int(np.clip(np.searchsorted(self.sizes, within), 1, len(self.sizes) - 1))
         left, right, here = (1 / np.sqrt(rows) for rows in (*self.sizes[above - 1 : above + 1], within))
         share = (left - here) / (left - right)
-
-        def between(values: FloatArray, share: float) -> FloatArray:
-            return np.asarray((1 - share) * values[above - 1] + share * values[above])
-
-        return between(self.means, share), between(self.covariances, max(share, 0.0))
+        inside = max(share, 0.0)
+        return (
+            (1 - share) * self.means[above - 1] + share * self.means[above],
+            (1 - inside) * self.covariances[above - 1] + inside * self.covariances[above],
+        )
 
     def reach(self, training: Sequence[float]) -> str:
-        """Whether candidates were studied with so many training rows: "studied", "below" or "beyond"."""
+        """Whether candidates were studied with these numbers of training rows: "studied", "below" or "beyond"."""
         if self.learns and min(training) < 0.99 * self.sizes[0]:
             return "below"
         return "beyond" if self.learns and max(training) > 1.01 * self.sizes[-1] else "studied"
@@ -152,12 +129,11 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
             share *= group.share / total
             mean += share * vector
             second += share * (np.outer(vector, vector) + np.outer(outcome, outcome))
-    flat = mean.ravel()
-    calibration = UTILITIES["calibration"].measure("the outcome")
-    nothing = np.zeros_like(second)
+    flat, nothing = mean.ravel(), np.zeros_like(second)
+    firsts = {f"{MIN_OF_GROUP} rows of group '{one.name}'": MIN_OF_GROUP * total / one.share for one in groups}
     return Outlook(
         attributes=(Attribute("group", tuple(group.name for group in groups), np.arange(len(groups))),),
-        measures=(calibration,),
+        measures=(UTILITIES["calibration"].measure("the outcome"),),
         accuracy=(0,),
         fairness=(0,),
         sizes=np.ones(1),
@@ -166,10 +142,7 @@ def assume(groups: Sequence[AssumedGroup]) -> Outlook:
         fit=nothing,
         shared=nothing,
         uncertainty=nothing,
-        teaching=max(
-            (float(MIN_ROWS), f"{MIN_ROWS} rows"),
-            *((MIN_OF_GROUP * total / one.share, f"{MIN_OF_GROUP} rows of group '{one.name}'") for one in groups),
-        ),
+        teaching=max((float(MIN_ROWS), f"{MIN_ROWS} rows"), *((rows, why) for why, rows in firsts.items())),
         basis=_words(groups, total),
         learns=False,
     )
@@ -190,18 +163,15 @@ def _kinds(group: AssumedGroup) -> list[tuple[list[int], float, float, float]]:
                 f"everyone the {whose} selects in group '{group.name}' is selected by both, yet the two means differ.",
                 "Lower the overlap, or change the rates.",
             )
-    return [(chosen, share, level, _spread(group, level)) for chosen, share, level in out]
-
-
-def _spread(group: AssumedGroup, level: float) -> float:
     if group.spread is not None:
-        return group.spread
-    if not 0 <= level <= 1:
-        raise OptionError(
-            f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
-            "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
-        )
-    return float(np.sqrt(level * (1 - level)))
+        return [(chosen, share, level, group.spread) for chosen, share, level in out]
+    for *_, level in out:
+        if not 0 <= level <= 1:
+            raise OptionError(
+                f"group '{group.name}' would need a mean of {level:.3g} among those selected by one algorithm alone.",
+                "A 0/1 outcome has means between 0 and 1: lower the overlap, or give the spread of another outcome.",
+            )
+    return [(chosen, share, level, float(np.sqrt(level * (1 - level)))) for chosen, share, level in out]
 
 
 def _check(group: AssumedGroup) -> None:

@@ -10,7 +10,7 @@ of steps is what fits alone predict. A gap is that of the mean utilities, not th
 values would be larger at the large sizes, which leave fewer rows to test on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from improvable.data.frame import build_frame
 from improvable.inference.components import gaps
 from improvable.inference.statistics import unfairness
 from improvable.results.audit import Audit
+from improvable.results.formatting import number_or_null
 
 if TYPE_CHECKING:
     import altair as alt
@@ -82,10 +83,8 @@ class Learning:
     @property
     def more_rows_help(self) -> bool | None:
         """True where some gain still rises and none falls; None where the pilot cannot tell."""
-        verdicts = {step.verdict for step in self.steps}
-        if "rising" in verdicts:
-            return "falling" not in verdicts or None
-        return False if "falling" in verdicts else None
+        rises, falls = (any(step.verdict == verdict for step in self.steps) for verdict in ("rising", "falling"))
+        return None if rises == falls else rises
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -119,11 +118,10 @@ class Learning:
 
     def table(self) -> Any:
         """All points as a data frame of the pilot's own kind."""
-        rows = [asdict(point) for point in self.points]
-        return build_frame({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
+        return frame_of(self.points, self.backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
+        """Everything as plain numbers and strings, ready for JSON."""
         return {
             "rule": self.rule,
             "more_rows_help": self.more_rows_help,
@@ -139,19 +137,16 @@ class Learning:
 
         sizes = sorted({point.training_rows for point in self.points})
         width = max(8, *(len(f"{size:,}") + 2 for size in sizes))
-        lines = ["training rows".ljust(34) + "".join(f"{size:>{width},}" for size in sizes)]
+        lines = [f"{'training rows':34}" + "".join(f"{size:>{width},}" for size in sizes)]
         labels = {kind: {p.measure for p in self.points if p.kind == kind} for kind in ("accuracy", "fairness")}
         curves: dict[str, list[LearningPoint]] = {}
         for point in self.points:
             label = f" ({point.measure})" if len(labels[point.kind]) > 1 else ""
             curves.setdefault(_named(point) + label, []).append(point)
         for name, several in curves.items():
-            for words, part in (
-                (f"{name}, status quo", "status_quo"),
-                (f"{name}, candidate", "candidate"),
-                ("  Monte Carlo error of the gain", "error"),
-            ):
-                lines.append(words.ljust(34) + "".join(f"{getattr(point, part):>{width}.3f}" for point in several))
+            parts = {"status_quo": f"{name}, status quo", "candidate": f"{name}, candidate"}
+            for part, words in (parts | {"error": "  Monte Carlo error of the gain"}).items():
+                lines.append(f"{words:34}" + "".join(f"{getattr(point, part):>{width}.3f}" for point in several))
         return "\n".join([*lines, "", *map(paragraph, self.words)])
 
     def plot(self) -> "alt.VConcatChart":
@@ -188,35 +183,31 @@ def learning_of(studies: Sequence[Audit]) -> Learning:
 def _point(study: Audit, place: int) -> LearningPoint:
     first = study.repetitions[0]
     one = first.assessment.components[place]
-    fits, both = _fits(study, place)
-    fits = fits[np.isfinite(fits).all(axis=(1, 2))]
-    count = len(fits)
-
-    def gain(mean: FloatArray) -> float:
-        before, after = both(mean)
-        return float(before - after if one.kind == "fairness" else after - before)
-
-    before, after, gained, error = (np.nan,) * 4
-    if count >= MIN_FITS:
-        before, after = (float(value) for value in both(fits.mean(axis=0)))
-        gained = gain(fits.mean(axis=0))
-        without = np.array([gain(np.delete(fits, i, axis=0).mean(axis=0)) for i in range(count)])
-        error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
-    where = one.kind, one.measure, one.group, int(study.setting["rows"]) - first.rows, first.rows, count
-    return LearningPoint(*where, before, after, gained, error)
-
-
-def _fits(study: Audit, place: int) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Utilities of every fit, shape (fits, groups, 2), and what turns their mean into a utility or gap of either."""
-    one = study.repetitions[0].assessment.components[place]
     if one.kind == "accuracy":
         found = [repetition.assessment.components[place] for repetition in study.repetitions]
-        return np.array([[(fit.status_quo, fit.candidate)] for fit in found]), lambda mean: mean[0]
-    which = place - len(study.repetitions[0].assessment.of("accuracy"))  # of the gaps, in the order of the walk
-    several = [list(gaps(repetition.evidence, study.question.claim))[which] for repetition in study.repetitions]
-    first = several[0]
-    values = np.array([gap.values for gap in several])
-    return values, lambda mean: np.asarray(unfairness(mean.T, first.protected, first.relative))
+        fits = np.array([[(fit.status_quo, fit.candidate)] for fit in found])
+    else:
+        which = place - len(first.assessment.of("accuracy"))  # of the gaps, in the order of the walk
+        several = [list(gaps(repetition.evidence, study.question.claim))[which] for repetition in study.repetitions]
+        fits, gap = np.array([gap.values for gap in several]), several[0]
+    fits = fits[np.isfinite(fits).all(axis=(1, 2))]  # shape (fits, groups, 2)
+    count = len(fits)
+
+    def both(mean: FloatArray) -> tuple[float, float, float]:
+        """The status quo's utility or gap, the candidate's, and what is gained."""
+        if one.kind == "accuracy":
+            before, after = mean[0].tolist()
+            return before, after, after - before
+        before, after = unfairness(mean.T, gap.protected, gap.relative).tolist()
+        return before, after, before - after
+
+    before, after, gain, error = (np.nan,) * 4
+    if count >= MIN_FITS:
+        before, after, gain = both(fits.mean(axis=0))
+        without = np.array([both(np.delete(fits, i, axis=0).mean(axis=0))[2] for i in range(count)])
+        error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
+    where = one.kind, one.measure, one.group, int(study.setting["rows"]) - first.rows, first.rows, count
+    return LearningPoint(*where, before, after, gain, error)
 
 
 def _step(before: LearningPoint, after: LearningPoint, critical: float) -> LearningStep:
@@ -237,8 +228,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _plain(one: LearningPoint | LearningStep) -> dict[str, Any]:
-    """A number that is none is null in JSON."""
-    return {
-        name: None if isinstance(value, float) and not np.isfinite(value) else value
-        for name, value in asdict(one).items()
-    }
+    """A number that is undefined is null in JSON."""
+    return {name: number_or_null(v) if isinstance(v, float) else v for name, v in asdict(one).items()}
+
+
+def frame_of(points: Sequence[Any], backend: Any) -> Any:
+    """Points as a data frame of the caller's own kind."""
+    rows = [asdict(point) for point in points]
+    return build_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)

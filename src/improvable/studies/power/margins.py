@@ -34,6 +34,9 @@ POINTS_PER_BLOCK = 2_000
 LEAST_P = 1e-9
 LARGEST = 8.0  # standard errors: p-values below are as good as 0
 
+Statistic = Callable[[FloatArray], FloatArray]
+"""Of utilities, shape (points, width) -> (points, conditions); large values speak for improvement."""
+
 
 @dataclass(frozen=True)
 class Tests:
@@ -47,7 +50,7 @@ class Tests:
         """Some of the values, of some tests."""
         return Tests(self.values[points][:, which], self.scale[points][:, which], self.spread[np.ix_(which, which)])
 
-    def margin(self, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    def margin(self, statistic: Statistic) -> FloatArray:
         """The smallest of some affine statistics over their errors; minus infinity where one is undefined or fixed."""
         width = self.values.shape[1]
         constants = statistic(np.zeros((1, width)))[0]
@@ -73,26 +76,14 @@ def margins(
 ) -> FloatArray:
     """The weakest component of a claim in each of many test samples, in standard errors, shape (points,).
 
-    That is the normal quantile of one minus the p-value; minus infinity where the p-value is 1.
-
-    Parameters
-    ----------
-    outlook : Outlook
-        For groups and utilities.
-    claim : Claim
-    mean : array of shape (width,)
-        The population's mean contribution.
-    covariance : array of shape (width, width)
-        Of a test sample's mean contribution.
-    units : int
-        How many rows or clusters a test sample has.
-    test, train : arrays of shape (points, width)
-        Mean contributions over test rows, and over training rows, which fix the reference pair of groups; None where
-        it is chosen on the test rows.
-    seed : int
-        For the folded gap, and for a reference chosen on test rows, which are drawn.
+    That is the normal quantile of one minus the p-value; minus infinity where the p-value is 1. `mean` is the
+    population's mean contribution and `covariance` that of a test sample of `units` rows or clusters. `test`
+    and `train`, (points, width), are mean contributions over test rows, and over training rows, which fix the reference
+    pair of groups; None where it is chosen on the test rows. That, and the folded gap, take draws, which `seed` fixes.
     """
-    member = _places(outlook)
+    # The strata of every group of every attribute, then of everyone, shape (places, strata).
+    groups = [attribute.member == g for attribute in outlook.attributes for g in range(len(attribute.levels))]
+    member = np.array([*groups, np.ones(len(outlook.attributes[0].member))], dtype=np.float64)
     values, counted = _by_place(test, outlook, member)
     _, usual = _by_place(mean[None], outlook, member)
     # The residual variance of a row that counts does not depend on how many rows count. What a small pilot could as
@@ -103,22 +94,18 @@ def margins(
     chosen = values if train is None else _by_place(train, outlook, member)[0]
     at = np.arange(values.shape[1]).reshape(len(member), len(outlook.measures), 2)
     z = np.full(len(values), np.inf)
-    for which, statistic in _accuracy(outlook, claim, at):
-        z = np.minimum(z, tests.of(which).margin(statistic))
-    for gap in _gaps(outlook, claim, at):
-        part = tests.of(gap.which)
-        folded = claim.gap == "absolute"
-        margin = gap.folded(part, seed) if folded else gap.signed(part, chosen[:, gap.which[STATUS_QUO::2]])
-        if train is None and not folded:
-            margin = gap.chosen(margin, part, kappa(gap.groups, units), seed)
-        z = np.minimum(z, margin)
+    if claim.asks("accuracy"):
+        for which, statistic in _accuracy(outlook, claim, at):
+            z = np.minimum(z, tests.of(which).margin(statistic))
+    if claim.asks("fairness"):
+        for gap in _gaps(outlook, claim, at):
+            part = tests.of(gap.which)
+            folded = claim.gap == "absolute"
+            margin = gap.folded(part, seed) if folded else gap.signed(part, chosen[:, gap.which[STATUS_QUO::2]])
+            if train is None and not folded:
+                margin = gap.chosen(margin, part, kappa(gap.groups, units), seed)
+            z = np.minimum(z, margin)
     return z
-
-
-def _places(outlook: Outlook) -> FloatArray:
-    """The strata of every group of every attribute, and at last of everyone, shape (places, strata)."""
-    groups = [attribute.member == g for attribute in outlook.attributes for g in range(len(attribute.levels))]
-    return np.array([*groups, np.ones(len(outlook.attributes[0].member))], dtype=np.float64)
 
 
 def _by_place(means: FloatArray, outlook: Outlook, member: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -134,8 +121,7 @@ def _by_place(means: FloatArray, outlook: Outlook, member: FloatArray) -> tuple[
 
 def _utility_covariance(mean: FloatArray, covariance: FloatArray, outlook: Outlook, member: FloatArray) -> FloatArray:
     """The delta method: covariance of all utilities, from that of the sums. U = u / w moves by (du - U dw) / w."""
-    measures = len(outlook.measures)
-    shape = (len(member), measures, 2)
+    shape = (len(member), len(outlook.measures), 2)
     utilities, counted = (part[0].reshape(shape) for part in _by_place(mean[None], outlook, member))
     pairs = len(mean) // (4 * member.shape[1])
     gradient = np.zeros((*shape, member.shape[1], pairs, 2, 2))
@@ -143,24 +129,21 @@ def _utility_covariance(mean: FloatArray, covariance: FloatArray, outlook: Outlo
         if counted[place, m, t] > 0:
             gradient[place, m, t, :, m, t, U] = member[place] / counted[place, m, t]
             gradient[place, m, t, :, m, t, W] = -member[place] * utilities[place, m, t] / counted[place, m, t]
-    for m in range(pairs, measures):
+    for m in range(pairs, len(outlook.measures)):
         for at, slope in slopes_of(utilities[:, :pairs], outlook.measures[m], m):
             gradient[:, m] += np.nan_to_num(slope)[..., None, None, None, None] * gradient[:, at]
     flat = gradient.reshape(utilities.size, -1)
     return np.asarray(flat @ covariance @ flat.T)
 
 
-def _accuracy(
-    outlook: Outlook, claim: Claim, at: IntArray
-) -> Iterator[tuple[IntArray, Callable[[FloatArray], FloatArray]]]:
+def _accuracy(outlook: Outlook, claim: Claim, at: IntArray) -> Iterator[tuple[IntArray, Statistic]]:
     """Which values each accuracy statistic reads, and the statistic."""
     names = [level for attribute in outlook.attributes for level in attribute.levels]
-    for m in outlook.accuracy if claim.asks("accuracy") else ():
+    for m in outlook.accuracy:
         measure = outlook.measures[m]
         for name in names if claim.overall is None else [EVERYONE]:
             weights = claim.overall if isinstance(claim.overall, Mapping) else {name: 1.0}
-            groups = [group for group, weight in weights.items() if weight > 0]
-            share = np.array([weights[group] for group in groups]) / sum(weights.values())
+            share = np.array(list(weights.values())) / sum(weights.values())
             delta, better = claim.delta_of(name, measure.label), 1 if measure.higher_is_better else -1
 
             def statistic(
@@ -169,12 +152,12 @@ def _accuracy(
                 both = np.einsum("g,pgt->pt", share, values.reshape(len(values), -1, 2))
                 return accuracy_statistic(both[:, :1], both[:, 1:], delta, claim.form, better)
 
-            places = [-1] if isinstance(claim.overall, str) else [names.index(group) for group in groups]
+            places = [-1] if isinstance(claim.overall, str) else [names.index(group) for group in weights]
             yield at[places, m].ravel(), statistic
 
 
 def _gaps(outlook: Outlook, claim: Claim, at: IntArray) -> Iterator["_Gap"]:
-    for m in outlook.fairness if claim.asks("fairness") else ():
+    for m in outlook.fairness:
         measure, first = outlook.measures[m], 0
         for attribute in outlook.attributes:
             protected = attribute.place_of(claim.protected)
@@ -198,7 +181,7 @@ class _Gap:
 
     def signed(self, tests: Tests, status_quo: FloatArray) -> FloatArray:
         """The margin with the reference pair that is widest in `status_quo`, of shape (points, groups)."""
-        references = self._references(status_quo)
+        references = self._references(self.turn * status_quo)
         z = np.empty(len(references))
         for pair in np.unique(references, axis=0):
             points = (references == pair).all(axis=1)
@@ -213,13 +196,11 @@ class _Gap:
 
     def folded(self, tests: Tests, seed: int) -> FloatArray:
         """The paper's folded gap has a kink, so its centered p-value is counted among normal draws of the utilities."""
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
-        half = rng.standard_normal((FOLDED_DRAWS // 2, len(self.which))) @ root(tests.spread).T
+        half = _normal(tests.spread, FOLDED_DRAWS // 2, seed, 2)
         noise = np.concatenate([half, -half])
 
         def statistic(values: FloatArray) -> FloatArray:
-            before, after = self._turned(values)
-            return folded_statistic(before, after, self.delta, self.claim.form, self.protected)
+            return folded_statistic(*self._turned(values), self.delta, self.claim.form, self.protected)
 
         z = np.empty(len(tests.values))
         for start in range(0, len(z), POINTS_PER_BLOCK):
@@ -238,36 +219,29 @@ class _Gap:
         tests in which the same pairs count.
         """
         both = np.stack(self._turned(tests.values), axis=-1)
-        high, low = np.array(ordered_pairs(self.groups, self.protected)).T
+        pairs = np.array(ordered_pairs(self.groups, self.protected))
         # What makes gaps of utilities, shape (pairs, groups); zeros for a protected group beside itself.
-        contrasts = np.eye(self.groups)[high] - np.eye(self.groups)[low]
-        counted = self._contact_sets(np.nan_to_num(both[..., STATUS_QUO]), tests.spread, contrasts, reach)
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4,)))
-        noise = rng.standard_normal((REFERENCE_DRAWS, len(self.which))) @ root(tests.spread).T
-        gaps, drawn = (
-            np.einsum("pgt,ig->pit", one, contrasts) for one in (both, noise.reshape(REFERENCE_DRAWS, -1, 2))
-        )
+        contrasts = np.eye(self.groups)[pairs[:, 0]] - np.eye(self.groups)[pairs[:, 1]]
         shape = (self.groups, 2, self.groups, 2)
         spread = np.einsum("ig,gthu,jh->itju", contrasts, tests.spread.reshape(shape), contrasts, optimize=True)
+        # In each test, which pairs may be the status quo's widest (`contact_set`), shape (points, pairs).
+        status_quo = np.nan_to_num(both[..., STATUS_QUO])
+        widest = (self._references(status_quo)[:, None] == pairs).all(axis=2).argmax(axis=1)
+        before, together = status_quo @ contrasts.T, spread[:, STATUS_QUO, :, STATUS_QUO]
+        variances = np.diag(together)[:, None] + np.diag(together) - 2 * together
+        short = np.take_along_axis(before, widest[:, None], axis=1) - before
+        tie = TIE * np.abs(status_quo).max(axis=1, keepdims=True)
+        near = short <= reach * np.sqrt(np.maximum(variances, 0.0))[widest] + tie
+        counted = near & contrasts.any(axis=1)
         z, several = plain.copy(), np.isfinite(plain) & (counted.sum(axis=1) > 1)
+        if not several.any():
+            return z
+        noise = _normal(tests.spread, REFERENCE_DRAWS, seed, 4).reshape(REFERENCE_DRAWS, -1, 2)
+        gaps, drawn = (np.einsum("pgt,ig->pit", one, contrasts) for one in (both, noise))
         for some in np.unique(counted[several], axis=0):
             points = several & (counted == some).all(axis=1)
             z[points] = self._weakest(gaps[points], drawn, spread, some)
         return z
-
-    def _contact_sets(
-        self, status_quo: FloatArray, spread: FloatArray, contrasts: FloatArray, reach: float
-    ) -> BoolArray:
-        """In each test, which of `ordered_pairs` may be the status quo's widest; shape (points, pairs)."""
-        references, pairs = self._references(status_quo, turned=True), ordered_pairs(self.groups, self.protected)
-        widest = (references[:, None] == np.array(pairs)).all(axis=2).argmax(axis=1)
-        own = spread[STATUS_QUO::2, STATUS_QUO::2]
-        gaps, together = status_quo @ contrasts.T, contrasts @ own @ contrasts.T
-        variances = np.diag(together)[:, None] + np.diag(together) - 2 * together
-        short = np.take_along_axis(gaps, widest[:, None], axis=1) - gaps
-        tie = TIE * np.abs(status_quo).max(axis=1, keepdims=True)
-        near = short <= reach * np.sqrt(np.maximum(variances, 0.0))[widest] + tie
-        return np.asarray(near & contrasts.any(axis=1))
 
     def _weakest(self, gaps: FloatArray, drawn: FloatArray, spread: FloatArray, counted: BoolArray) -> FloatArray:
         """The weakest margin of tests in which the same pairs count: the normal quantile of one minus their p-values.
@@ -289,15 +263,19 @@ class _Gap:
             z = np.minimum(z, np.maximum(-ndtri(against / REFERENCE_DRAWS), -LARGEST))
         return z
 
-    def _references(self, status_quo: FloatArray, turned: bool = False) -> IntArray:
-        """`statistics.reference_pair` of every point at once, shape (points, 2)."""
-        others = np.nan_to_num(status_quo if turned else self.turn * status_quo)
-        points = np.arange(len(others))
+    def _references(self, turned: FloatArray) -> IntArray:
+        """`statistics.reference_pair` of every point at once, (points, groups) -> (points, 2)."""
+        others = np.nan_to_num(turned)
         low = np.argmin(others, axis=1) if self.protected is None else np.full(len(others), self.protected)
-        others[points, low] = -np.inf
+        others[np.arange(len(others)), low] = -np.inf
         return np.stack([np.argmax(others, axis=1), low], axis=1)
 
     def _turned(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The status quo's and the candidate's values of all groups, from (..., groups * 2)."""
         both = self.turn * values.reshape(*values.shape[:-1], -1, 2)
         return both[..., STATUS_QUO], both[..., CANDIDATE]
+
+
+def _normal(covariance: FloatArray, draws: int, seed: int, key: int) -> FloatArray:
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
+    return np.asarray(rng.standard_normal((draws, len(covariance))) @ root(covariance).T)

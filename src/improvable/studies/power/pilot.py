@@ -86,17 +86,18 @@ def _scarcest(rows: Any, settings: Settings) -> int:
     if fewest < MIN_SELECTED:
         raise DataError(
             f"the pilot is too small to plan from: the status quo selects {fewest} rows of group '{name}'.",
-            f"At least {MIN_SELECTED} are needed; bring more rows, or plan from assumed utilities.",
+            f"At least {MIN_SELECTED} are needed; add rows, or plan from assumed utilities.",
         )
     return fewest
 
 
 def _outlook(studies: Sequence[Audit], teaching: tuple[float, str]) -> Outlook:
     total = int(studies[0].setting["rows"])
-    first = studies[0].repetitions[0].evidence
-    training = np.array([total - np.mean([one.rows for one in study.repetitions]) for study in studies])
-    observed = [_means(study.repetitions) for study in studies]
-    covariances = np.stack([_covariance(study.repetitions) for study in studies])
+    first, fits = studies[0].repetitions[0].evidence, [study.repetitions for study in studies]
+    training = np.array([total - np.mean([one.rows for one in several]) for several in fits])
+    # Each fit's mean contribution over the rows it did not see, one array of shape (fits, width) per size.
+    observed = [np.stack([one.evidence.sums.ravel() / one.rows for one in several]) for several in fits]
+    covariances = np.stack([np.mean([_covariance(one) for one in several], axis=0) for several in fits])
     typical = covariances.mean(axis=0)
     fit, shared = _fit_covariances(observed, covariances, training, total)
     noise = np.array([np.cov(means.T) / len(means) for means in observed])
@@ -117,18 +118,10 @@ def _outlook(studies: Sequence[Audit], teaching: tuple[float, str]) -> Outlook:
     )
 
 
-def _means(repetitions: Sequence[Comparison]) -> FloatArray:
-    """Each fit's mean contribution over the rows it did not see, shape (fits, width)."""
-    return np.stack([repetition.evidence.sums.ravel() / repetition.rows for repetition in repetitions])
-
-
-def _covariance(repetitions: Sequence[Comparison]) -> FloatArray:
+def _covariance(repetition: Comparison) -> FloatArray:
     """The covariance of a row's contribution, from bootstrap sums; of clusters, per row of them."""
-    parts = [
-        np.cov(repetition.evidence.draws.reshape(len(repetition.evidence.draws), -1).T) / repetition.rows
-        for repetition in repetitions
-    ]
-    return np.asarray(np.mean(parts, axis=0))
+    draws = repetition.evidence.draws
+    return np.asarray(np.cov(draws.reshape(len(draws), -1).T) / repetition.rows)
 
 
 def _fit_covariances(
@@ -148,8 +141,7 @@ def _fit_covariances(
     scale = np.sqrt(np.maximum(np.diag(covariances.mean(axis=0)), 1e-300))
     units = np.outer(scale, scale)
     precision = np.sqrt(len(observed[0]) / 2) / (USUAL_FIT + ratio**2)
-    basis = np.stack([precision, -ratio * precision], axis=1)
-    basis = np.concatenate([basis, [[0.0, 1 / USUAL_FIT]]])
+    basis = np.concatenate([np.stack([precision, -ratio * precision], axis=1), [[0.0, 1 / USUAL_FIT]]])
     wanted = np.concatenate([(target / units).reshape(len(ratio), -1) * precision[:, None], np.zeros((1, width**2))])
     flat, *_ = np.linalg.lstsq(basis, wanted, rcond=None)
     fit, shared = flat.reshape(2, width, width) * units
@@ -159,10 +151,9 @@ def _fit_covariances(
 
 def _smoothed(means: FloatArray, noise: FloatArray, training: FloatArray) -> FloatArray:
     """Means as a + b / sqrt(training rows), by weighted least squares, at the same sizes."""
-    scale = np.maximum(np.array([np.trace(part) for part in noise]), 1e-300)
-    weight = 1 / np.sqrt(scale)
+    weight = 1 / np.sqrt(np.maximum([[np.trace(part)] for part in noise], 1e-300))
     basis = np.stack([np.ones_like(training), 1 / np.sqrt(training)], axis=1)
-    coefficients, *_ = np.linalg.lstsq(basis * weight[:, None], means * weight[:, None], rcond=None)
+    coefficients, *_ = np.linalg.lstsq(basis * weight, means * weight, rcond=None)
     return np.asarray(basis @ coefficients)
 
 

@@ -1,22 +1,53 @@
-"""The result of planning: numbers, table, words and picture."""
+"""Plans of an audit: how likely it is to reject, from a pilot or from assumptions, and the rows that suffice."""
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from improvable.data.frame import build_frame
+import numpy as np
+
+from improvable.data.frame import FrameLike
 from improvable.errors import OptionError
-from improvable.question.claim import Claim
-from improvable.studies.power.learning import Learning
-from improvable.studies.power.simulate import PowerPoint, SampleSize
+from improvable.question.claim import Claim, check_claim, make_claim
+from improvable.question.options import check_integer, check_number
+from improvable.question.settings import Scheme
+from improvable.studies.power.assumptions import AssumedGroup, Outlook, assume
+from improvable.studies.power.learning import Learning, frame_of
+from improvable.studies.power.simulate import (
+    PLAN_ROWS,
+    PowerPoint,
+    SampleSize,
+    Setting,
+    mixture_moments,
+    power_point,
+    range_of_outlooks,
+    rounded,
+    sample_size,
+)
 
 if TYPE_CHECKING:
     import altair as alt
 
+TRAIN_FRACTIONS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
+REPETITIONS = (1, 3, 7, 15)
+MULTIPLES = (0.25, 0.5, 0.75, 1.25, 1.5, 2.0)  # of the rows that reach the wanted power
+SHARES = {"delta_accuracy": (0.0, 0.02, 0.05, 0.1), "delta_fairness": (0.0, 0.1, 0.25, 0.5)}
 NOT_EVIDENCE = "Power at an estimated or assumed effect is not evidence that the effect exists."
 OTHER_ROWS = (
     "Plan on rows other than those to be audited: a train fraction or a rule chosen because it does well on some rows "
     "cannot be tested at the stated level on those rows."
 )
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What is varied, one thing at a time; an empty field has its own default."""
+
+    rows: tuple[int, ...] = ()
+    train_fractions: tuple[float, ...] = ()
+    repetitions: tuple[int, ...] = ()
+    deltas_accuracy: tuple[float, ...] = ()
+    deltas_fairness: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +106,7 @@ class PowerPlan:
         return all(size.rows is None for size in self.sample_sizes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, ready for JSON."""
+        """Everything as plain numbers and strings, ready for JSON."""
         import improvable
 
         asked, best, claim = self.asked, self.best, self.claim.to_dict()
@@ -105,11 +136,10 @@ class PowerPlan:
 
     def table(self) -> Any:
         """All points as a data frame of the pilot's own kind."""
-        rows = [asdict(point) for point in self.points]
-        return build_frame({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
+        return frame_of(self.points, self.backend)
 
     def csv(self) -> str:
-        """All points as the text of a CSV file."""
+        """All points, in CSV."""
         import polars as pl
 
         return pl.DataFrame([asdict(point) for point in self.points], infer_schema_length=None).write_csv()
@@ -129,7 +159,7 @@ class PowerPlan:
         from improvable.report.plots.power import power_curves
 
         rows: list[dict[str, Any]] = [
-            {"x": p.rows, "series": scheme_name(p), "power": p.power, "error": p.error}
+            {"x": p.rows, "series": _scheme_name(p), "power": p.power, "error": p.error}
             for p in self.points
             if p.varied == "rows"
         ]
@@ -144,7 +174,7 @@ class PowerPlan:
     def _findings(self) -> list[str]:
         asked, best = self.asked, self.best
         times = f"{asked.repetitions} {'repetition' if asked.repetitions == 1 else 'repetitions'}"
-        how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {scheme_words(asked)}"
+        how = times.replace(" ", " forward ") if asked.scheme == "forward" else f"{times} of {_scheme_words(asked)}"
         says = f"with {asked.rows:,} rows and {how}, the audit rejects with probability {number(asked.power)}"
         out = []
         if asked.low is not None and asked.high is not None:
@@ -157,8 +187,17 @@ class PowerPlan:
             most = max(size.most_tried for size in self.sample_sizes)
             return [*out, f"{says}, and no number of rows up to {most:,} makes that {number(self.wanted)}."]
         out.append(f"{says} (Monte Carlo error {number(asked.error, 3)}).")
-        sizes = self.sample_sizes if self.learns else self.sample_sizes[:2]
-        out += [*map(self._size_words, sizes), self._side_by_side()]
+        out += [self._size_words(size) for size in (self.sample_sizes if self.learns else self.sample_sizes[:2])]
+        forward, split = self.sample_sizes[:2]
+        one, other = _scheme_words(forward), _scheme_words(split)
+        if forward.rows is not None and split.rows is not None:
+            text = f"{one} need {forward.rows / split.rows:.0%} of the rows that {other} needs"
+        elif forward.rows is None and split.rows is None:
+            text = f"neither {one} nor {other} would reach it"
+        else:
+            reached, not_reached = (one, other) if split.rows is None else (other, one)
+            text = f"{reached} would reach it, and {not_reached} would not"
+        out.append(f"Side by side: {text}. Declare the scheme before the audit.")
         same = [f"{fraction:g}" for fraction in self.best_fractions if fraction != best.train_fraction]
         also = f"; within Monte Carlo error of it: {', '.join(same)}" if same else ""
         if not self.learns:
@@ -174,24 +213,8 @@ class PowerPlan:
             )
         return out
 
-    def _notes(self) -> list[str]:
-        return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
-
-    def _side_by_side(self) -> str:
-        """What either scheme needs, in one sentence."""
-        forward, split = self.sample_sizes[:2]
-        one, other = scheme_words(forward), scheme_words(split)
-        if forward.rows is not None and split.rows is not None:
-            text = f"{one} need {forward.rows / split.rows:.0%} of the rows that {other} needs"
-        elif forward.rows is None and split.rows is None:
-            text = f"neither {one} nor {other} would reach it"
-        else:
-            reached, not_reached = (one, other) if split.rows is None else (other, one)
-            text = f"{reached} would reach it, and {not_reached} would not"
-        return f"Side by side: {text}. Declare the scheme before the audit."
-
     def _size_words(self, size: SampleSize) -> str:
-        start = f"To reach {number(self.wanted)} by {scheme_words(size)}:"
+        start = f"To reach {number(self.wanted)} by {_scheme_words(size)}:"
         if size.rows is None:
             return f"{start} more than {size.most_tried:,} rows, or no number of rows."
         low = f"{size.rows_low:,}" if size.rows_low else "fewer"
@@ -199,18 +222,20 @@ class PowerPlan:
         text = f"{start} {size.rows:,} rows (Monte Carlo error: {low} to {high})"
         if not self.learns:
             return f"{text}."
-        least = (
-            f"more than {size.most_tried:,}, or never" if size.rows_at_low_end is None else f"{size.rows_at_low_end:,}"
-        )
+        never = f"more than {size.most_tried:,}, or never"
+        least = never if size.rows_at_low_end is None else f"{size.rows_at_low_end:,}"
         return f"{text}; at the lower end of that range, {least}."
+
+    def _notes(self) -> list[str]:
+        return [NOT_EVIDENCE, OTHER_ROWS] if self.learns else [NOT_EVIDENCE]
 
     def _tables(self) -> list[str]:
         """One small table per curve."""
         out = []
         for varied in dict.fromkeys(point.varied for point in self.points):
             several = [p for p in self.points if p.varied == varied]
-            for how in dict.fromkeys(map(scheme_name, several)) if varied == "rows" else [None]:
-                curve = [p for p in several if how in (None, scheme_name(p))]
+            for how in dict.fromkeys(map(_scheme_name, several)) if varied == "rows" else [None]:
+                curve = [p for p in several if how in (None, _scheme_name(p))]
                 head = varied.replace("_", " ") + ("" if how is None else f", {how}")
                 lines = {
                     head: [f"{x:,}" if isinstance(x, int) else f"{x:g}" for x in (getattr(p, varied) for p in curve)],
@@ -225,13 +250,228 @@ class PowerPlan:
         return out
 
 
-def scheme_name(one: PowerPoint | SampleSize) -> str:
-    """Of a curve."""
+def power_from_pilot(
+    data: FrameLike,
+    *,
+    rows: int | None = None,
+    scheme: Scheme = "forward",
+    repetitions: int = 7,
+    train_fraction: float = 0.5,
+    alpha: float = 0.05,
+    wanted: float = 0.8,
+    tried: Tried | None = None,
+    simulations: int = 2_000,
+    sizes: int = 6,
+    fits: int = 30,
+    seed: int = 0,
+    **question: Any,
+) -> PowerPlan:
+    """Plan an audit from a pilot: rows like those to come, which the audit itself will not use.
+
+    The rule is fitted on parts of the pilot of several sizes and judged on the rest. From the moments of what the rows
+    contribute, the whole procedure is simulated by its sums, for any number of rows.
+
+    Parameters
+    ----------
+    data : data frame or path
+        The pilot.
+    rows : int, optional
+        Rows that the audit will have; as many as the pilot by default.
+    scheme : {"forward", "split"}
+        Which one is asked for; both are planned for, side by side.
+    repetitions, alpha
+        As in `audit`.
+    train_fraction : float
+        Of the paper's split.
+    wanted : float
+        The power to look for a sample size for.
+    tried : Tried, optional
+        Other values of what is varied.
+    simulations : int
+        Simulated audits behind each number.
+    sizes, fits : int
+        At how many numbers of training rows the rule is studied, and with how many fits at each.
+    seed : int
+        Same seed, same pilot: same result.
+    **question
+        Every other argument of `audit` but draws and run_folder: outcome, group, status_quo, rule, features, deltas.
+
+    Examples
+    --------
+    >>> import improvable
+    >>> from improvable.studies.power import power_from_pilot
+    >>> plan = power_from_pilot(
+    ...     improvable.datasets.care_management(4_000, seed=1), rows=8_000, simulations=200, fits=5, sizes=3,
+    ...     outcome="gagne_sum_t", group="race", rule="linear", features=["gagne_sum_tm1", "dem_female"],
+    ...     status_quo=improvable.threshold("risk_score_t", capacity=0.1),
+    ... )
+    >>> plan.asked.rows
+    8000
+    """
+    from improvable.studies.power.pilot import learn  # which needs what audits need
+
+    check_integer("sizes", sizes, 2)
+    check_integer("fits", fits, 3)
+    for name in {"draws", "run_folder"} & question.keys():
+        raise OptionError(f"a plan does not take {name}.", "Omit it: a plan draws nothing and keeps no repetitions.")
+    _check(wanted, simulations, seed)
+    setting = Setting(PLAN_ROWS if rows is None else rows, repetitions, Claim(), alpha, scheme, train_fraction)
+    question |= {"scheme": scheme, "repetitions": repetitions}
+    outlook, study, learned = learn(data, rows, sizes, fits, question, seed)
+    total = int(study.setting["rows"]) if rows is None else rows
+    setting = replace(setting, rows=total, claim=study.question.claim, teaching=outlook.teaching)
+    cautions = [caution.text for caution in study.cautions if caution.kind in ("dropped", "groups")]
+    plan = _plan(outlook, setting, wanted, tried or Tried(), simulations, seed, cautions, study.backend)
+    return replace(plan, learned=learned)
+
+
+def power_from_assumptions(
+    groups: Sequence[AssumedGroup],
+    *,
+    rows: int,
+    scheme: Scheme = "forward",
+    repetitions: int = 7,
+    train_fraction: float = 0.5,
+    alpha: float = 0.05,
+    wanted: float = 0.8,
+    tried: Tried | None = None,
+    simulations: int = 2_000,
+    seed: int = 0,
+    **claim: Any,
+) -> PowerPlan:
+    """Plan an audit from assumed utilities and selection rates, for the mean outcome among the selected (calibration).
+
+    The candidate is taken as fixed: it does not get better with training rows.
+
+    Parameters
+    ----------
+    groups : sequence of AssumedGroup
+    rows : int
+        Rows that the audit will have.
+    scheme, repetitions, train_fraction, alpha, wanted, tried, simulations, seed
+        As in `power_from_pilot`.
+    **claim
+        delta_accuracy, delta_fairness, form, gap, protected, overall, ask and no_worse, as in `audit`.
+
+    Examples
+    --------
+    >>> from improvable.studies.power import AssumedGroup, power_from_assumptions
+    >>> plan = power_from_assumptions(
+    ...     [
+    ...         AssumedGroup("black", 0.12, rates=(0.05, 0.07), means=(6.5, 7.4), spread=3.5, overlap=0.4),
+    ...         AssumedGroup("white", 0.88, rates=(0.027, 0.024), means=(5.1, 7.3), spread=3.5, overlap=0.3),
+    ...     ],
+    ...     rows=80_000, simulations=200,
+    ... )
+    >>> plan.asked.power > 0.9
+    True
+    """
+    _check(wanted, simulations, seed)
+    asked = make_claim(**claim, accuracy=["calibration"], fairness=["calibration"])
+    outlook = assume(groups)
+    check_claim(asked, [attribute.levels for attribute in outlook.attributes], ["calibration"])
+    setting = Setting(rows, repetitions, asked, alpha, scheme, train_fraction, outlook.teaching)
+    return _plan(outlook, setting, wanted, tried or Tried(), simulations, seed)
+
+
+def _check(wanted: float, simulations: int, seed: int) -> None:
+    check_number("the wanted power", wanted, 0, 1)
+    check_integer("simulations", simulations, 100)
+    check_integer("seed", seed, 0)
+
+
+def _plan(
+    outlook: Outlook,
+    setting: Setting,
+    wanted: float,
+    tried: Tried,
+    simulations: int,
+    seed: int,
+    cautions: Sequence[str] = (),
+    backend: Any = "polars",
+) -> PowerPlan:
+    """Power as asked and as each thing is varied in turn, and the fewest rows that reach the wanted power."""
+    fractions = sorted({*(tried.train_fractions or TRAIN_FRACTIONS), setting.train_fraction})
+    repetitions = sorted({*(tried.repetitions or REPETITIONS), setting.repetitions})
+    varied = {
+        "train_fraction": [replace(setting, scheme="split", train_fraction=fraction) for fraction in fractions],
+        "repetitions": [replace(setting, repetitions=k) for k in repetitions],
+    }
+    for name, deltas in (("delta_accuracy", tried.deltas_accuracy), ("delta_fairness", tried.deltas_fairness)):
+        usual = setting.claim.form == "ratio" and not isinstance(getattr(setting.claim, name), Mapping)
+        varied[name] = []
+        for delta in deltas or (SHARES[name] if usual else ()):
+            check_number(name, delta, -np.inf, np.inf)
+            margin = {} if name == "delta_fairness" else {"no_worse": None}  # which is another word for a delta
+            claim = replace(setting.claim, **{name: float(delta)}, **margin)  # type: ignore[arg-type]
+            varied[name].append(replace(setting, claim=claim))
+    views = [outlook, *range_of_outlooks(outlook, setting, seed)]
+
+    def curve(name: str, several: Sequence[Setting]) -> list[PowerPoint]:
+        return [power_point(name, one, views, simulations, seed) for one in several]
+
+    curves = {name: curve(name, several) for name, several in varied.items()}
+    best = max(curves["train_fraction"], key=lambda point: point.power)
+    compared = dict.fromkeys([setting.train_fraction, best.train_fraction or 0.0])
+    schemes = [replace(setting, scheme="forward")]
+    schemes += [replace(setting, scheme="split", train_fraction=fraction) for fraction in compared]
+    sizes = [sample_size(one, wanted, views, simulations, seed) for one in schemes]
+    # By default the rows tried are some around those that reach the wanted power.
+    enough = [size.rows for size in sizes if size.rows is not None]
+    around = [max(PLAN_ROWS, rounded(multiple * (*enough, setting.rows)[0])) for multiple in MULTIPLES]
+    rows = sorted({*(tried.rows or (*around, *enough)), setting.rows})
+    by_rows = [curve("rows", [replace(one, rows=n) for n in rows]) for one in schemes]
+    return PowerPlan(
+        asked=by_rows[schemes.index(setting)][rows.index(setting.rows)],
+        best=best,
+        points=tuple(point for several in (*by_rows, *curves.values()) for point in several),
+        sample_sizes=tuple(sizes),
+        wanted=wanted,
+        alpha=setting.alpha,
+        claim=setting.claim,
+        groups=tuple(level for attribute in outlook.attributes for level in attribute.levels),
+        learns=outlook.learns,
+        simulations=simulations,
+        seed=seed,
+        basis=outlook.basis,
+        cautions=(*cautions, *_doubts(outlook, setting)),
+        backend=backend,
+    )
+
+
+def _doubts(outlook: Outlook, setting: Setting) -> list[str]:
+    """What a reader must know about a plan."""
+    mean, _ = mixture_moments(outlook, setting)
+    counted = mean.reshape(len(outlook.attributes[0].member), -1, 2, 2)[..., 1]
+    out = []
+    for attribute in outlook.attributes:
+        for g, level in enumerate(attribute.levels):
+            rows = float(counted[attribute.member == g].sum(axis=0).min()) * setting.test_rows
+            if rows < 30:
+                out.append(
+                    f"with {setting.rows:,} rows about {rows:.0f} test rows of group '{level}' count; with fewer than "
+                    "30 both the test and this plan are unreliable."
+                )
+    training, cuts = setting.training_rows, setting.cuts
+    reach = outlook.reach(training)
+    if reach == "below":
+        out.append(f"the rule was not studied with as few as {training[0]:,} training rows: that part is extrapolated.")
+    if reach == "beyond":
+        out.append(f"the rule was not studied with as many as {training[-1]:,} training rows.")
+    if cuts.reason is not None:
+        split = ", as in the paper's split" if len(cuts.ends) == 1 else ""
+        out.append(
+            f"with {setting.rows:,} rows the first block of a forward repetition takes {100 * cuts.ends[0]:g}% of "
+            f"them{split}: it must hold {cuts.reason}."
+        )
+    return out
+
+
+def _scheme_name(one: PowerPoint) -> str:
     return "forward" if one.train_fraction is None else f"split at {100 * one.train_fraction:g}%"
 
 
-def scheme_words(one: PowerPoint | SampleSize) -> str:
-    """In a sentence."""
+def _scheme_words(one: PowerPoint | SampleSize) -> str:
     fraction = one.train_fraction
     return "forward repetitions" if fraction is None else f"the paper's split with {100 * fraction:g}% for training"
 
@@ -247,8 +487,5 @@ def number(value: float | None, digits: int = 2) -> str:
     if value is None:
         return "-"
     least = 10**-digits
-    if value < least:
-        return f"<{least:.{digits}f}".replace("0.", ".", 1)
-    if value > 1 - least:
-        return f">{1 - least:.{digits}f}".replace("0.", ".", 1)
-    return f"{value:.{digits}f}"[1:]
+    shown = min(max(value, least), 1 - least)
+    return f"{'<' if value < least else '>' if value > 1 - least else ''}{f'{shown:.{digits}f}'[1:]}"

@@ -76,11 +76,6 @@ class Setting:
         return self.train_fraction if self.scheme == "split" else None
 
     @property
-    def feasible(self) -> bool:
-        """Whether there are rows to learn from and rows to test on."""
-        return min(self.training_rows[0], self.test_rows) > 0
-
-    @property
     def cuts(self) -> Cuts:
         if self.scheme == "split":
             return Cuts((self.train_fraction,))
@@ -89,12 +84,16 @@ class Setting:
 
     @property
     def training_rows(self) -> tuple[int, ...]:
-        """That the candidate of each block learns from."""
+        """The rows that the candidate of each block learns from."""
         return tuple(int(cut * self.rows) for cut in self.cuts.ends)
 
     @property
     def test_rows(self) -> int:
         return self.rows - self.training_rows[0]
+
+    @property
+    def feasible(self) -> bool:
+        return min(self.training_rows[0], self.test_rows) > 0
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ class PowerPoint:
     high: float | None
     training_rows: int  # of one repetition; of a forward one, what the last candidate learns from
     test_rows: int
-    reach: str  # whether the rule was studied with so many training rows: "studied", "below" or "beyond"
+    reach: str  # whether the pilot covers these numbers of training rows: "studied", "below" or "beyond"
 
 
 @dataclass(frozen=True)
@@ -293,5 +292,5 @@ def sample_size(
 
 
 def rounded(rows: float) -> int:
-    """To three digits: a plan is no more precise."""
+    """Three significant digits: a plan is not more precise than that."""
     return int(float(f"{rows:.3g}"))
