@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GRID, WIDEST = 24, 1.75 / 1.52  # points of the default grid of eta, and its end as a share of the status quo's gap
 SHARES = (0.5, 1.0, 2.0)  # of the repetition's test rows
-FEWEST_TEST_ROWS = 30
+MIN_TEST_ROWS = 30
 PER_BLOCK = 50
 
 
@@ -226,7 +226,7 @@ def power_from_run(
     if etas is None:  # the edges of the null hypotheses, instead of the points next to them
         near = 0.02 * process.status_quo
         points = sorted({eta for eta in points if all(abs(eta - edge) > near for edge in edges)} | set(edges))
-    counts = [max(FEWEST_TEST_ROWS, round(share * process.rows)) for share in SHARES] if sizes is None else sizes
+    counts = [max(MIN_TEST_ROWS, round(share * process.rows)) for share in SHARES] if sizes is None else sizes
     found = gap_rejections(
         process.status_quo, process.of(theta), points, asked, counts,
         alpha=level, simulations=simulations, draws=draws, seed=seed, workers=workers,
@@ -254,7 +254,7 @@ def gap_rejections(
     factor = np.linalg.cholesky(covariance)
     out = []
     for size in sizes:
-        check_integer("a number of test rows", size, FEWEST_TEST_ROWS)
+        check_integer("a number of test rows", size, MIN_TEST_ROWS)
         root = child(np.random.SeedSequence(seed), int(size))
 
         def block(start: int, size: int = int(size), root: np.random.SeedSequence = root) -> FloatArray:

@@ -8,7 +8,7 @@ from validity.learning_study import CODE, LEAST_SQUARES, MEMORIZING, NAMED, POWE
 from validity.page_parts import WAYS, Studies, Study, exceeds, part, shown, table
 from validity.study import ALPHA, Found, Rate
 
-SINGLE, FEWEST_ROWS = 0.055, 800
+SINGLE, MIN_ROWS = 0.055, 800
 """What one repetition of a rule of the package is to stay at or below, from so many rows on."""
 ONE, MEDIAN = "forward, one at 5%", "forward, median at 2.5%"
 MEDIANS = (MEDIAN, "split, median at 2.5%")
@@ -46,7 +46,7 @@ def promised(found: Studies) -> Iterator[tuple[str, str, Rate]]:
     code, named = part(found["code"], "code"), part(found["named"], "named")
     for name, one in {**code, **named}.items():
         yield from ((name, way, WAYS[way](one)) for way in MEDIANS)
-    for case in (case for case in NAMED if case.name in named and case.rows >= FEWEST_ROWS):
+    for case in (case for case in NAMED if case.name in named and case.rows >= MIN_ROWS):
         yield case.name, ONE, WAYS[ONE](named[case.name])
 
 
@@ -69,7 +69,7 @@ def targets_words(found: Studies) -> str:
     return (
         "- [Rules that learn](#rules-that-learn) were to reject true nulls at most 5% of the time by the median of\n"
         "  seven repetitions, even if they are code that works against the test, and at most\n"
-        f"  {SINGLE:.1%} by one forward repetition of a rule of the package on {FEWEST_ROWS} rows or more: {said}.\n"
+        f"  {SINGLE:.1%} by one forward repetition of a rule of the package on {MIN_ROWS} rows or more: {said}.\n"
         f"  The highest level of a median is {highest[MEDIAN]} forward and {highest[MEDIANS[1]]} by the paper's split."
     )
 

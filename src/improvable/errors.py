@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from improvable._text import shown
 
-MOST_NAMED = 12
+MAX_NAMED = 12
 
 
 class ImprovableError(Exception):
@@ -93,8 +93,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
-    if len(names) > MOST_NAMED:
-        return f"Choose one of {', '.join(map(repr, names[:MOST_NAMED]))}, ..."
+    if len(names) > MAX_NAMED:
+        return f"Choose one of {', '.join(map(repr, names[:MAX_NAMED]))}, ..."
     return f"Choose {one_of(map(repr, names))}." if names else ""
 
 

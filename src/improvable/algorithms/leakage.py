@@ -22,7 +22,7 @@ MIN_TOLD = 5  # an outcome that fewer rows differ in may be told by accident
 MAX_BINS = 64
 MIN_SCORED = 20
 WORTH_FITTING = 0.5
-MOST_TOGETHER = 300
+MAX_TOGETHER = 300
 DIGITS = 3  # the last digits of a sum differ between machines, and a result must not
 DAY = len("2020-01-31")
 

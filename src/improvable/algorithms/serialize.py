@@ -20,7 +20,7 @@ import numpy as np
 from improvable.algorithms.decisions import Algorithm
 from improvable.algorithms.models import RowFunction
 from improvable.algorithms.thresholds import Threshold
-from improvable.data.io.safe import MOST_ARRAYS, ReceivedError, inflates, read_bytes, write_whole
+from improvable.data.io.safe import MAX_ARRAYS, ReceivedError, inflates, read_bytes, write_whole
 from improvable.errors import ImprovableWarning, StorageError, require_extra
 
 FORMAT = 1
@@ -112,7 +112,7 @@ def import_algorithm(path: str | Path) -> Algorithm:
     """
     skops = _skops()
     try:
-        data = read_bytes(Path(path), MOST_ARRAYS)
+        data = read_bytes(Path(path), MAX_ARRAYS)
     except OSError as error:
         raise StorageError(f"cannot read '{path}': {error.strerror}.", "Check the path.") from error
     except ReceivedError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from improvable.errors import DataError
 
-MOST_COLUMNS = 50_000
+MAX_COLUMNS = 50_000
 SHARE_OF_MEMORY = 0.8
 BYTES_OF_A_CELL, BYTES_OF_A_TEXT = 32, 16  # the reader of a sheet holds every cell of its rectangle, empty or not
 
@@ -28,9 +28,9 @@ def refuse_wide(text: bytes, separator: str, path: Path) -> None:
 
 
 def _refuse_columns(columns: int, path: Path) -> None:
-    if columns > MOST_COLUMNS:
+    if columns > MAX_COLUMNS:
         raise DataError(
-            f"'{path}' has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
+            f"'{path}' has {columns:,} columns, and at most {MAX_COLUMNS:,} are read.",
             "Keep those that the audit needs.",
         )
 

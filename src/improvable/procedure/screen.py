@@ -165,7 +165,7 @@ def _screen(
     for target in groups:
         alone = scores[target.name]
         ranked = np.argsort([-(alone[name] or 0.0) for name in names], kind="stable")
-        best = np.sort(ranked[: leakage.MOST_TOGETHER])
+        best = np.sort(ranked[: leakage.MAX_TOGETHER])
         together[target.name] = leakage.told_together(
             [columns[j] for j in best], [bins[j] for j in best], short[target.name]
         )

@@ -14,7 +14,7 @@ import numpy as np
 from improvable.algorithms.rules import own_modules
 from improvable.algorithms.rules.own_code import source_digest
 from improvable.data.frame import FrameLike
-from improvable.data.io.safe import MOST_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
+from improvable.data.io.safe import MAX_ARRAYS, ReceivedError, parse_json, read_arrays, read_bytes
 from improvable.errors import OptionError, StorageError
 from improvable.procedure.prepare import Prepared, prepare_audit
 from improvable.procedure.run import run_prepared
@@ -361,7 +361,7 @@ def _contents(plain: Any) -> Any:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return read_bytes(path, MOST_ARRAYS, links=False)
+        return read_bytes(path, MAX_ARRAYS, links=False)
     except (OSError, ValueError):
         return None
 

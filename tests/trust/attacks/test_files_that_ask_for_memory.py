@@ -13,7 +13,7 @@ import xlsxwriter
 import improvable
 from improvable.data import sizes
 from improvable.data.io.read import read_file
-from improvable.data.sizes import MOST_COLUMNS, _ods_extents
+from improvable.data.sizes import MAX_COLUMNS, _ods_extents
 
 
 def write_sheet(path: Path, *cells: tuple[int, int]) -> Path:
@@ -63,5 +63,5 @@ def test_a_parquet_file_of_one_value_in_a_billion_rows(tmp_path: Path, monkeypat
 def test_a_header_of_a_million_commas(engine: Any, tmp_path: Path) -> None:
     path = tmp_path / "commas.csv"
     path.write_bytes(b"," * 1_000_000 + b"\n" + b"," * 1_000_000 + b"\n")
-    with pytest.raises(improvable.DataError, match=f"columns, and at most {MOST_COLUMNS:,} are read"):
+    with pytest.raises(improvable.DataError, match=f"columns, and at most {MAX_COLUMNS:,} are read"):
         improvable.audit(path, outcome="y", group="g", status_quo="d", read=improvable.Read(engine=engine))

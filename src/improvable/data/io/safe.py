@@ -60,10 +60,10 @@ def nearest_file(path: Path, ending: str = "", otherwise: str = "Check the path.
     return advice if advice.startswith("Did you mean") else otherwise
 
 
-MOST_JSON = 256 << 20
-MOST_ARRAYS = 4 << 30
-MOST_MEMBERS = 1 << 16
-MOST_UNPACKED, TIGHTEST = 64 << 20, 100
+MAX_JSON = 256 << 20
+MAX_ARRAYS = 4 << 30
+MAX_MEMBERS = 1 << 16
+MAX_UNPACKED, TIGHTEST = 64 << 20, 100
 """A packed file may unpack to so many bytes, or to so many times its own size, whichever is more."""
 
 
@@ -71,7 +71,7 @@ class ReceivedError(ValueError):
     """What is wrong with a file, in words that can follow its name."""
 
 
-def read_bytes(path: Path, most: int = MOST_JSON, links: bool = True) -> bytes:
+def read_bytes(path: Path, most: int = MAX_JSON, links: bool = True) -> bytes:
     """The bytes of a regular file, not longer than `most`.
 
     In a folder that came from others no link is followed (`links=False`): it may point to anything.
@@ -119,10 +119,10 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
     So the arrays are never larger than the file, whatever its headers claim, and no object is unpickled.
     """
-    content = read_bytes(path, MOST_ARRAYS, links=False)
+    content = read_bytes(path, MAX_ARRAYS, links=False)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
-        if len({member.filename for member in members}) != len(members) or len(members) > MOST_MEMBERS:
+        if len({member.filename for member in members}) != len(members) or len(members) > MAX_MEMBERS:
             raise ReceivedError("names an array twice")
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise ReceivedError("is compressed, which ours never are")
@@ -133,7 +133,7 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 def most_unpacked(size: int) -> int:
     """How many bytes a packed file of this size may unpack to."""
-    return max(MOST_UNPACKED, TIGHTEST * size)
+    return max(MAX_UNPACKED, TIGHTEST * size)
 
 
 def inflates(archive: zipfile.ZipFile, size: int) -> bool:
