@@ -8,6 +8,7 @@ from pathlib import Path
 from improvable._text import shown
 from improvable._typing import IntArray
 from improvable.algorithms.rules import keeps_state, runs_foreign_code
+from improvable.data.engines import Engine
 from improvable.errors import CAPACITY, CODE, LEVER, SHARES, Caution, DataError, ImprovableWarning
 from improvable.inference.evidence import ALGORITHMS, Evidence
 from improvable.inference.intervals import Disparity
@@ -107,6 +108,11 @@ def capacity_cautions(
         )
         out.append(Caution(f"{CAPACITY} {name}", text))
     return out
+
+
+def note_cautions(engine: Engine) -> list[Caution]:
+    """What a reader should know of how the data were read."""
+    return [Caution(f"reading {place}", note) for place, note in enumerate(getattr(engine, "notes", ()))]
 
 
 def share_cautions(shares: Sequence[float], rows: int, hint: str = "") -> list[Caution]:

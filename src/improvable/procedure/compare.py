@@ -15,14 +15,21 @@ from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.base import run
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike, Rows
-from improvable.data.io.csv import format_of, note_cautions
+from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading
 from improvable.errors import DataError
 from improvable.inference.diagnostics import crossed_array
 from improvable.inference.intervals import disparities
-from improvable.procedure.cautions import capacity_cautions, easy_cautions, emit, gap_cautions, share_cautions
+from improvable.procedure.cautions import (
+    capacity_cautions,
+    easy_cautions,
+    emit,
+    gap_cautions,
+    note_cautions,
+    share_cautions,
+)
 from improvable.procedure.evaluate import Contest, conclude, count_contests, draws_ties
 from improvable.procedure.parallel import worker_count
 from improvable.procedure.plan import tie_breaking
@@ -76,7 +83,7 @@ def run_comparison(
     if averages_over_selected(design.utilities):
         hint = f"To compare equal shares, give the candidate as a score: threshold(..., capacity={shares[0]:.2g})."
     cautions = [
-        *note_cautions(getattr(engine, "notes", ()), columns.read),
+        *note_cautions(engine),
         *surveyed.cautions,
         *capacity_cautions(capacities, shares, chance),
         *share_cautions(shares, tally.rows, hint),

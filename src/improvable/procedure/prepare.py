@@ -10,18 +10,18 @@ from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.own_code import check_source
-from improvable.data.columns import EXCLUDED, NOT_NAMED, Columns, Features, choose_features, make_columns
+from improvable.data.columns import Columns, Features, choose_features, make_columns
 from improvable.data.duplicates import copy_cautions
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
 from improvable.data.frame import FrameLike
-from improvable.data.io.csv import format_of, note_cautions
+from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
 from improvable.data.sample import Reading, Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
-from improvable.procedure.cautions import plan_cautions
+from improvable.procedure.cautions import note_cautions, plan_cautions
 from improvable.procedure.parallel import limited_threads, worker_count
 from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan, make_plan
 from improvable.procedure.screen import Look, look_at
@@ -72,7 +72,7 @@ class Prepared:
         """What a reader must know before anything is run."""
         trained = [rows for part, rows in self.training.trained.items() if part != ALL_ROWS]
         return [
-            *note_cautions(getattr(self.engine, "notes", ()), self.columns.read),
+            *note_cautions(self.engine),
             *self.surveyed.cautions,
             *self.features.cautions,
             *self.look.cautions,
@@ -138,16 +138,8 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     plan = make_plan(settings)
     design = plan.design
     engine = as_engine(data, settings.engine, worker_count(n_jobs, own_code=plan.calls_own_code), format_of(settings))
-    columns = make_columns(
-        engine.columns,
-        design,
-        [reads_of(plan.status_quo)],
-        target=plan.target,
-        features=settings.features,
-        exclude=settings.exclude,
-        row_id=settings.row_id,
-        everything=is_own_rule(plan.rule),
-    )
+    reads = [reads_of(plan.status_quo)]
+    columns = make_columns(engine.columns, design, reads, settings, everything=is_own_rule(plan.rule))
     if settings.challenge is not None:
         seed = sealed_seed(Fingerprint(engine, columns.question).digest, settings.challenge)
         design = replace(design, question=replace(design.question, seed=seed))
@@ -182,7 +174,9 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     cuts, splitting, training = divide()
     check_keys(training, settings.row_id)
     some = training.sample(surveyed.reading, ALL_ROWS)
-    features = _choose_features(plan, columns, surveyed, some, engine.columns)
+    missing, infinite = surveyed.missing, surveyed.infinite
+    features = choose_features(some.rows, design, columns, settings, missing, infinite, engine.columns)
+    check_features(plan.constraints, some.rows, features.columns)
     same = tuple(dict.fromkeys([*features.columns, *design.outcome_columns]))
     if settings.duplicates == "cluster" and settings.cluster is None:
         columns = replace(columns, judged=tuple(sorted({*columns.judged, *same})))
@@ -196,33 +190,6 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     ready = Prepared(plan, engine, columns, surveyed, splitting, training, features, look, fingerprint, cuts, source)
     _check_sizes(ready)
     return ready
-
-
-def _choose_features(
-    plan: Plan, columns: Columns, surveyed: Surveyed, some: Sample, available: Sequence[str]
-) -> Features:
-    """Choose features by the rows fetched; missing and infinite values are those of all rows, from the survey."""
-    settings = plan.settings
-    exclude = [name for name in (*columns.excluded, settings.row_id) if name is not None and name in columns.read]
-    chosen = choose_features(some.rows, plan.design, columns.in_use, plan.target, settings.features, exclude, available)
-    for name in chosen.columns:
-        if surveyed.infinite[name]:
-            raise DataError(
-                f"column '{name}' has {surveyed.infinite[name]:,} infinite values.", "Fix them, or exclude the column."
-            )
-    check_features(plan.constraints, some.rows, chosen.columns)
-    missing = {
-        name: f"number: {surveyed.missing[name]:,} missing values take the training mean and are flagged"
-        for name in chosen.columns
-        if surveyed.missing[name]
-    }
-    left_out = dict(chosen.left_out)
-    left_out |= {name: EXCLUDED for name in columns.excluded if left_out.get(name) == NOT_NAMED}
-    if settings.row_id is not None:
-        left_out[settings.row_id] = "row id"
-    return replace(
-        chosen, treatment={**chosen.treatment, **missing}, plain=chosen.plain and not missing, left_out=left_out
-    )
 
 
 def _check_sizes(ready: Prepared) -> None:

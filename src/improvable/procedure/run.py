@@ -127,12 +127,7 @@ def _against_itself(ready: Prepared, workers: int) -> Comparison:
 
 
 def _run_repetitions(
-    ready: Prepared,
-    folder: Path | None,
-    run: str,
-    done: dict[int, Comparison],
-    workers: int,
-    show: bool | None,
+    ready: Prepared, folder: Path | None, run: str, done: dict[int, Comparison], workers: int, show: bool | None
 ) -> None:
     """Run the repetitions that are not done yet, and store each."""
 
@@ -145,7 +140,7 @@ def _run_repetitions(
     left = [repetition for repetition in range(1, total + 1) if repetition not in done]
     with Progress(total, total - len(left), show) as progress:
         if isinstance(ready.engine, Memory):
-            alone = replace(ready, engine=ready.engine.alone())
+            alone = replace(ready, engine=replace(ready.engine, workers=1))
 
             def take(result: Comparison) -> None:
                 keep(result)

@@ -17,13 +17,7 @@ from improvable.algorithms.decisions import decide
 from improvable.algorithms.leakage import Column, Target
 from improvable.data.columns import AN_ID, MIN_ROWS_OF_AN_ID, Features
 from improvable.data.frame import Rows
-from improvable.data.quality import (
-    amount_code_cautions,
-    few_values,
-    flag_code_cautions,
-    repeating_ids,
-    text_cautions,
-)
+from improvable.data.quality import amount_code_cautions, few_values, flag_code_cautions, repeating_ids, text_cautions
 from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError, OptionError
 from improvable.inference.diagnostics import KINDS

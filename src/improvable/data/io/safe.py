@@ -100,18 +100,16 @@ def parse_json(content: bytes) -> Any:
     Traceback (most recent call last):
     improvable.data.io.safe.ReceivedError: says a key twice
     """
+
+    def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(plain := dict(pairs)) != len(pairs):  # which could show a reader what was not verified
+            raise ReceivedError("says a key twice")
+        return plain
+
     try:
-        return json.loads(content.decode(), object_pairs_hook=_no_key_twice)
+        return json.loads(content.decode(), object_pairs_hook=no_key_twice)
     except RecursionError:
         raise ReceivedError("is nested too deeply") from None
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; one with a repeated key could show a reader what was not verified."""
-    plain = dict(pairs)
-    if len(plain) != len(pairs):
-        raise ReceivedError("says a key twice")
-    return plain
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
