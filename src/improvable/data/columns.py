@@ -63,10 +63,11 @@ def make_columns(
     The settings of an audit name features; by default a candidate may read every column that has no other role. With
     `everything`, the caller's own rule may read any column at all.
     """
-    question, target, row_id, features, exclude = design.question, None, None, (), ()
+    question = design.question
+    named: tuple[str | None, str | None, Sequence[str] | None, Sequence[str]] = (None, None, (), ())
     if settings is not None:
-        target, row_id = settings.target or settings.outcome, settings.row_id
-        features, exclude = settings.features, settings.exclude
+        named = settings.target or settings.outcome, settings.row_id, settings.features, settings.exclude
+    target, row_id, features, exclude = named
     numbers = [name for algorithm in algorithms for name in algorithm.numbers]
     inputs = [name for algorithm in algorithms for name in algorithm.features]
     roles = [name for name in (*design.outcome_columns, target, *numbers, question.weight) if name is not None]

@@ -133,7 +133,7 @@ def row_digests(rows: Rows, columns: Sequence[str]) -> Digests:
         words[:, 2 * j + 1] = np.where(missing, 0, bits)
         if exact is not None:
             words[exact.rows, 2 * j : 2 * j + 2] = _hashed(exact.texts, DIGEST)[exact.codes]
-    digests = b"".join(hashlib.blake2b(row, digest_size=DIGEST).digest() for row in words)
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=DIGEST).digest() for row in words)
     return np.frombuffer(digests, dtype=np.uint8).reshape(-1, DIGEST)
 
 

@@ -56,7 +56,8 @@ def recode(
     marks = tuple(value for value in said.na if as_number(value) is None)
     others = [name for name in features if name not in columns] if marks else []
     work = partial(_count_levels, columns=columns, na=said.na, features=others, marks=marks)
-    maps, found = _find_maps(run(engine, work, [*columns, *others], _merge_levels), said, numeric, groups, others)
+    seen = run(engine, work, [*columns, *others], _merge_levels)
+    maps, found = _find_maps(seen, said, numeric, groups, others)
     notes = (*engine.notes, *found)
     if isinstance(engine, Memory):
         return replace(engine, rows=replace(_apply(maps, engine.rows), notes=notes))

@@ -10,7 +10,7 @@ from improvable.algorithms.constraints import check_features
 from improvable.algorithms.decisions import DecisionColumn, capacity_of, decide, reads_of
 from improvable.algorithms.rules import is_own_rule
 from improvable.algorithms.rules.own_code import check_source
-from improvable.data.columns import Columns, Features, choose_features, make_columns
+from improvable.data.columns import Columns, choose_features, make_columns
 from improvable.data.duplicates import copy_cautions
 from improvable.data.engines import Engine, as_engine
 from improvable.data.engines.memory import Memory
@@ -18,14 +18,14 @@ from improvable.data.frame import FrameLike
 from improvable.data.io.csv import format_of
 from improvable.data.keys import Fingerprint, with_keys
 from improvable.data.recode import recode, values_of
-from improvable.data.sample import Reading, Sample
+from improvable.data.sample import Sample
 from improvable.errors import Caution, DataError
 from improvable.inference.tally import Clusters
 from improvable.procedure.cautions import note_cautions, plan_cautions
 from improvable.procedure.parallel import limited_threads, worker_count
-from improvable.procedure.plan import MIN_TRAINING_ROWS, Plan, make_plan
+from improvable.procedure.plan import MIN_TRAINING_ROWS, make_plan
 from improvable.procedure.screen import Look, look_at
-from improvable.procedure.select import complete_status_quo
+from improvable.procedure.select import Lessons, complete_status_quo
 from improvable.procedure.split import (
     ALL_ROWS,
     Cuts,
@@ -33,8 +33,9 @@ from improvable.procedure.split import (
     Splitting,
     TrainingRows,
     check_keys,
-    choose_cuts,
     fetch_training_rows,
+    first_block,
+    forward_cuts,
     make_splitting,
 )
 from improvable.procedure.survey import MIN_CLUSTERS, Surveyed, survey
@@ -43,29 +44,20 @@ from improvable.question.protocol import asked_identity, declare, digest_of
 from improvable.question.settings import Settings
 from improvable.results.versions import versions
 
-MAX_HELD_OUT = 8_000
-"""Rows, of those fetched for all rows, in which test rows of a block are looked for."""
+MAX_HELD_OUT = 8_000  # rows, of those fetched for all rows, in which test rows of a block are looked for
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Prepared(Lessons):
     """An audit that is ready to run."""
 
-    plan: Plan
     engine: Engine
     columns: Columns
     surveyed: Surveyed
-    splitting: Splitting
-    training: TrainingRows  # of every block of every repetition, and of all rows
-    features: Features
     look: Look
     data: Fingerprint  # of the columns that are read
     cuts: Cuts
     rule_source: str | None = None  # digest of the code behind a rule of somebody's own
-
-    @property
-    def seed(self) -> int:
-        return self.plan.design.question.seed
 
     @property
     def cautions(self) -> list[Caution]:
@@ -79,19 +71,13 @@ class Prepared:
             *plan_cautions(self.plan, max(trained, default=0)),
         ]
 
-    def sample(self, part: Part = ALL_ROWS) -> Sample:
-        """The training rows of a part that its rule sees; by default of all rows."""
-        return self.training.sample(self.surveyed.reading, part)
-
-    def teaching(self, repetition: int) -> tuple[Plan, Features, TrainingRows, Reading, list[Part], int]:
-        """What `fit_parts` needs for a repetition, without the data, which an engine may not send to a process."""
-        parts = self.splitting.parts([repetition])
-        return self.plan, self.features, self.training, self.surveyed.reading, parts, self.seed
+    @property
+    def lessons(self) -> Lessons:
+        return Lessons(self.plan, self.features, self.reading, self.splitting, self.training)
 
     def held_out(self, part: Part) -> Sample:
         """Some test rows of a part, of those fetched for all rows: to look at, not to test on."""
-        some = self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT])
-        sample = self.surveyed.reading.sample(some)
+        sample = self.reading.sample(self.training.rows.take(self.training.chosen[ALL_ROWS][:MAX_HELD_OUT]))
         tests = self.splitting.tests(self.splitting.places(self.splitting.units(sample), part.repetition), part)
         return sample.take(np.flatnonzero(tests))
 
@@ -160,7 +146,9 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
 
     def divide() -> tuple[Cuts, Splitting, TrainingRows]:
         """Cut the order of the rows into blocks, and fetch those that teach."""
-        cuts = choose_cuts(plan.scheme, plan.train_fraction, surveyed, rarest)
+        cuts = Cuts((plan.train_fraction,))
+        if plan.scheme == "forward":
+            cuts = forward_cuts(*first_block(surveyed, rarest))
         divided = replace(splitting, cuts=cuts.ends)
         return cuts, divided, fetch(divided, [ALL_ROWS, *divided.parts(range(1, plan.repetitions + 1))])
 
@@ -174,8 +162,8 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     cuts, splitting, training = divide()
     check_keys(training, settings.row_id)
     some = training.sample(surveyed.reading, ALL_ROWS)
-    missing, infinite = surveyed.missing, surveyed.infinite
-    features = choose_features(some.rows, design, columns, settings, missing, infinite, engine.columns)
+    seen = surveyed.seen
+    features = choose_features(some.rows, design, columns, settings, seen.missing, seen.infinite, engine.columns)
     check_features(plan.constraints, some.rows, features.columns)
     same = tuple(dict.fromkeys([*features.columns, *design.outcome_columns]))
     if settings.duplicates == "cluster" and settings.cluster is None:
@@ -187,7 +175,8 @@ def prepare_audit(data: FrameLike, settings: Settings, *, n_jobs: int | None = N
     with limited_threads(workers=1, repetitions=1):
         look = look_at(plan, some, features, surveyed)
     look = replace(look, cautions=(*look.cautions, *copies))
-    ready = Prepared(plan, engine, columns, surveyed, splitting, training, features, look, fingerprint, cuts, source)
+    lessons = plan, features, surveyed.reading, splitting, training
+    ready = Prepared(*lessons, engine, columns, surveyed, look, fingerprint, cuts, source)
     _check_sizes(ready)
     return ready
 
